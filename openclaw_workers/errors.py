@@ -1,0 +1,125 @@
+"""Every error this project raises on purpose, sorted by what the caller should do about it.
+
+    OpenClawError
+    ├── ConfigurationError     start-up only: all problems at once, exit code 3
+    ├── BadInput               the person or program that called us must change something
+    │   └── NotFound
+    ├── TransientError         try again later
+    │   └── StoreUnavailable
+    ├── ConflictError          someone else holds the truth: step aside quietly
+    │   └── LeaseLost
+    ├── TurnEnded              the turn stops here, for a reason that is recorded
+    │   ├── TurnAborted        a person or an interrupt stopped it
+    │   ├── TurnTimedOut       it ran past its deadline
+    │   └── TurnHandedOver     this worker is leaving; another one continues
+    ├── ProviderError          a model call failed; `reason` says how
+    └── ToolError              shown to the model, which may adapt
+        ├── ToolInputInvalid
+        └── ToolTimedOut
+
+Each error can carry a `hint`: the next thing to type or to change.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class OpenClawError(Exception):
+    """Root of all errors raised on purpose."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigurationError(OpenClawError):
+    """The configuration cannot be used; `problems` lists every reason."""
+
+    def __init__(self, problems: list[str], *, source: str | None = None, hint: str | None = None) -> None:
+        self.problems = problems
+        self.source = source
+        where = f" in {source}" if source else ""
+        count = len(problems)
+        head = f"{count} problem{'s' if count != 1 else ''} in the configuration{where}:"
+        super().__init__("\n".join([head, *(f"  - {problem}" for problem in problems)]), hint=hint)
+
+
+class BadInput(OpenClawError):
+    """What was asked for cannot be done as asked."""
+
+
+class NotFound(BadInput):
+    """No such session, run or agent."""
+
+
+class TransientError(OpenClawError):
+    """Trying again later may work."""
+
+
+class StoreUnavailable(TransientError):
+    """Redis did not answer in time, or is gone."""
+
+
+class ConflictError(OpenClawError):
+    """Someone else holds the truth."""
+
+
+class LeaseLost(ConflictError):
+    """The session was taken over while this worker was away; its writes are refused."""
+
+
+class TurnEnded(OpenClawError):
+    """The turn stops here; the subclass says why."""
+
+
+class TurnAborted(TurnEnded):
+    """A person, or a message in interrupt mode, stopped the turn."""
+
+
+class TurnTimedOut(TurnEnded):
+    """The turn ran past its deadline."""
+
+
+class TurnHandedOver(TurnEnded):
+    """This worker is leaving; another one continues the turn from its journal."""
+
+
+class FailureReason(StrEnum):
+    """Why a model call failed: the words of the failover table, plus two that never fall back."""
+
+    BILLING = "billing"
+    RATE_LIMIT = "rate_limit"
+    AUTH = "auth"
+    AUTH_PERMANENT = "auth_permanent"
+    TIMEOUT = "timeout"
+    FORMAT = "format"
+    MODEL_NOT_FOUND = "model_not_found"
+    SESSION_EXPIRED = "session_expired"
+    UNKNOWN = "unknown"
+    CONTEXT_OVERFLOW = "context_overflow"
+    CUT = "cut"
+
+
+class ProviderError(OpenClawError):
+    """A model call failed."""
+
+    def __init__(
+        self, message: str, *, reason: FailureReason, status: int | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+        self.status = status
+
+
+class ToolError(OpenClawError):
+    """A tool call failed in a way the model can read and adapt to."""
+
+
+class ToolInputInvalid(ToolError):
+    """The arguments do not fit the tool's schema."""
+
+
+class ToolTimedOut(ToolError):
+    """The tool ran past its time limit and was ended."""

@@ -1,0 +1,128 @@
+"""The transcript: one linear, append-only log per session, which is also the journal of a running turn.
+
+Entries are stored as JSON with the field names of OpenClaw's JSONL, so that an export is a plain copy.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class TextBlock(_Stored):
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ThinkingBlock(_Stored):
+    type: Literal["thinking"] = "thinking"
+    thinking: str
+    signature: str | None = None
+
+
+class ToolCallBlock(_Stored):
+    type: Literal["toolCall"] = "toolCall"
+    id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+AssistantBlock = Annotated[TextBlock | ThinkingBlock | ToolCallBlock, Field(discriminator="type")]
+
+
+class Usage(_Stored):
+    """Tokens of one or several model calls."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def plus(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+        )
+
+
+class UserEntry(_Stored):
+    role: Literal["user"] = "user"
+    content: list[TextBlock]
+    timestamp: int = 0
+    run_id: str | None = None
+    message_ids: list[str] = Field(default_factory=list)
+    """The accepted messages this entry carries; several when they were collected."""
+    provenance: str | None = None
+    """`steer` when it joined a running turn; otherwise where an internal message came from."""
+
+
+class AssistantEntry(_Stored):
+    role: Literal["assistant"] = "assistant"
+    content: list[AssistantBlock]
+    timestamp: int = 0
+    run_id: str | None = None
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    usage: Usage = Field(default_factory=Usage)
+    stop_reason: Literal["stop", "toolUse", "length", "aborted", "error"] = "stop"
+
+    @property
+    def text(self) -> str:
+        return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+    @property
+    def tool_calls(self) -> list[ToolCallBlock]:
+        return [block for block in self.content if isinstance(block, ToolCallBlock)]
+
+
+class ToolResultEntry(_Stored):
+    role: Literal["toolResult"] = "toolResult"
+    tool_call_id: str
+    tool_name: str
+    content: list[TextBlock]
+    is_error: bool = False
+    timestamp: int = 0
+    run_id: str | None = None
+
+
+class NoticeEntry(_Stored):
+    """Shown to people, never to the model: a failed turn, a dropped message."""
+
+    role: Literal["notice"] = "notice"
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+    timestamp: int = 0
+    run_id: str | None = None
+
+
+TranscriptEntry = UserEntry | AssistantEntry | ToolResultEntry | NoticeEntry
+
+_ENTRY: TypeAdapter[TranscriptEntry] = TypeAdapter(
+    Annotated[TranscriptEntry, Field(discriminator="role")],
+)
+
+
+def load_entry(raw: str | bytes) -> TranscriptEntry:
+    """Read one stored entry.
+
+    Raises:
+        pydantic.ValidationError: the record is damaged or of a kind this version does not know.
+    """
+    return _ENTRY.validate_json(raw)
+
+
+def dump_entry(entry: TranscriptEntry) -> str:
+    return entry.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=False)

@@ -1,0 +1,81 @@
+"""What a tool is: a name, an effect, a typed input and a function of both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.errors import ToolInputInvalid
+
+
+class Effect(StrEnum):
+    """What recovery may do with a call that was started but never recorded."""
+
+    NONE = "none"  # only reads: call it again
+    IDEMPOTENT = "idempotent"  # call it again with the same call id
+    ONCE = "once"  # do not call it again; tell the model the outcome is unknown
+
+
+class ToolInput(BaseModel):
+    """Field docstrings become the schema's descriptions: one text, read by the model and by people."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Everything a tool may touch."""
+
+    workspace: Path
+    call_id: str
+    agent_id: str
+    session_key: str
+    cancel: Cancel
+    timeout_seconds: float
+    """The longest this call may take; less when the turn's own deadline is nearer."""
+    progress: Callable[[str], None]
+    """Show a line of output while the call runs; may be dropped, never blocks."""
+
+
+InputT = TypeVar("InputT", bound=ToolInput)
+
+
+class Tool(ABC, Generic[InputT]):
+    """The class docstring is the description the model reads."""
+
+    name: ClassVar[str]
+    effect: ClassVar[Effect]
+    input_type: type[InputT]
+
+    @abstractmethod
+    def run(self, args: InputT, ctx: ToolContext) -> str:
+        """Do it and return what the model should read, bounded in size.
+
+        Raises:
+            ToolError: it could not be done; the message goes to the model.
+        """
+
+    def description(self) -> str:
+        return " ".join((type(self).__doc__ or "").split())
+
+    def parse(self, arguments: dict[str, Any]) -> InputT:
+        """Check a model's arguments.
+
+        Raises:
+            ToolInputInvalid: naming each wrong field and what was expected.
+        """
+        try:
+            return self.input_type.model_validate(arguments)
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}"
+                for problem in error.errors()
+            )
+            raise ToolInputInvalid(f"{self.name} was called with wrong arguments: {wrong}") from error
