@@ -1,0 +1,32 @@
+"""Fixtures for the whole suite: a real Redis and a namespace per test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from tests.support.redis_server import RedisServer
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """One server for the session. A test that kills or freezes Redis starts its own."""
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_client(redis_server: RedisServer) -> Iterator[redis.Redis]:
+    """A client on an empty database."""
+    with redis_server.client() as client:
+        client.flushdb()
+        yield client
+
+
+@pytest.fixture
+def namespace() -> str:
+    """A key prefix no other test uses."""
+    return f"t{uuid.uuid4().hex[:8]}"

@@ -1,0 +1,102 @@
+"""A Redis server of the test's own: free port, own directory, and ways to hurt it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import redis
+
+from openclaw_workers.cli.embedded.redis_binary import find_redis_server
+from tests.support.waiting import eventually
+
+
+class RedisServer:
+    """Started on entry, killed on exit; `restart` continues with the same port and data."""
+
+    def __init__(self, *, aof: bool = False, directory: Path | None = None) -> None:
+        self._aof = aof
+        self._temporary = tempfile.TemporaryDirectory(prefix="ocw-redis-") if directory is None else None
+        self.directory = directory or Path(self._temporary.name if self._temporary else "")
+        self.port = free_port()
+        self._binary = find_redis_server().path
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "the server was not started"
+        return self._process.pid
+
+    def client(self, **options: Any) -> redis.Redis:
+        """A client of its own, decoding replies to text unless told otherwise."""
+        return redis.Redis.from_url(self.url, **{"decode_responses": True, **options})
+
+    def start(self) -> None:
+        """Start and wait until it answers, its data loaded."""
+        settings = {
+            "port": str(self.port),
+            "bind": "127.0.0.1",
+            "dir": str(self.directory),
+            "save": "",
+            "appendonly": "yes" if self._aof else "no",
+            "appendfsync": "everysec",
+            "maxmemory-policy": "noeviction",
+        }
+        arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
+        with (self.directory / "redis.log").open("ab") as log:
+            self._process = subprocess.Popen([self._binary, *arguments], stdout=log, stderr=log)
+        eventually(self._answers, within=30)
+
+    def kill(self) -> None:
+        """End it with SIGKILL; harmless when it is gone already."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """Freeze it: connections stay open, nothing answers."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def cont(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def restart(self) -> None:
+        """Kill it if it still runs, and start it again on the same port and data."""
+        self.kill()
+        self.start()
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self.directory / "redis.log").read_text()
+        try:
+            with self.client() as client:
+                return bool(client.ping())
+        except redis.ConnectionError:  # includes BusyLoadingError
+            return False
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
