@@ -1,0 +1,47 @@
+"""Time, in the two kinds that must not be mixed: wall time to store, monotonic time to measure."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch: for what is stored and shown."""
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start, never stepping back: for what is measured."""
+
+
+class SystemClock:
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@dataclass
+class ManualClock:
+    """A clock that moves only when told to."""
+
+    wall_ms: int = 1_700_000_000_000
+    _elapsed_seconds: float = field(default=0.0, init=False)
+
+    def now_ms(self) -> int:
+        return self.wall_ms + round(self._elapsed_seconds * 1000)
+
+    def monotonic(self) -> float:
+        return self._elapsed_seconds
+
+    def advance(self, seconds: float) -> None:
+        self._elapsed_seconds += seconds
+
+
+def iso(at_ms: int) -> str:
+    """A stored time as people and other programs read it: `2026-01-31T12:00:00.250Z`."""
+    at = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,102 @@
+"""Logging for every process: events with fields, one line format, nothing secret.
+
+Events are named `noun.past_participle` (`run.claimed`). The fields in `CONTEXT_FIELDS` are bound once per
+run with `run_context` and then appear on each line, those of Celery, kombu and redis-py included.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+#: Fields that say which run a line belongs to, in the order they are printed.
+CONTEXT_FIELDS = ("runId", "sessionKey", "sessionId", "agentId", "runKind", "lane", "parentRunId")
+
+#: Set by `ocw up` for its children: the supervisor stamps each line with time and name itself.
+SUPERVISED_VARIABLE = "OPENCLAW_SUPERVISED"
+
+_PASSWORD_IN_URL = re.compile(r"(://[^\s:/@]*:)[^\s/]+@")
+_API_KEY = re.compile(r"\b(sk-)[\w-]{8,}")
+_PLAIN_VALUE = re.compile(r"[^\s\"=\x00-\x1f\x7f]+")
+
+
+def setup_logging(*, json: bool = False, level: str | int = "info") -> None:
+    """Send structlog and standard logging to stderr in one format; calling it again replaces the first."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    stamps = structlog.processors.TimeStamper(fmt="iso", utc=True, key="at") if json else _local_time
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                stamps,
+                _render_json if json else _render_line,
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper() if isinstance(level, str) else level)
+
+
+@contextmanager
+def run_context(**fields: str | None) -> Iterator[None]:
+    """Put `fields` (see `CONTEXT_FIELDS`) on each line logged inside the block; None is left out."""
+    with structlog.contextvars.bound_contextvars(**{k: v for k, v in fields.items() if v is not None}):
+        yield
+
+
+def mask_secrets(text: str) -> str:
+    """Hide passwords inside URLs, and API keys."""
+    return _API_KEY.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***@", text))
+
+
+def _local_time(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    if SUPERVISED_VARIABLE not in os.environ:
+        structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False, key="at")(_logger, _method, event)
+    return event
+
+
+def _render_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    return mask_secrets(jsonlib.dumps(event, default=str, ensure_ascii=False))
+
+
+def _render_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    at, level, name = (event.pop(key, "") for key in ("at", "level", "event"))
+    exception = event.pop("exception", None)
+    head = [at, level.upper() if level not in ("info", "debug") else "", str(name)]
+    fields = {key: event.pop(key) for key in CONTEXT_FIELDS if key in event}
+    pairs = [f"{key}={_quoted(value)}" for key, value in {**event, **fields}.items()]
+    line = " ".join(part for part in [*head, *pairs] if part)
+    return mask_secrets(f"{line}\n{exception}" if exception else line)
+
+
+def _quoted(value: Any) -> str:
+    text = str(value)
+    # A value must not look like two fields or two lines, nor carry escape codes to a terminal.
+    return text if _PLAIN_VALUE.fullmatch(text) else jsonlib.dumps(text, ensure_ascii=False)
