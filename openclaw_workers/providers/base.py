@@ -5,19 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import AssistantBlock, TranscriptEntry, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool as the model sees it."""
-
-    name: str
-    description: str
-    input_schema: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,6 @@ class Tool(ABC, Generic[InputT]):
             return self.input_type.model_validate(arguments)
         except ValidationError as error:
             wrong = "; ".join(
-                f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}"
-                for problem in error.errors()
+                f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}" for problem in error.errors()
             )
             raise ToolInputInvalid(f"{self.name} was called with wrong arguments: {wrong}") from error

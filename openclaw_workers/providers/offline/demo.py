@@ -1,0 +1,69 @@
+"""`offline/demo`: follows simple requests through the same tool loop as a real model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry, UserEntry
+from openclaw_workers.providers.base import ModelRequest, StreamEvent
+from openclaw_workers.providers.offline.intents import Reply, reply_to
+from openclaw_workers.providers.offline.streaming import (
+    answer,
+    call_blocks,
+    counted,
+    deltas,
+    pieces,
+    spoken_text,
+    words,
+)
+
+_SHOWN_RESULT_CHARS = 1_500
+
+
+def stream(request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
+    asked, reply = _decide(request)
+    usage, first = counted(request)
+    yield first
+    parts = words(reply.text) if reply.word_seconds else pieces(reply.text)
+    yield from deltas(parts, cancel, gap_seconds=reply.word_seconds)
+    yield answer(reply.text, call_blocks(request, asked, reply.calls), usage)
+
+
+def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
+    """Answer all that is new since the last answer: results of tools first, then what was said."""
+    asked: UserEntry | None = None
+    replies: list[Reply] = []
+    for entry in _unanswered(request):
+        if isinstance(entry, UserEntry):
+            asked = entry
+            replies += [reply_to(spoken_text(block.text), request.tools) for block in entry.content]
+        else:
+            replies.append(Reply(_result_told(entry)))
+    if not replies:
+        return None, reply_to("", request.tools)
+    return asked, Reply(
+        "\n\n".join(reply.text for reply in replies),
+        tuple(call for reply in replies for call in reply.calls),
+        max(reply.word_seconds for reply in replies),
+    )
+
+
+def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
+    new: list[UserEntry | ToolResultEntry] = []
+    for entry in reversed(request.messages):
+        if isinstance(entry, AssistantEntry):
+            break
+        if isinstance(entry, UserEntry | ToolResultEntry):
+            new.append(entry)
+    return new[::-1]
+
+
+def _result_told(result: ToolResultEntry) -> str:
+    said = "".join(block.text for block in result.content).strip()
+    if len(said) > _SHOWN_RESULT_CHARS:
+        left_out = len(said) - _SHOWN_RESULT_CHARS
+        said = f"{said[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"
+    if result.is_error:
+        return f"`{result.tool_name}` failed: {said}"
+    return f"`{result.tool_name}` returned:\n\n{said}"

@@ -1,0 +1,114 @@
+"""Programs for `offline/script`: what a step may say, and where a conversation carries them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from openclaw_workers.errors import FailureReason
+from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.providers.offline.streaming import spoken_text
+
+EXPECTED = (
+    'offline/script expects a JSON program as the message: {"steps": [{"delayMs": 0, "text": "hello", '
+    '"calls": [{"tool": "read", "input": {"path": "notes.txt"}}], "fail": null}]}; see docs/offline-models.md'
+)
+
+_DECODER = json.JSONDecoder()
+
+
+CRASH = "crash"
+Fail = FailureReason | Literal["crash"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, extra="forbid", frozen=True)
+
+
+class ProgramCall(_Part):
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict)
+
+
+class Step(_Part):
+    delay_ms: int = Field(default=0, ge=0)
+    text: str = ""
+    calls: list[ProgramCall] = Field(default_factory=list)
+    fail: Fail | None = None
+    chunks: int | None = Field(default=None, ge=1, le=10_000)
+    chunk_delay_ms: int = Field(default=0, ge=0)
+
+
+class Program(_Part):
+    steps: list[Step]
+
+
+def current_steps(messages: list[TranscriptEntry]) -> tuple[UserEntry, list[Step], int] | None:
+    """The last user entry that carries a program, its steps, and how many answers were given since.
+
+    Looks from the end and no further than needed: the price does not grow with the history before it.
+    """
+    answers = 0
+    for entry in reversed(messages):
+        if entry.role == "assistant":
+            answers += 1
+        elif entry.role == "user":
+            steps = _steps_of(entry)
+            if steps is not None:
+                return entry, steps, answers
+    return None
+
+
+def _steps_of(entry: UserEntry) -> list[Step] | None:
+    programs = [steps for block in entry.content if (steps := read_program(block.text)) is not None]
+    return [step for steps in programs for step in steps] if programs else None
+
+
+def read_program(text: str) -> list[Step] | None:
+    """The steps of the program in a text; None if it carries none.
+
+    What was meant as a program and is not one becomes a single step that says what is wrong with it.
+    """
+    found = _find_object(text)
+    if found is None:
+        start = text.find("{")
+        meant = start >= 0 and ('"steps"' in text or spoken_text(text).startswith("{"))
+        return [_refusal(_json_problem(text[start:]))] if meant else None
+    try:
+        return Program.model_validate(found).steps
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        return [_refusal(wrong)]
+
+
+def _refusal(problem: str) -> Step:
+    return Step(text=f"The program was not run: {problem}. {EXPECTED}")
+
+
+def _find_object(text: str) -> dict[str, Any] | None:
+    """The first JSON object with a `steps` key, whatever stands around it."""
+    if '"steps"' not in text:
+        return None
+    start = text.find("{")
+    while start >= 0:
+        try:
+            value, _ = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict) and "steps" in value:
+            return value
+        start = text.find("{", start + 1)
+    return None
+
+
+def _json_problem(text: str) -> str:
+    try:
+        _DECODER.raw_decode(text)
+    except ValueError as error:
+        return f"it is not valid JSON ({error})"
+    except RecursionError:
+        return "it is nested too deeply"
+    return "it has no `steps`"

@@ -1,0 +1,100 @@
+"""Choosing lines of a file: imported by `read`, and run as a script where a pattern is in play.
+
+Only the standard library, and little of it: as a script this file starts in about twenty milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+_PIECE_BYTES = 65_536
+_CHECK_EVERY_LINES = 2_000
+_MEMORY_BYTES = 512 * 1024 * 1024
+
+
+def select_lines(
+    file: IO[bytes],
+    *,
+    offset: int,
+    limit: int,
+    max_bytes: int,
+    wanted: Callable[[str], object] | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """Take lines from number `offset` on; with `wanted` only those, each with its number before it.
+
+    Returns `lines`, `next_offset` (None at the end of the file), `stopped_by` (`limit` or `size`) and `last`,
+    the number of the last line looked at.
+    """
+    chosen: list[str] = []
+    used = last = 0
+    for last, text, unread_bytes in _numbered(file, check):
+        if last < offset or (wanted is not None and not wanted(text)):
+            continue
+        shown = text if wanted is None else f"{last}: {text}"
+        size = len(shown.encode()) + 1
+        if len(chosen) == limit or (chosen and used + size + bool(unread_bytes) > max_bytes):
+            stopped_by = "limit" if len(chosen) == limit else "size"
+            return {"lines": chosen, "next_offset": last, "stopped_by": stopped_by, "last": last}
+        if unread_bytes or size > max_bytes:
+            kept = shown.encode()[: max_bytes - used].decode(errors="ignore")
+            missing_bytes = size - 1 - len(kept.encode()) + unread_bytes
+            shown = f"{kept}\n[line {last} is cut here: {missing_bytes:,} more bytes of it are not shown]"
+        chosen.append(shown)
+        used += size
+    return {"lines": chosen, "next_offset": None, "stopped_by": None, "last": last}
+
+
+def _numbered(file: IO[bytes], check: Callable[[], None]) -> Iterator[tuple[int, str, int]]:
+    """Yield number, text and the count of bytes left out of each line, however long it is."""
+    number = 0
+    while piece := file.readline(_PIECE_BYTES):
+        number += 1
+        unread_bytes = 0
+        end = piece
+        while not end.endswith(b"\n") and (end := file.readline(_PIECE_BYTES)):
+            unread_bytes += len(end.rstrip(b"\r\n"))
+            check()
+        if number % _CHECK_EVERY_LINES == 0:
+            check()
+        yield number, piece.rstrip(b"\r\n").decode(errors="replace"), unread_bytes
+
+
+def _search(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        wanted = re.compile(request["pattern"]).search
+    except (re.error, RecursionError, OverflowError) as error:
+        return {"error": f"the pattern is not a regular expression Python accepts: {error}"}
+    with open(request["fd"], "rb") as file:
+        return select_lines(
+            file,
+            offset=request["offset"],
+            limit=request["limit"],
+            max_bytes=request["max_bytes"],
+            wanted=wanted,
+        )
+
+
+def main() -> None:
+    request = json.loads(sys.stdin.buffer.read())
+    # Should the worker die, nobody is left to end a pattern that never finishes. The default action of this
+    # signal ends the process in the kernel, whatever the interpreter is busy with.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(int(request["timeout_seconds"]) + 2)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    try:
+        answer = _search(request)
+    except MemoryError:
+        answer = {"error": "the search needs too much memory; use a simpler pattern"}
+    os.write(1, json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()
