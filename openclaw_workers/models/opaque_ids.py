@@ -1,0 +1,63 @@
+"""Ids from strangers, written so that each is one segment of a session key and nothing more.
+
+A letter, a digit and `. _ @ + -` stand for themselves and every other byte is percent-encoded. So is the
+first letter of an id that spells a word of the key grammar: neither a split at `:` nor a scan for `:group:` can
+be misled by an id. What is still longer than 128 bytes becomes `~` and its SHA-256; no other segment holds `~`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from openclaw_workers.errors import BadInput
+
+MAX_ID_BYTES: Final = 128
+
+GRAMMAR_WORDS: Final = frozenset(
+    ("agent", "dm", "direct", "group", "channel", "room", "thread", "topic", "cron", "hook", "subagent")
+)
+
+_HASHED = re.compile(r"~[0-9a-f]{64}")
+
+
+class HashedId(str):
+    """An id that was too long for a key: only its hash is known, and it is written as it is."""
+
+    __slots__ = ()
+
+
+def escape_id(raw: str) -> str:
+    """Write any id as one key segment; different ids give different segments.
+
+    Raises:
+        BadInput: the id is empty.
+    """
+    if isinstance(raw, HashedId):
+        return raw
+    if not raw:
+        raise BadInput("a session key needs an id here, and it is empty")
+    # surrogatepass: a channel may hand over half an emoji, and that too must come back unchanged.
+    data = raw.encode("utf-8", "surrogatepass")
+    escaped = quote_from_bytes(data, safe="@+").replace("~", "%7E")
+    if raw.lower() in GRAMMAR_WORDS:
+        escaped = f"%{data[0]:02X}{escaped[1:]}"
+    if len(escaped) <= MAX_ID_BYTES:
+        return escaped
+    return "~" + hashlib.sha256(data).hexdigest()
+
+
+def unescape_id(segment: str) -> str:
+    """Read a segment back; a `%` that begins no escape, as a person may type it, stands for itself.
+
+    Raises:
+        BadInput: the escapes do not spell UTF-8.
+    """
+    if _HASHED.fullmatch(segment):
+        return HashedId(segment)
+    try:
+        return unquote_to_bytes(segment.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise BadInput(f"the escapes in {segment!r} are not UTF-8; a bare % is written %25") from None
