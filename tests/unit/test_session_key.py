@@ -169,6 +169,14 @@ def test_whatever_is_typed_is_refused_or_reaches_one_stored_form(typed: str, mai
     assert parse_key(key, main_key=main_name) == parse_key(parse_key(key, main_key=main_name).key, main_key=main_name)
 
 
+def test_an_id_that_spells_the_hash_of_a_long_one_does_not_reach_its_session() -> None:
+    long_id = "victim" * 40
+    hashed = escape_id(long_id)
+
+    assert hashed.startswith("~")
+    assert keys.group_key("main", "telegram", str(hashed)) != keys.group_key("main", "telegram", long_id)
+
+
 @given_few
 @given(ids)
 def test_escaping_is_reversible_until_it_hashes(raw: str) -> None:
