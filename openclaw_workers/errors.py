@@ -8,6 +8,7 @@
     │   └── StoreUnavailable
     ├── ConflictError          someone else holds the truth: step aside quietly
     │   └── LeaseLost
+    ├── CorruptRecord          a stored record cannot be read: put it aside, go on without it
     ├── TurnEnded              the turn stops here, for a reason that is recorded
     │   ├── TurnAborted        a person or an interrupt stopped it
     │   ├── TurnTimedOut       it ran past its deadline
@@ -68,6 +69,15 @@ class ConflictError(OpenClawError):
 
 class LeaseLost(ConflictError):
     """The session was taken over while this worker was away; its writes are refused."""
+
+
+class CorruptRecord(OpenClawError):
+    """A stored record cannot be read: `where` names the record, `why` the field and what is wrong with it."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where} cannot be read: {why}")
+        self.where = where
+        self.why = why
 
 
 class TurnEnded(OpenClawError):
