@@ -1,0 +1,53 @@
+# The words the README uses. Everything runs inside .venv, which the first word makes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOAK_MINUTES ?= 10
+
+.PHONY: up test lint bench soak clean venv
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:
+	@echo "make up     start everything on this machine; Ctrl-C stops it"
+	@echo "make test   lint, types and all tests"
+	@echo "make lint   lint and types alone"
+	@echo "make bench  measure, and write benchmarks/results"
+	@echo "make soak   the fault tests for SOAK_MINUTES (default 10)"
+	@echo "make clean  remove what make has made; state directories are kept"
+
+venv: $(STAMP)
+
+# Remade when the dependencies change; a second run finds the stamp and goes straight on.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Install one, or name it: make $(or $(MAKECMDGOALS),venv) PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  echo "python -m venv failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+up: $(STAMP)
+	@$(BIN)/ocw up
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+soak: $(STAMP)
+	SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/pytest tests/soak --timeout=0
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,65 @@
+"""What `ocw up` says when everything is ready, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from openclaw_workers.cli.embedded import flower
+from openclaw_workers.cli.embedded.endpoint import Endpoint
+from openclaw_workers.logs import mask_secrets
+from openclaw_workers.runtime import Runtime
+
+OFFLINE_NOTICE = "No API key is in use: agents answer with the built-in offline model, offline/demo."
+
+
+def as_text(
+    runtime: Runtime, state_dir: Path, *, is_offline: bool, show_password: bool, next_command: str, to_stop: str | None
+) -> str:
+    rows = [("Redis", mask_secrets(runtime.redis_url)), ("State", str(state_dir)), ("Logs", f"{state_dir}/logs")]
+    if runtime.flower_url:
+        kept = state_dir / "flower.json"
+        password = _flower_password(kept) if show_password else f"in {kept}"
+        rows.insert(0, ("Flower", f"{runtime.flower_url}  (user {flower.USER}, password {password})"))
+    lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
+    if is_offline:
+        lines += [f"  {OFFLINE_NOTICE}", ""]
+    if to_stop is None:
+        lines += [f"  Next, in a second terminal:  {next_command}", "  Ctrl-C stops everything; the state is kept."]
+    else:
+        lines += [f"  Next:     {next_command}", f"  To stop:  {to_stop}"]
+    return "\n".join([*lines, ""])
+
+
+def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool) -> str:
+    return json.dumps(
+        {
+            "ok": True,
+            "pid": runtime.pid,
+            "stateDir": str(state_dir),
+            "redisUrl": mask_secrets(runtime.redis_url),
+            "flowerUrl": runtime.flower_url,
+            "pids": runtime.pids,
+            "startedAt": runtime.started_at,
+            "offline": is_offline,
+        }
+    )
+
+
+def command_line(*words: str, state_dir: Path | None) -> str:
+    """How the person who started us would type a command: `.venv/bin/ocw` where `ocw` is not on the path."""
+    script = Path(sys.prefix) / "bin" / "ocw"
+    on_path = shutil.which("ocw")
+    program = "ocw"
+    if script.exists() and (on_path is None or Path(on_path).resolve() != script.resolve()):
+        program = min(str(script), os.path.relpath(script), key=len)
+    options = ["--state-dir", str(state_dir)] if state_dir is not None else []
+    return shlex.join([program, *options]) + " " + " ".join(words)
+
+
+def _flower_password(path: Path) -> str:
+    return Endpoint.model_validate_json(path.read_bytes()).password

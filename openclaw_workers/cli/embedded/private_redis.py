@@ -1,0 +1,128 @@
+"""The private Redis of `ocw up`: its settings, its process, and what to say when it refuses to start."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import redis
+
+from openclaw_workers.cli.embedded.child import ChildSpec
+from openclaw_workers.cli.embedded.endpoint import LOOPBACK, Endpoint
+from openclaw_workers.cli.embedded.redis_binary import RedisBinary
+from openclaw_workers.errors import BadInput, OpenClawError, TransientError
+from openclaw_workers.runtime import write_private
+
+NAME = "redis"
+DEFAULT_PORT = 6379
+
+#: The reasons are in deploy/redis.conf, which sets the same values; a test compares the two.
+SETTINGS: Mapping[str, str] = {
+    "appendonly": "yes",
+    "appendfsync": "everysec",
+    "no-appendfsync-on-rewrite": "no",
+    "aof-load-truncated": "yes",
+    "save": '""',
+    "maxmemory-policy": "noeviction",
+    "protected-mode": "yes",
+    "tcp-keepalive": "60",
+    "timeout": "0",
+}
+
+#: 7.0 moved the append-only file into a folder that 6.2 does not look into.
+_FOLDER_SINCE = (7, 0)
+_OWN_STAMP = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} ")
+_DAMAGED = re.compile(r"bad file format|unexpected end of file|can't handle rdb|short read|wrong signature", re.I)
+_IN_USE = re.compile(r"address already in use", re.I)
+
+
+def url_of(endpoint: Endpoint) -> str:
+    return f"redis://:{endpoint.password}@{LOOPBACK}:{endpoint.port}/0"
+
+
+def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: Endpoint, env: Mapping[str, str]) -> ChildSpec:
+    """Write the configuration and describe the process.
+
+    Raises:
+        BadInput: the data was written by a later Redis than `binary`.
+    """
+    folder = state_dir / "redis"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if binary.version < _FOLDER_SINCE and (folder / "appendonlydir").exists():
+        raise BadInput(
+            f"the data in {folder} was written by Redis 7 or later; {binary.path} is "
+            f"{'.'.join(map(str, binary.version))} and would start empty",
+            hint="install the later redis-server again, or move that folder away to start anew",
+        )
+    own = {
+        "bind": LOOPBACK,
+        "port": str(endpoint.port),
+        "requirepass": endpoint.password,
+        "dir": _quoted(folder),
+        "daemonize": "no",
+        "always-show-logo": "no",
+    }
+    lines = [f"{name} {value}" for name, value in {**SETTINGS, **own}.items()]
+    # In a file, not on the command line: the password must not show in `ps`.
+    write_private(folder / "redis.conf", "\n".join(lines) + "\n")
+    return ChildSpec(
+        name=NAME,
+        argv=(str(binary.path), str(folder / "redis.conf")),
+        env=env,
+        is_ready=lambda _pid: answers(url_of(endpoint)) is None,
+        stop_rank=2,
+        stop_seconds=20.0,
+        start_attempts=1,
+        is_shown=False,
+        clean=lambda line: _OWN_STAMP.sub("", line),
+        lock_path=folder / "redis.lock",
+    )
+
+
+def answers(url: str) -> str | None:
+    """None when the server answers a PING, otherwise what went wrong."""
+    try:
+        with redis.Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1) as client:
+            client.ping()
+    except (redis.RedisError, OSError, ValueError) as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+def port_was_taken(tail: tuple[str, ...]) -> bool:
+    return any(_IN_USE.search(line) for line in tail)
+
+
+def explain(tail: tuple[str, ...], state_dir: Path, binary: RedisBinary, why: str) -> OpenClawError:
+    """Turn the last lines of a Redis that did not start into what happened and what to do next."""
+    folder = state_dir / "redis"
+    last = tail[-1].lstrip("*#.- ") if tail else why
+    for line in tail:
+        if _DAMAGED.search(line):
+            return BadInput(
+                f"the Redis data in {folder} is damaged: {line.lstrip('*#.- ')}",
+                hint=f"copy that folder, then try `{_repair_command(folder, binary)}`; "
+                "or move it away to start with nothing",
+            )
+    if "ermission denied" in " ".join(tail):
+        return BadInput(
+            f"Redis may not read or write its data in {folder}: {last}",
+            hint="give the folder to the user who runs `ocw up`, or choose another --state-dir",
+        )
+    return TransientError(f"Redis did not start: {last}", hint=f"see {state_dir / 'logs' / 'redis.log'}")
+
+
+def _repair_command(folder: Path, binary: RedisBinary) -> str:
+    manifests = sorted(folder.glob("appendonlydir/*.manifest"))
+    damaged = manifests[0] if manifests else folder / "appendonly.aof"
+    tool = binary.path.with_name("redis-check-aof")
+    if os.access(tool, os.X_OK):
+        return f"{tool} --fix {damaged}"
+    # The server binary is the repair tool too; it goes by the name it was called with.
+    return f"bash -c 'exec -a redis-check-aof {binary.path} --fix {damaged}'"
+
+
+def _quoted(path: Path) -> str:
+    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

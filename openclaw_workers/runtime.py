@@ -1,0 +1,163 @@
+"""How one `ocw` finds another: the lock, addresses and secrets that `ocw up` keeps in the state directory."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from openclaw_workers.errors import BadInput, ConflictError, NotFound
+
+if TYPE_CHECKING:
+    from openclaw_workers.config.settings import Settings
+
+RUNTIME_FILE = "runtime.json"
+LOCK_FILE = "up.lock"
+
+
+class Runtime(BaseModel):
+    """What a running `ocw up` serves, and where."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    pid: int
+    redis_url: str
+    flower_url: str | None = None
+    pids: dict[str, int] = Field(default_factory=dict)
+    started_at: int
+    """Milliseconds since the epoch."""
+
+    stop_seconds: float = 60.0
+    """The longest an orderly stop takes."""
+
+
+def read_runtime(state_dir: Path) -> Runtime | None:
+    """Return what `ocw up` left here, or None where there is nothing or nothing readable."""
+    try:
+        return Runtime.model_validate_json((state_dir / RUNTIME_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_runtime(state_dir: Path, runtime: Runtime) -> None:
+    write_private(state_dir / RUNTIME_FILE, runtime.model_dump_json(indent=2) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file in one step, readable by its owner alone."""
+    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def prepare_state_dir(state_dir: Path) -> None:
+    """Make the state directory, closed to others, and see that it can be written.
+
+    Raises:
+        BadInput: it cannot be made or written.
+    """
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (state_dir / "logs").mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=state_dir):
+            return
+    except OSError as error:
+        raise BadInput(
+            f"the state directory {state_dir} cannot be used: {error.strerror or error}",
+            hint="make it writable, or choose another with --state-dir or OPENCLAW_STATE_DIR",
+        ) from error
+
+
+class StateLock:
+    """Held by the one `ocw up` of a state directory; the kernel lets go of it when that process ends."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / LOCK_FILE
+        self._fd: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock and write our pid into it.
+
+        Raises:
+            ConflictError: another process has it.
+        """
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        if not _flock(fd):
+            pid = os.read(fd, 32).decode(errors="replace").strip() or "unknown"
+            os.close(fd)
+            raise already_running(self._path.parent, pid)
+        os.ftruncate(fd, 0)
+        os.write(fd, f"{os.getpid()}\n".encode())
+        self._fd = fd
+
+    def release(self) -> None:
+        if self._fd is not None:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = None
+
+
+def already_running(state_dir: Path, pid: int | str) -> ConflictError:
+    return ConflictError(
+        f"`ocw up` is already running on {state_dir} (pid {pid})",
+        hint="stop it with `ocw down`, or run a second one with another --state-dir",
+    )
+
+
+def _flock(fd: int) -> bool:
+    # A few tries: `running_pid` in another process holds the lock for an instant while it looks.
+    for _ in range(5):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False
+
+
+def running_pid(state_dir: Path) -> int | None:
+    """The pid of the `ocw up` that holds this state directory, or None."""
+    try:
+        fd = os.open(state_dir / LOCK_FILE, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.read(fd, 32)
+        return int(text) if text.strip().isdigit() else None
+    else:
+        return None
+    finally:
+        os.close(fd)
+
+
+def resolve_redis_url(settings: Settings, env: Mapping[str, str], state_dir: Path) -> str:
+    """Where this command finds its Redis: REDIS_URL, the configuration, then a running `ocw up`.
+
+    Raises:
+        NotFound: none of the three names one.
+    """
+    if url := env.get("REDIS_URL"):
+        return url
+    if settings.redis.url is not None:
+        return settings.redis.url.get_secret_value()
+    runtime = read_runtime(state_dir)
+    if runtime is not None and running_pid(state_dir) is not None:
+        return runtime.redis_url
+    raise NotFound(
+        f"nothing is running on {state_dir}, and neither REDIS_URL nor the configuration names a Redis",
+        hint="start everything with `ocw up` in another terminal",
+    )
