@@ -125,7 +125,7 @@ def dies_with_this_worker() -> Iterator[Callable[[subprocess.Popen[bytes]], None
     the pipe closes and the shell kills the group. (A parent-death signal would need code between fork and exec,
     which is not safe among threads, and would reach only the first process of the group.)
     """
-    script = 'read -r group || exit; read -r _; kill -KILL -- "-$group"'
+    script = 'read -r group || exit; read -r _; kill -s KILL -- "-$group"'
     watch = spawn(["/bin/sh", "-c", script], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert watch.stdin is not None
     line = watch.stdin

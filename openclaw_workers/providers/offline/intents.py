@@ -115,7 +115,7 @@ INTENTS = (
     Intent(
         _patterns(
             r"\b(?:run|execute|exec)\b[^`\n]{0,40}`(?P<command>[^`]+)`",
-            _START + r"(?:run|execute|exec)\b(?:\s+the)?(?:\s+command)?\s*[:：]?\s*(?!an?\s)(?P<command>[^`]+)\Z",
+            _START + r"(?:run|execute|exec)\b(?!\s+an?\s)(?:\s+the)?(?:\s+command)?\s*[:：]?\s*(?P<command>[^`]+)\Z",
             r"(?:运行|执行)(?:命令)?\s*[:：]?\s*`?(?P<command>[^`]+)",
         ),
         _run,

@@ -1,0 +1,55 @@
+"""A workspace of its own for each test, and a short way to call a tool in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.tools.base import ToolContext
+from openclaw_workers.tools.registry import find
+
+Call = Callable[..., str]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    place = tmp_path / "workspace"
+    place.mkdir()
+    return place
+
+
+@pytest.fixture
+def cancel() -> Cancel:
+    return Cancel()
+
+
+@pytest.fixture
+def shown() -> list[str]:
+    """Lines a tool showed while it ran."""
+    return []
+
+
+@pytest.fixture
+def context(workspace: Path, cancel: Cancel, shown: list[str]) -> ToolContext:
+    return ToolContext(
+        workspace=workspace,
+        call_id="call_1",
+        agent_id="main",
+        session_key="agent:main:main",
+        cancel=cancel,
+        timeout_seconds=30,
+        progress=shown.append,
+    )
+
+
+@pytest.fixture
+def call(context: ToolContext) -> Call:
+    def run(tool_name: str, /, **arguments: Any) -> str:
+        tool = find(tool_name)
+        return tool.run(tool.parse(arguments), context)
+
+    return run

@@ -1,0 +1,35 @@
+"""Tools are found by name, by alias, or not at all, with a hint."""
+
+from __future__ import annotations
+
+import pytest
+
+from openclaw_workers.errors import ToolError
+from openclaw_workers.tools.base import Effect
+from openclaw_workers.tools.registry import builtin_tools, canonical, find, specs
+
+
+def test_there_is_one_tool_per_effect() -> None:
+    assert {tool.effect for tool in builtin_tools()} == set(Effect)
+
+
+def test_names_of_other_projects_are_understood() -> None:
+    assert [find(name).name for name in ("read_file", "write_file", "shell")] == ["read", "write", "exec"]
+    assert canonical("memory_search") == "memory_search"
+
+
+def test_an_unknown_tool_gets_the_nearest_name() -> None:
+    with pytest.raises(ToolError, match="unknown tool 'reed'; did you mean 'read'"):
+        find("reed")
+    with pytest.raises(ToolError, match="there are: exec, read, write"):
+        find("browser")
+
+
+def test_every_field_is_described_and_the_order_is_stable() -> None:
+    assert [spec.name for spec in specs()] == ["exec", "read", "write"]
+    for spec in specs():
+        assert spec.description
+        assert spec.input_schema["additionalProperties"] is False
+        for field in spec.input_schema["properties"].values():
+            assert field["description"]
+            assert "title" not in field
