@@ -1,0 +1,1 @@
+"""Settings: what may be configured, how it is read, and what applies to which agent."""

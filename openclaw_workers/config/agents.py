@@ -1,0 +1,124 @@
+"""Agents: what holds for all of them, and what each changes."""
+
+from __future__ import annotations
+
+from pydantic import Field, StrictBool, StrictInt
+
+from openclaw_workers.config.base import AgentId, PeerIds, Section, Thinking, TimeZone, UserPath
+from openclaw_workers.config.context import CompactionSettings, ContextPruningSettings
+from openclaw_workers.config.heartbeat import HeartbeatSettings
+from openclaw_workers.config.memory import MemorySearchSettings
+from openclaw_workers.config.models import ListedModel, ModelChoice, ModelChoiceField
+from openclaw_workers.config.sandbox import SandboxField, SandboxSettings
+from openclaw_workers.config.subagents import SubagentsSettings
+from openclaw_workers.config.tools import AgentToolsSettings
+
+
+class IdentitySettings(Section):
+    name: str | None = None
+    """What the agent calls itself."""
+
+    emoji: str | None = None
+    """Its mark in chats."""
+
+    theme: str | None = None
+    """Its manner, in a few words."""
+
+    avatar: str | None = None
+    """Address or workspace path of its picture."""
+
+    owner_numbers: PeerIds = ()
+    """Senders who own this installation; only they get the owner-only tools and commands."""
+
+
+class AgentSettings(Section):
+    """What `agents.defaults` and every agent can set; an agent's value wins."""
+
+    model: ModelChoiceField = ModelChoice()
+    """Model as provider/model, or a mapping with fallbacks."""
+
+    workspace: UserPath | None = None
+    """Directory of the agent's files. Unset: <state>/workspace, for other agents <state>/workspace-<id>."""
+
+    thinking_default: Thinking = "off"
+    """How much the model thinks before it answers: off, minimal, low, medium, high, xhigh."""
+
+    context_tokens: StrictInt | None = Field(default=None, ge=1)
+    """Tokens of context used at most; unset: the model's whole window."""
+
+    timeout_seconds: StrictInt = Field(default=600, ge=0)
+    """Seconds a turn may take; 0 sets no limit."""
+
+    user_timezone: TimeZone = "local"
+    """Timezone of the people it serves."""
+
+    bootstrap_max_chars: StrictInt = Field(default=20_000, ge=1)
+    """Characters of one workspace file that go into the prompt."""
+
+    bootstrap_total_max_chars: StrictInt = Field(default=150_000, ge=1)
+    """Characters of all workspace files together."""
+
+    skills: tuple[str, ...] | None = None
+    """Skills offered, by name; unset means all, [] none."""
+
+    tools: AgentToolsSettings = AgentToolsSettings()
+    """Tool policy of the agent; one agent's block replaces that of the defaults."""
+
+    memory_search: MemorySearchSettings = MemorySearchSettings()
+    """Memory; one agent's block replaces that of the defaults."""
+
+    compaction: CompactionSettings = CompactionSettings()
+    """Summarising of long conversations."""
+
+    context_pruning: ContextPruningSettings = ContextPruningSettings()
+    """Trimming of old tool results."""
+
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
+    """Turns the agent takes by itself."""
+
+    subagents: SubagentsSettings = SubagentsSettings()
+    """Sub-agents it may spawn."""
+
+    sandbox: SandboxField = SandboxSettings()
+    """Where its tools run; the words trusted (mode off) and restricted (mode all) are accepted too."""
+
+    identity: IdentitySettings = IdentitySettings()
+    """Who it is and whom it obeys."""
+
+
+class AgentDefaults(AgentSettings):
+    models: dict[str, ListedModel] = Field(default_factory=dict)
+    """Models by provider/model with their aliases."""
+
+
+class AgentEntry(AgentSettings):
+    id: AgentId
+    """Name in session keys, directories and commands: a-z, 0-9, _ and -, at most 64."""
+
+    default: StrictBool = False
+    """Whether this agent answers when none is named; unset everywhere: the first one."""
+
+    name: str | None = None
+    """Name shown to people; unset: the id."""
+
+
+class AgentProfile(AgentSettings):
+    name: str | None = None
+    """Name shown to people; unset: the id."""
+
+    auth_dir: UserPath | None = None
+    """Directory of this agent's own keys."""
+
+
+class AgentsSettings(Section):
+    default_agent: AgentId | None = None
+    """Agent that answers when none is named; the same as default: true on its entry."""
+
+    defaults: AgentDefaults = AgentDefaults()
+    """What holds for every agent unless it says otherwise."""
+
+    list: tuple[AgentEntry, ...] = ()
+    """Agents in order; none listed means one agent, main."""
+
+    profiles: dict[AgentId, AgentProfile] = Field(default_factory=dict)
+    """Agents by id: the same as list, written as a map."""

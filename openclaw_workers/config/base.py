@@ -1,0 +1,188 @@
+"""What all settings are made of: the section base class and the value types of the file."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SecretStr,
+    StringConstraints,
+    ValidationInfo,
+)
+from pydantic.alias_generators import to_camel
+
+
+class Section(BaseModel):
+    """A mapping in the file. Field docstrings are what `ocw config example` and `schema` print."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+    )
+
+
+class KeyedBy:
+    """Marks a map that may also be written as a list whose items carry their key in this field."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def _one_or_many(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
+
+
+def _parse_duration(value: object) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", value):
+        parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", value)
+        return timedelta(seconds=sum(float(count) * _SECONDS[unit] for count, unit in parts))
+    raise ValueError('expected a duration with its unit, such as "90s", "30m" or "1h"')
+
+
+def format_duration(value: timedelta) -> str:
+    """The shortest exact spelling, in one unit: `30m`, not `1800s`."""
+    milliseconds = round(value.total_seconds() * 1000)
+    for unit in ("d", "h", "m", "s"):
+        if milliseconds and milliseconds % round(_SECONDS[unit] * 1000) == 0:
+            return f"{milliseconds // round(_SECONDS[unit] * 1000)}{unit}"
+    return f"{milliseconds}ms" if milliseconds else "0s"
+
+
+def _parse_bytes(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if isinstance(value, str) and (found := re.fullmatch(r"(\d+(?:\.\d+)?) *([kmg]?b)", value.lower())):
+        return int(float(found[1]) * _BYTES[found[2]])
+    raise ValueError('expected a size such as 4096, "500kb" or "2mb" (1 mb = 1024 kb)')
+
+
+def _format_bytes(value: int) -> int | str:
+    for unit in ("gb", "mb", "kb"):
+        if value and value % _BYTES[unit] == 0:
+            return f"{value // _BYTES[unit]}{unit}"
+    return value
+
+
+def _check_timezone(value: str) -> str:
+    if value in ("user", "local"):
+        return value
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ValueError("expected user, local or a name such as Europe/Berlin") from error
+    return value
+
+
+def _check_time(value: str) -> str:
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d|24:00", value):
+        raise ValueError("expected a time of day as HH:MM, from 00:00 to 24:00")
+    return value
+
+
+def _check_path(value: Path, info: ValidationInfo) -> Path:
+    """Expand `~` and make it absolute, from the directory of the file it was written in."""
+    context: dict[str, Any] = info.context or {}
+    if any(ord(character) < 32 for character in str(value)):
+        raise ValueError("expected a path without control characters")
+    home = str(context.get("home") or Path.home())
+    if value.parts[:1] == ("~",):
+        value = Path(home, *value.parts[1:])
+    path = Path(os.path.normpath(Path(context.get("base_dir") or Path.cwd()) / value))
+    if path.resolve() == Path(path.anchor):
+        raise ValueError("expected a directory below the filesystem root, not the root itself")
+    return path
+
+
+def _check_model(value: str, info: ValidationInfo) -> str:
+    aliases = (info.context or {}).get("aliases")
+    if "/" in value.strip("/") or aliases is None or value.lower() in aliases:
+        return value
+    known = f" or one of the aliases {', '.join(sorted(aliases))}" if aliases else ""
+    raise ValueError(f"expected provider/model, such as offline/demo{known}")
+
+
+def _check_base_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("expected an address that starts with http:// or https://")
+    if parts.username or parts.password:
+        raise ValueError("expected an address without a password; put it into apiKey or headers")
+    return value.rstrip("/")
+
+
+def mask_url(url: str) -> str:
+    """The address with its password hidden, for people and logs."""
+    return re.sub(r"(?<=://)([^/@]*):[^/]*@", r"\1:***@", url)
+
+
+class SecretUrl(SecretStr):
+    """An address that may hold a password: prints as the address with the password hidden."""
+
+    def _display(self) -> str:
+        return mask_url(self.get_secret_value())
+
+
+def _check_scheme(*schemes: str) -> AfterValidator:
+    def check(value: SecretUrl) -> SecretUrl:
+        if urlsplit(value.get_secret_value()).scheme not in schemes:
+            raise ValueError(f"expected an address that starts with {' or '.join(f'{s}://' for s in schemes)}")
+        return value
+
+    return AfterValidator(check)
+
+
+Secret = Annotated[SecretStr, PlainSerializer(lambda _: "***", return_type=str)]
+_masked = PlainSerializer(lambda value: mask_url(value.get_secret_value()), return_type=str)
+RedisUrl = Annotated[SecretUrl, _check_scheme("redis", "rediss", "unix"), _masked]
+QdrantUrl = Annotated[SecretUrl, _check_scheme("http", "https"), _masked]
+BaseUrl = Annotated[str, AfterValidator(_check_base_url)]
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_parse_duration, json_schema_input_type=str),
+    PlainSerializer(format_duration, return_type=str),
+]
+Bytes = Annotated[
+    int,
+    BeforeValidator(_parse_bytes, json_schema_input_type=int | str),
+    PlainSerializer(_format_bytes, return_type=int | str),
+]
+UserPath = Annotated[Path, AfterValidator(_check_path)]
+TimeZone = Annotated[str, AfterValidator(_check_timezone)]
+TimeOfDay = Annotated[str, AfterValidator(_check_time)]
+
+AgentId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+ModelRef = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S+$"), AfterValidator(_check_model)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])]
+Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+
+
+def _number_to_text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+PeerId = Annotated[str, BeforeValidator(_number_to_text, json_schema_input_type=str | int)]
+"""A chat or user id; YAML reads an unquoted one as a number."""
+
+PeerIds = Annotated[tuple[PeerId, ...], BeforeValidator(_one_or_many, json_schema_input_type=list[str | int])]

@@ -1,0 +1,52 @@
+"""Chat channels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictBool
+
+from openclaw_workers.config.base import KeyedBy, PeerId, PeerIds, Secret, Section
+from openclaw_workers.config.tools import ProviderToolPolicy
+
+
+class TelegramGroupSettings(Section):
+    enabled: StrictBool = True
+    """Whether the bot listens in this group."""
+
+    require_mention: StrictBool = True
+    """Answer only when mentioned or replied to."""
+
+    allow_from: PeerIds = ()
+    """Senders that are heard; empty: as groupAllowFrom says."""
+
+    tools: ProviderToolPolicy = ProviderToolPolicy()
+    """Tools in this group."""
+
+
+class TelegramSettings(Section):
+    enabled: StrictBool = True
+    """Whether the channel starts when it has a token."""
+
+    bot_token: Secret | None = None
+    """Token of the bot; TELEGRAM_BOT_TOKEN sets it too."""
+
+    dm_policy: Literal["pairing", "allowlist", "open", "disabled"] = "pairing"
+    """Who may write directly: paired people, allowFrom only, anyone, nobody."""
+
+    allow_from: PeerIds = ()
+    """Senders that may write directly without pairing."""
+
+    group_policy: Literal["allowlist", "open", "disabled"] = "allowlist"
+    """Which groups are heard: listed ones, any, none."""
+
+    group_allow_from: PeerIds = ()
+    """Senders that are heard in groups; empty: as allowFrom says."""
+
+    groups: Annotated[dict[PeerId, TelegramGroupSettings], KeyedBy("chatId")] = Field(default_factory=dict)
+    """Groups by chat id (* for all others); may also be a list whose items carry chatId."""
+
+
+class ChannelsSettings(Section):
+    telegram: TelegramSettings = TelegramSettings()
+    """Telegram, by bot."""

@@ -1,0 +1,127 @@
+"""How a conversation is kept within the model's context window."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Literal, Self
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, model_validator
+
+from openclaw_workers.config.base import Bytes, Duration, Names, Section
+
+
+class MemoryFlushSettings(Section):
+    enabled: StrictBool = True
+    """Let the agent save what matters to its memory before old messages are summarised."""
+
+    soft_threshold_tokens: StrictInt = Field(default=10_000, ge=0)
+    """Tokens before the compaction trigger at which the flush runs."""
+
+    force_flush_transcript_bytes: Bytes = 2 << 20
+    """Transcript size that forces a flush, such as 2mb; 0 never forces one."""
+
+    prompt: str | None = None
+    """What the agent is asked to do; unset: the built-in request."""
+
+    system_prompt: str | None = None
+    """Added to the system prompt of the flush turn."""
+
+
+class CompactionSettings(Section):
+    mode: Literal["default", "safeguard"] = "safeguard"
+    """default keeps the latest keepRecentTokens; safeguard drops oldest parts until maxHistoryShare holds."""
+
+    reserve_tokens: StrictInt = Field(default=4096, ge=0)
+    """Tokens set aside for writing the summary (mode default)."""
+
+    keep_recent_tokens: StrictInt = Field(default=100_000, ge=0)
+    """Tokens of the latest messages that stay as they are (mode default)."""
+
+    max_history_share: StrictFloat = Field(default=0.5, ge=0.1, le=0.9)
+    """Share of the window that history may fill (mode safeguard)."""
+
+    reserve_tokens_floor: StrictInt = Field(default=2048, ge=0)
+    """Fewest tokens set aside for the answer (mode safeguard); 0 switches the floor off."""
+
+    identifier_policy: Literal["strict", "off", "custom"] = "strict"
+    """Whether a summary must keep ids, hashes, addresses and file names letter by letter."""
+
+    identifier_instructions: str | None = None
+    """What to tell the summariser about identifiers; used by, and needed for, policy custom."""
+
+    memory_flush: MemoryFlushSettings = MemoryFlushSettings()
+    """The silent turn before compaction in which the agent saves notes."""
+
+    @model_validator(mode="after")
+    def _custom_has_instructions(self) -> Self:
+        if self.identifier_policy == "custom" and not self.identifier_instructions:
+            raise ValueError("expected identifierInstructions when identifierPolicy is custom")
+        return self
+
+
+class PruneToolsSettings(Section):
+    allow: Names = ()
+    """Tools whose results may be trimmed; empty means all."""
+
+    deny: Names = ()
+    """Tools whose results are never trimmed; wins over allow."""
+
+
+class SoftTrimSettings(Section):
+    max_chars: StrictInt = Field(default=5000, ge=0)
+    """Characters above which a result is trimmed."""
+
+    head_chars: StrictInt = Field(default=2000, ge=0)
+    """Characters kept from its start."""
+
+    tail_chars: StrictInt = Field(default=2000, ge=0)
+    """Characters kept from its end."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.head_chars + self.tail_chars > self.max_chars:
+            raise ValueError("expected headChars and tailChars to fit into maxChars together")
+        return self
+
+
+class HardClearSettings(Section):
+    enabled: StrictBool = True
+    """Replace whole results when trimming did not free enough."""
+
+    placeholder: str = "[Tool result omitted due to context budget]"
+    """What the model reads in place of a cleared result."""
+
+
+class ContextPruningSettings(Section):
+    mode: Literal["off", "cache-ttl"] = "cache-ttl"
+    """cache-ttl trims old tool results once the provider's prompt cache has gone cold; off never does."""
+
+    ttl: Duration = timedelta(hours=1)
+    """Age at which tool results may be trimmed, such as 1h."""
+
+    keep_last_assistants: StrictInt = Field(default=3, ge=0)
+    """Latest assistant messages whose tool results are left alone."""
+
+    soft_trim_ratio: StrictFloat = Field(default=0.7, ge=0, le=1)
+    """Fill of the window, as a share, from which results are trimmed."""
+
+    hard_clear_ratio: StrictFloat = Field(default=0.85, ge=0, le=1)
+    """Fill of the window, as a share, from which results are cleared."""
+
+    min_prunable_tool_chars: StrictInt = Field(default=1000, ge=0)
+    """Characters below which a result is not worth trimming."""
+
+    tools: PruneToolsSettings = PruneToolsSettings()
+    """Which tools' results are concerned."""
+
+    soft_trim: SoftTrimSettings = SoftTrimSettings()
+    """How a result is trimmed."""
+
+    hard_clear: HardClearSettings = HardClearSettings()
+    """How a result is cleared."""
+
+    @model_validator(mode="after")
+    def _soft_before_hard(self) -> Self:
+        if self.soft_trim_ratio > self.hard_clear_ratio:
+            raise ValueError("expected softTrimRatio to be no more than hardClearRatio")
+        return self

@@ -1,0 +1,108 @@
+"""From file and environment to checked settings, in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from openclaw_workers.config.checks import check_agents, check_lane_caps, known_aliases
+from openclaw_workers.config.expand import Expanded, Expansion
+from openclaw_workers.config.files import find_file, read_file
+from openclaw_workers.config.problems import describe
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.config.shapes import Loc, dotted, leaves
+from openclaw_workers.config.tidy import Tidied
+from openclaw_workers.errors import ConfigurationError
+
+ENVIRONMENT: dict[str, Loc] = {
+    "REDIS_URL": ("redis", "url"),
+    "QDRANT_URL": ("qdrant", "url"),
+    "ANTHROPIC_API_KEY": ("models", "providers", "anthropic", "apiKey"),
+    "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),
+    "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
+}
+"""Variables that set a secret or an address; they win over the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force and where they came from."""
+
+    settings: Settings
+    source: Path | None
+    """The file; None when there is none and all is default or environment."""
+    origins: dict[str, str]
+    """By dotted path: `file`, `environment REDIS_URL` or `default`."""
+    state_dir: Path
+    """Where this installation keeps its files."""
+
+
+def load(
+    path: str | Path | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    state_dir: Path | None = None,
+) -> Loaded:
+    """Find, read and check the configuration.
+
+    Raises:
+        ConfigurationError: with every problem there is.
+    """
+    env = os.environ if env is None else env
+    cwd = (cwd or Path.cwd()).absolute()
+    state = find_state_dir(state_dir, env, cwd)
+    source = find_file(path, env, cwd=cwd, state_dir=state)
+    expansion, tidied = Expansion(env), Tidied()
+    tree = tidied.apply(expansion.apply(read_file(source) if source else {}), Settings)
+    from_env = _overlay(tree, env, tidied)
+    problems = [f"{where}: {what}" for where, what in expansion.problems.items()]
+    problems += [*tidied.problems, *check_agents(tree, tidied), *check_lane_caps(tree, tidied)]
+    context = {
+        "aliases": known_aliases(tree),
+        "base_dir": source.parent if source else cwd,
+        "home": env.get("HOME"),
+    }
+    try:
+        settings = Settings.model_validate(tree, context=context)
+    except ValidationError as error:
+        found = describe(error, tidied)
+        problems += [f"{where}: {what}" for where, what in found if where not in expansion.problems]
+    if problems:
+        hint = "correct them and run `ocw config check`; `ocw config example` shows every setting"
+        raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
+    return Loaded(settings, source, _origins(settings, from_env), state)
+
+
+def find_state_dir(explicit: Path | None, env: Mapping[str, str], cwd: Path) -> Path:
+    """Give the state directory: `explicit`, else OPENCLAW_STATE_DIR, else `~/.openclaw-workers`."""
+    home = Path(env.get("HOME") or Path.home())
+    chosen = explicit or env.get("OPENCLAW_STATE_DIR") or home / ".openclaw-workers"
+    return cwd / Path(chosen).expanduser()
+
+
+def _overlay(tree: dict[str, Any], env: Mapping[str, str], tidied: Tidied) -> dict[Loc, str]:
+    """Put values of the environment into the tree; gives the places and what to say of them."""
+    applied: dict[Loc, str] = {}
+    for variable, loc in ENVIRONMENT.items():
+        if not env.get(variable):
+            continue
+        holder: Any = tree
+        for key in loc[:-1]:
+            holder = holder.setdefault(key, {}) if isinstance(holder, dict) else None
+        if isinstance(holder, dict):
+            holder[loc[-1]] = Expanded(env[variable])
+            applied[loc] = tidied.written[loc] = f"environment {variable}"
+    return applied
+
+
+def _origins(settings: Settings, from_env: dict[Loc, str]) -> dict[str, str]:
+    return {
+        dotted(leaf.loc): from_env.get(leaf.loc) or ("file" if leaf.is_given else "default")
+        for leaf in leaves(settings)
+    }

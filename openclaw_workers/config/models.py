@@ -1,0 +1,130 @@
+"""Model providers, their keys, and the names models go by."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, model_validator
+
+from openclaw_workers.config.base import BaseUrl, ModelRef, Secret, Section
+
+Api = Literal["anthropic-messages", "openai-completions", "openai-responses"]
+
+
+class ModelChoice(Section):
+    primary: ModelRef | None = None
+    """provider/model or an alias; unset: the provider whose key is set, else offline/demo."""
+
+    fallbacks: tuple[ModelRef, ...] | None = None
+    """Models to try in order when the primary fails; [] means none, unset inherits."""
+
+
+ModelChoiceField = Annotated[
+    ModelChoice,
+    BeforeValidator(
+        lambda value: {"primary": value} if isinstance(value, str) else value,
+        json_schema_input_type=str | ModelChoice,
+    ),
+]
+
+
+class ListedModel(Section):
+    alias: str | None = None
+    """Short name under which people choose this model."""
+
+
+class CostSettings(Section):
+    input: StrictFloat = Field(default=0.0, ge=0)
+    """Dollars per million input tokens."""
+
+    output: StrictFloat = Field(default=0.0, ge=0)
+    """Dollars per million output tokens."""
+
+    cache_read: StrictFloat = Field(default=0.0, ge=0)
+    """Dollars per million tokens read from the prompt cache."""
+
+    cache_write: StrictFloat = Field(default=0.0, ge=0)
+    """Dollars per million tokens written to the prompt cache."""
+
+
+class ProviderModelSettings(Section):
+    id: str
+    """The provider's own name for the model."""
+
+    name: str | None = None
+    """Name shown to people; unset: the id."""
+
+    api: Api | None = None
+    """Protocol, where it differs from the provider's."""
+
+    reasoning: StrictBool = False
+    """Whether the model takes a thinking level."""
+
+    input: tuple[Literal["text", "image"], ...] = ("text",)
+    """What the model reads."""
+
+    cost: CostSettings = CostSettings()
+    """Prices, for the ledger and for budgets."""
+
+    context_window: StrictInt = Field(default=200_000, ge=1)
+    """Tokens the model can see."""
+
+    max_tokens: StrictInt = Field(default=8192, ge=1)
+    """Tokens it may answer with."""
+
+    headers: dict[str, Secret] = Field(default_factory=dict)
+    """Extra HTTP headers for this model."""
+
+
+class AuthProfileSettings(Section):
+    id: str
+    """Name of the key, for authOrder and for reports."""
+
+    api_key: Secret
+    """The key itself; write ${VARIABLE} to keep it out of the file."""
+
+
+class ProviderSettings(Section):
+    base_url: BaseUrl | None = None
+    """Address of the API; unset: the provider's own."""
+
+    api: Api | None = None
+    """Protocol spoken there; unset: the provider's own."""
+
+    api_key: Secret | None = None
+    """One key; ANTHROPIC_API_KEY and OPENAI_API_KEY set it for those two."""
+
+    headers: dict[str, Secret] = Field(default_factory=dict)
+    """Extra HTTP headers."""
+
+    auth_profiles: tuple[AuthProfileSettings, ...] = ()
+    """Several keys, used in turn when one is limited or refused."""
+
+    auth_order: tuple[str, ...] = ()
+    """Order of the profiles, by id; empty: as listed."""
+
+    models: tuple[ProviderModelSettings, ...] = ()
+    """Models of this provider that are not built in."""
+
+    @model_validator(mode="after")
+    def _profiles_agree(self) -> Self:
+        ids = [profile.id for profile in self.auth_profiles]
+        if twice := sorted({name for name in ids if ids.count(name) > 1}):
+            raise ValueError(f"expected each authProfiles id once, but {', '.join(twice)} is repeated")
+        if unknown := [name for name in self.auth_order if name not in ids]:
+            raise ValueError(
+                f"expected authOrder to name authProfiles ({', '.join(ids) or 'none are given'}), "
+                f"not {', '.join(unknown)}"
+            )
+        return self
+
+
+class ModelsSettings(Section):
+    mode: Literal["merge", "replace"] = "merge"
+    """Whether providers' models join the built-in ones or stand alone."""
+
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    """Providers by the name used before the slash in provider/model."""
+
+    aliases: dict[str, ModelRef] = Field(default_factory=dict)
+    """Short names for models: alias to provider/model."""

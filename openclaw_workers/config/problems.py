@@ -1,0 +1,86 @@
+"""What is wrong with a value, in words a person can act on."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from openclaw_workers.config.expand import Expanded
+from openclaw_workers.config.shapes import Loc
+from openclaw_workers.config.tidy import Tidied
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "path_type": "a path",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "tuple_type": "a list",
+    "finite_number": "a finite number",
+}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
+
+def describe(error: ValidationError, tidied: Tidied) -> list[tuple[str, str]]:
+    """For each error where it stands in the file, and what was expected and found."""
+    return [
+        (tidied.where(_loc(details)), _complaint(details["type"], details))
+        for details in error.errors(include_url=False)
+    ]
+
+
+def _loc(details: ErrorDetails) -> Loc:
+    return tuple(part for part in details["loc"] if part != "[key]")
+
+
+def _complaint(kind: str, details: ErrorDetails) -> str:
+    context, value = details.get("ctx", {}), details["input"]
+    if kind in _EXPECTED:
+        return f"expected {_EXPECTED[kind]}{_found(value, kind=True)}"
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        return f"expected {words} {context[bound]}{_found(value)}"
+    match kind:
+        case "missing":
+            complaint = "required, but missing"
+        case "value_error":
+            complaint = f"{context['error']}{_found(value)}"
+        case "literal_error" | "enum":
+            complaint = f"expected {context['expected']}{_found(value)}{_nearest(value, context['expected'])}"
+        case "string_pattern_mismatch":
+            complaint = f"expected text that matches {context['pattern']}{_found(value)}"
+        case _:
+            complaint = details["msg"]
+    return complaint
+
+
+def _found(value: Any, *, kind: bool = False) -> str:
+    """`, found ...`: the value where it is short and cannot be secret, else what sort of value it is."""
+    sort = {dict: "a mapping", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    if isinstance(value, Expanded):
+        return ", found text from the environment" if kind else ""
+    if isinstance(value, bool):
+        return f", found {str(value).lower()}"
+    if isinstance(value, str):
+        # An address with a password, or a key that was put into the wrong place.
+        may_be_secret = "@" in value or len(value) > 40
+        return ", found text" if kind else "" if may_be_secret else f", found {value!r}"
+    if isinstance(value, int | float) and not kind:
+        return f", found {value}"
+    return f", found {sort[type(value)]}" if type(value) in sort and kind else ""
+
+
+def _nearest(value: Any, expected: str) -> str:
+    options = [word.strip("' ") for word in expected.replace(" or ", ",").split(",")]
+    near = get_close_matches(value, options, n=1) if isinstance(value, str) else []
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,192 @@
+"""Which agent answers, and with which settings: pure functions over `Settings`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
+
+from openclaw_workers.config.agents import AgentEntry, AgentProfile, AgentSettings
+from openclaw_workers.config.base import Section, Thinking
+from openclaw_workers.config.models import ModelChoice
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.errors import NotFound
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.session_key import DEFAULT_AGENT, agent_of
+
+OFFLINE_MODEL = "offline/demo"
+_MODEL_BY_PROVIDER = {"anthropic": "anthropic/claude-opus-4-6", "openai": "openai/gpt-4o"}
+_REPLACED = ("tools", "memory_search")
+"""Sections of which an agent's own block replaces that of the defaults; others are merged key by key."""
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+class AgentConfig(AgentSettings):
+    """One agent's settings in force."""
+
+    id: str
+    """Name in session keys, directories and commands."""
+
+    name: str
+    """Name shown to people."""
+
+    auth_dir: Path | None = None
+    """Directory of this agent's own keys, where one is configured."""
+
+    primary: str
+    """The model to ask first, as provider/model."""
+
+    fallbacks: tuple[str, ...] = ()
+    """The models to ask next, as provider/model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What a session, or one call, changes about its agent; None leaves it."""
+
+    model: str | None = None
+    thinking: Thinking | None = None
+    context_tokens: int | None = None
+    timeout_seconds: int | None = None
+    workspace: Path | None = None
+
+
+def agent_ids(settings: Settings) -> list[str]:
+    """All agents in the order of the file; without any, the one agent `main`."""
+    agents = settings.agents
+    return [*(entry.id for entry in agents.list), *agents.profiles] or [DEFAULT_AGENT]
+
+
+def default_agent_id(settings: Settings) -> str:
+    """The agent that answers when none is named: the one marked so, else the first."""
+    marked = next((entry.id for entry in settings.agents.list if entry.default), None)
+    return marked or settings.agents.default_agent or agent_ids(settings)[0]
+
+
+def resolve_agent_id(settings: Settings, *, explicit: str | None = None, session_key: str | None = None) -> str:
+    """Choose the agent: the one named, else the one in the session key, else the default one.
+
+    Raises:
+        NotFound: there is no agent of that name.
+        BadInput: the session key starts as an agent's key but is none.
+    """
+    wanted = (explicit or "").strip().lower()
+    if not wanted and session_key and session_key.lower().startswith("agent:"):
+        wanted = agent_of(session_key)
+    if not wanted:
+        return default_agent_id(settings)
+    known = agent_ids(settings)
+    if wanted not in known:
+        near = get_close_matches(wanted, known, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        raise NotFound(f"no agent {wanted!r}; {advice}", hint="agents are listed under agents.list")
+    return wanted
+
+
+def resolve_agent(
+    settings: Settings,
+    agent_id: str,
+    *,
+    session_overrides: Overrides | None = None,
+    call: Overrides | None = None,
+    default_model: str = OFFLINE_MODEL,
+) -> AgentConfig:
+    """Give an agent's settings: defaults, then the agent's own, then the session's, then the call's.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
+    agent_id = resolve_agent_id(settings, explicit=agent_id)
+    entry = _entry(settings, agent_id)
+    merged: AgentSettings = settings.agents.defaults
+    if agent_id != default_agent_id(settings):
+        merged = merged.model_copy(update={"workspace": None})
+    if entry:
+        merged = _merge(merged, entry)
+    for overrides in (session_overrides, call):
+        if overrides:
+            merged = merged.model_copy(update=_changes(overrides, merged))
+    values = {name: getattr(merged, name) for name in AgentSettings.model_fields}
+    return AgentConfig.model_construct(
+        **values,
+        id=agent_id,
+        name=(entry.name if entry else None) or agent_id,
+        auth_dir=entry.auth_dir if isinstance(entry, AgentProfile) else None,
+        primary=resolve_model(settings, merged.model.primary or default_model),
+        fallbacks=tuple(resolve_model(settings, name) for name in merged.model.fallbacks or ()),
+    )
+
+
+def resolve_model(settings: Settings, name: str) -> str:
+    """Give `provider/model` for an alias; other names stay as they are."""
+    aliases = {alias.lower(): model for alias, model in settings.models.aliases.items()}
+    for model, listed in settings.agents.defaults.models.items():
+        if listed.alias:
+            aliases.setdefault(listed.alias.lower(), model)
+    return aliases.get(name.lower(), name)
+
+
+def default_model(settings: Settings, env: Mapping[str, str], *, implemented: Collection[str] = ("offline",)) -> str:
+    """The model of an agent that names none.
+
+    The configured one; else that of the first provider that is implemented and has a key, in the environment
+    or in the file; else the offline one.
+    """
+    configured = settings.agents.defaults.model.primary
+    if configured:
+        return resolve_model(settings, configured)
+    for provider, model in _MODEL_BY_PROVIDER.items():
+        given = settings.models.providers.get(provider)
+        has_key = env.get(f"{provider.upper()}_API_KEY") or (given and (given.api_key or given.auth_profiles))
+        if has_key and provider in implemented:
+            return model
+    return OFFLINE_MODEL
+
+
+def workspace_dir(settings: Settings, agent_id: str, state_dir: Path) -> Path:
+    """The directory of an agent's files. It may not exist yet.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
+    agent = resolve_agent(settings, agent_id)
+    if agent.workspace:
+        return agent.workspace
+    is_default = agent.id == default_agent_id(settings)
+    return state_dir / ("workspace" if is_default else f"workspace-{agent.id}")
+
+
+def lane_cap(settings: Settings, lane: Lane) -> int | None:
+    """Turns the whole fleet may carry at a time on a lane; None means no cap."""
+    own: int | None = getattr(settings.lanes, lane).max_concurrent
+    return own or (settings.agents.defaults.subagents.max_concurrent if lane is Lane.SUBAGENT else None)
+
+
+def _entry(settings: Settings, agent_id: str) -> AgentEntry | AgentProfile | None:
+    listed = next((entry for entry in settings.agents.list if entry.id == agent_id), None)
+    return listed or settings.agents.profiles.get(agent_id)
+
+
+def _merge(base: SectionT, over: Section) -> SectionT:
+    """Lay what was written in `over` upon `base`."""
+    changes = {}
+    for name in over.model_fields_set & type(base).model_fields.keys():
+        new, old = getattr(over, name), getattr(base, name)
+        both = isinstance(new, Section) and isinstance(old, Section) and name not in _REPLACED
+        changes[name] = _merge(old, new) if both else new
+    return base.model_copy(update=changes)
+
+
+def _changes(overrides: Overrides, agent: AgentSettings) -> dict[str, object]:
+    model = ModelChoice(primary=overrides.model, fallbacks=agent.model.fallbacks) if overrides.model else None
+    changes = {
+        "model": model,
+        "thinking_default": overrides.thinking,
+        "context_tokens": overrides.context_tokens,
+        "timeout_seconds": overrides.timeout_seconds,
+        "workspace": overrides.workspace,
+    }
+    return {name: value for name, value in changes.items() if value is not None}

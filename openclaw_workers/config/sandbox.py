@@ -1,0 +1,39 @@
+"""Where an agent's tools run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
+
+from openclaw_workers.config.base import Section
+
+_WORDS = {"trusted": {"mode": "off"}, "restricted": {"mode": "all"}}
+
+
+class SandboxSettings(Section):
+    mode: Literal["off", "non-main", "all"] = "off"
+    """off: on the host; non-main: sandboxed except in the agent's main session; all: always sandboxed."""
+
+    scope: Literal["session", "agent", "shared"] = "agent"
+    """Who shares one sandbox: nobody else, the agent's sessions, or all agents."""
+
+    workspace_access: Literal["none", "ro", "rw"] = "none"
+    """What a sandbox sees of the agent's workspace."""
+
+    session_tools_visibility: Literal["spawned", "all"] = "spawned"
+    """Sessions that the session tools of a sandboxed session can see."""
+
+
+def _from_word(value: object) -> object:
+    if isinstance(value, str):
+        if value not in _WORDS:
+            raise ValueError("expected a mapping, or one of the words trusted (mode off), restricted (mode all)")
+        return _WORDS[value]
+    return value
+
+
+SandboxField = Annotated[
+    SandboxSettings,
+    BeforeValidator(_from_word, json_schema_input_type=SandboxSettings | Literal["trusted", "restricted"]),
+]

@@ -1,0 +1,133 @@
+"""How messages are sorted into sessions, and how long a session lives."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, StrictInt, model_validator
+
+from openclaw_workers.config.base import Duration, PeerIds, Section
+from openclaw_workers.errors import BadInput
+from openclaw_workers.models.session_key import ChatType, DmScope, check_main_key
+
+
+class ResetSettings(Section):
+    mode: Literal["daily", "idle", "none"] = "daily"
+    """daily: at atHour; idle: after idleMinutes; none: only by hand. idleMinutes counts in mode daily too."""
+
+    at_hour: StrictInt = Field(default=4, ge=0, le=23)
+    """Hour of the daily reset, 0 to 23, in the host's local time."""
+
+    idle_minutes: StrictInt | None = Field(default=None, ge=1)
+    """Minutes without a message after which a session starts anew; unset means never."""
+
+    @model_validator(mode="after")
+    def _idle_has_minutes(self) -> Self:
+        if self.mode == "idle" and self.idle_minutes is None:
+            raise ValueError("expected idleMinutes when mode is idle")
+        return self
+
+
+class ResetByTypeSettings(Section):
+    dm: ResetSettings | None = None
+    """Direct chats, main session included; may also be written as direct."""
+
+    group: ResetSettings | None = None
+    """Groups and channels."""
+
+    thread: ResetSettings | None = None
+    """Threads and forum topics."""
+
+
+class SendMatchSettings(Section):
+    channel: str | None = None
+    """Channel name."""
+
+    chat_type: Literal["dm", "direct", "group", "channel", "thread"] | None = None
+    """Sort of chat."""
+
+    key_prefix: str | None = None
+    """Start of the session key, with or without its agent:<id>: part."""
+
+    raw_key_prefix: str | None = None
+    """Start of the whole session key."""
+
+
+class SendRuleSettings(Section):
+    action: Literal["allow", "deny"]
+    """What a match decides; any matching deny wins."""
+
+    match: SendMatchSettings = SendMatchSettings()
+    """All given parts must match; none given matches everything."""
+
+
+class SendPolicySettings(Section):
+    rules: tuple[SendRuleSettings, ...] = ()
+    """Rules in order."""
+
+    default: Literal["allow", "deny"] = "allow"
+    """What holds when no rule matches."""
+
+
+class PingPongSettings(Section):
+    max_ping_pong_turns: StrictInt = Field(default=5, ge=0, le=20)
+    """Turns two sessions may answer each other after one sessions_send."""
+
+
+class MaintenanceSettings(Section):
+    mode: Literal["enforce", "warn"] = "enforce"
+    """enforce removes what is too old or too many; warn only says so."""
+
+    prune_after: Duration = timedelta(days=30)
+    """Age of the last message at which a session is written out and removed, such as 30d."""
+
+    max_entries: StrictInt = Field(default=500, ge=1)
+    """Sessions kept per agent; the longest unused go first."""
+
+
+def _main_key(value: str) -> str:
+    try:
+        return check_main_key(value)
+    except BadInput as error:
+        raise ValueError(f"expected a plain name: {error.message}") from error
+
+
+class SessionSettings(Section):
+    scope: Literal["per-sender", "global"] = "per-sender"
+    """per-sender sorts by dmScope and chat; global puts everything into one session per agent."""
+
+    main_key: Annotated[str, AfterValidator(_main_key)] = "main"
+    """Last part of the main session's key."""
+
+    dm_scope: DmScope = DmScope.MAIN
+    """How far direct chats are kept apart: main, per-peer, per-channel-peer, per-account-channel-peer."""
+
+    identity_links: dict[str, PeerIds] = Field(default_factory=dict)
+    """One person on several channels: a name, and the ids (channel:id or id) that are this person."""
+
+    reset: ResetSettings = ResetSettings()
+    """When a session starts anew."""
+
+    reset_by_type: ResetByTypeSettings = ResetByTypeSettings()
+    """The same by sort of chat; goes before reset."""
+
+    reset_by_channel: dict[str, ResetSettings] = Field(default_factory=dict)
+    """The same by channel name; goes before resetByType."""
+
+    reset_triggers: tuple[str, ...] = ("/new", "/reset")
+    """Messages that start the session anew."""
+
+    send_policy: SendPolicySettings = SendPolicySettings()
+    """Which sessions may send to their chat."""
+
+    agent_to_agent: PingPongSettings = PingPongSettings()
+    """Conversations between sessions."""
+
+    maintenance: MaintenanceSettings = MaintenanceSettings()
+    """What happens to sessions nobody uses."""
+
+    def reset_for(self, chat_type: ChatType, channel: str) -> ResetSettings:
+        """The policy that holds for one chat: by channel, then by type, then the general one."""
+        by_type: ResetSettings | None = getattr(self.reset_by_type, chat_type)
+        return self.reset_by_channel.get(channel) or by_type or self.reset

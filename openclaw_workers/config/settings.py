@@ -1,0 +1,50 @@
+"""The whole configuration as one value."""
+
+from __future__ import annotations
+
+from openclaw_workers.config.agents import AgentsSettings
+from openclaw_workers.config.base import Section
+from openclaw_workers.config.channels import ChannelsSettings
+from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
+from openclaw_workers.config.memory import MemorySettings
+from openclaw_workers.config.models import ModelsSettings
+from openclaw_workers.config.queue import MessagesSettings
+from openclaw_workers.config.session import SessionSettings
+from openclaw_workers.config.tools import ToolsSettings
+
+
+class Settings(Section):
+    """Everything that can be configured, with its default."""
+
+    agents: AgentsSettings = AgentsSettings()
+    """Who answers, with which model and which limits."""
+
+    session: SessionSettings = SessionSettings()
+    """How messages are sorted into sessions, and how long a session lives."""
+
+    messages: MessagesSettings = MessagesSettings()
+    """What happens to messages on their way in."""
+
+    lanes: LanesSettings = LanesSettings()
+    """How many turns run at a time."""
+
+    engine: EngineSettings = EngineSettings()
+    """Leases, limits and timing of the engine."""
+
+    tools: ToolsSettings = ToolsSettings()
+    """Tool policy for all agents."""
+
+    models: ModelsSettings = ModelsSettings()
+    """Providers, their keys and model names."""
+
+    memory: MemorySettings = MemorySettings()
+    """How memory shows in answers."""
+
+    channels: ChannelsSettings = ChannelsSettings()
+    """Chat channels."""
+
+    redis: RedisSettings = RedisSettings()
+    """The Redis everything stands on."""
+
+    qdrant: QdrantSettings = QdrantSettings()
+    """The memory index."""

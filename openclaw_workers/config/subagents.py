@@ -1,0 +1,43 @@
+"""Limits and choices for the sub-agents an agent may spawn."""
+
+from __future__ import annotations
+
+from pydantic import Field, StrictBool, StrictInt
+
+from openclaw_workers.config.base import Names, Section, Thinking
+from openclaw_workers.config.models import ModelChoiceField
+
+
+class SubagentsSettings(Section):
+    max_spawn_depth: StrictInt = Field(default=2, ge=1, le=5)
+    """Levels of sub-agents below a root session; 1 forbids nesting."""
+
+    max_children_per_agent: StrictInt = Field(default=5, ge=1)
+    """Unsettled children one session may have."""
+
+    max_tree_runs: StrictInt = Field(default=50, ge=1)
+    """Unsettled runs in one whole tree."""
+
+    max_concurrent: StrictInt | None = Field(default=None, ge=1)
+    """Sub-agent turns the whole fleet carries at a time; unset means no cap."""
+
+    archive_after_minutes: StrictInt = Field(default=60, ge=0)
+    """Minutes after its end at which a kept child is archived; 0 never."""
+
+    run_timeout_seconds: StrictInt = Field(default=0, ge=0)
+    """Seconds a child may take when the call names none; 0 sets no limit beyond the agent's timeoutSeconds."""
+
+    announce_timeout_ms: StrictInt = Field(default=120_000, gt=0)
+    """Milliseconds one try to deliver a result may take."""
+
+    model: ModelChoiceField | None = None
+    """Model of children; unset: their agent's own."""
+
+    thinking: Thinking | None = None
+    """Thinking level of children; unset: inherited."""
+
+    allow_agents: Names | None = None
+    """Other agents that may be spawned; * means any. Unset: only the agent itself."""
+
+    require_agent_id: StrictBool = False
+    """Refuse a spawn that does not name its agent."""

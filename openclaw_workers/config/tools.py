@@ -1,0 +1,130 @@
+"""Which tools exist for whom, and their limits."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
+
+from openclaw_workers.config.base import Names, Section
+
+Profile = Literal["minimal", "coding", "messaging", "full"]
+
+
+class ToolFilter(Section):
+    allow: Names | None = None
+    """Only these tools, by name, pattern or group:<name>; unset or [] allows all."""
+
+    deny: Names = ()
+    """Never these; wins over allow."""
+
+
+class ProviderToolPolicy(ToolFilter):
+    profile: Profile | None = None
+    """Starting set: minimal, coding, messaging or full."""
+
+    also_allow: Names = ()
+    """These in addition to the profile."""
+
+    @model_validator(mode="after")
+    def _allow_or_also_allow(self) -> Self:
+        if self.allow is not None and self.also_allow:
+            raise ValueError("expected allow or alsoAllow, not both in one place")
+        return self
+
+
+class ToolPolicySettings(ProviderToolPolicy):
+    by_provider: dict[str, ProviderToolPolicy] = Field(default_factory=dict)
+    """Further policy by provider, or by provider/model, which goes first."""
+
+
+class AgentToAgentRule(Section):
+    from_: str = Field(alias="from")
+    """Agent that sends; * means any."""
+
+    to: str
+    """Agent that receives; * means any."""
+
+
+def _pairs(value: object) -> object:
+    """A plain list of names lets each of them talk to each."""
+    if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
+        return [{"from": sender, "to": receiver} for sender, receiver in product(value, value)]
+    return value
+
+
+class AgentToAgentSettings(Section):
+    enabled: StrictBool = False
+    """Whether agents may see and message other agents' sessions at all."""
+
+    allow: Annotated[
+        tuple[AgentToAgentRule, ...],
+        BeforeValidator(_pairs, json_schema_input_type=list[AgentToAgentRule] | list[str]),
+    ] = ()
+    """Who may talk to whom; nothing listed means nobody."""
+
+
+class SandboxToolsSettings(Section):
+    tools: ToolFilter = ToolFilter()
+    """Tools of sandboxed sessions."""
+
+
+class SubagentToolsSettings(Section):
+    tools: ToolFilter = ToolFilter()
+    """Tools of spawned sessions; can only narrow what they may do by their depth."""
+
+
+class ExecSettings(Section):
+    timeout_sec: StrictInt | None = Field(default=None, ge=1)
+    """Seconds a command may take when the call names none; unset: engine.toolTimeoutSeconds."""
+
+
+class LoopDetectionSettings(Section):
+    enabled: StrictBool = True
+    """Stop an agent that repeats the same tool call without getting anywhere."""
+
+    history_size: StrictInt = Field(default=30, ge=1)
+    """Latest tool calls looked at."""
+
+    warning_threshold: StrictInt = Field(default=10, ge=1)
+    """Repeats that are warned about."""
+
+    critical_threshold: StrictInt = Field(default=20, ge=1)
+    """Repeats without progress that are blocked."""
+
+    global_circuit_breaker_threshold: StrictInt = Field(default=30, ge=1)
+    """Equal calls with equal results after which the call is blocked, whatever the tool."""
+
+    @model_validator(mode="after")
+    def _thresholds_grow(self) -> Self:
+        if not self.warning_threshold < self.critical_threshold < self.global_circuit_breaker_threshold:
+            raise ValueError("expected warningThreshold < criticalThreshold < globalCircuitBreakerThreshold")
+        return self
+
+
+class SessionToolsSettings(Section):
+    visibility: Literal["self", "tree", "agent", "all"] = "agent"
+    """Sessions the session tools see: their own, with what it spawned, the agent's, or all agents' (agentToAgent)."""
+
+
+class AgentToolsSettings(ToolPolicySettings):
+    loop_detection: LoopDetectionSettings = LoopDetectionSettings()
+    """Guard against tool calls that repeat without end."""
+
+    sandbox: SandboxToolsSettings = SandboxToolsSettings()
+    """Policy inside a sandbox."""
+
+    exec: ExecSettings = ExecSettings()
+    """The exec tool."""
+
+
+class ToolsSettings(AgentToolsSettings):
+    agent_to_agent: AgentToAgentSettings = AgentToAgentSettings()
+    """Messages between agents."""
+
+    subagents: SubagentToolsSettings = SubagentToolsSettings()
+    """Policy in spawned sessions."""
+
+    sessions: SessionToolsSettings = SessionToolsSettings()
+    """What the session tools may see."""
