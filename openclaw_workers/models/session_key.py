@@ -367,7 +367,7 @@ def classify(key: str, *, main_key: str = DEFAULT_MAIN_KEY) -> Kind:
 
 
 def chat_type(key: str) -> ChatType:
-    """Say which reset policy applies: a topic is a thread, a channel a group, and all that is neither a dm."""
+    """Say which reset policy applies: a topic is a thread, a channel a group, anything else a dm."""
     return parse_key(key).chat_type
 
 
@@ -391,6 +391,8 @@ def link_identity(links: Mapping[str, Sequence[str]], channel: str, peer: str) -
     Telegram id: a peer who is called `telegram:1` elsewhere does not match. Nor does a peer who merely calls
     himself by a linked person's name share that person's session: he gets his channel put before it.
     """
+    if not peer:
+        return peer
     wanted = {f"{channel}:{peer}".lower()}
     prefix, colon, _ = peer.lower().partition(":")
     if not (colon and _CHANNEL.fullmatch(prefix)):

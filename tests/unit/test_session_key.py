@@ -394,6 +394,7 @@ def test_linked_ids_share_a_name_and_others_keep_theirs(channel: str, peer: str,
 def test_a_peer_who_names_himself_like_a_link_does_not_get_the_linked_session() -> None:
     assert keys.link_identity(LINKS, "irc", "telegram:111") == "telegram:111"
     assert keys.link_identity(LINKS, "irc", "alice") == "irc:alice"
+    assert keys.link_identity({"alice": ["", "irc:"]}, "irc", "") == ""
     assert keys.link_identity({"a": ["1"], "irc:a": ["2"]}, "irc", "a") == "irc:irc:a"
 
 

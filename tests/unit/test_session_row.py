@@ -102,9 +102,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "response_usage": st.sampled_from(["on", "off", "tokens", "full"]),
     "queue_cap": st.integers(1, 1000),
     "context_tokens_override": st.integers(1, 10**7),
-    "origin": st.builds(
-        SessionOrigin, label=st.none() | text, sender=st.none() | text, thread_id=st.none() | text
-    ),
+    "origin": st.builds(SessionOrigin, label=st.none() | text, sender=st.none() | text, thread_id=st.none() | text),
     "delivery_context": st.builds(DeliveryContext, channel=text, to=text, account_id=text, thread_id=text),
     "skills_snapshot": st.builds(
         SkillsSnapshot, prompt=text, skills=st.lists(st.builds(SkillRef, name=text), max_size=2)
