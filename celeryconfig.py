@@ -1,0 +1,77 @@
+"""Celery settings. A line that departs from the default says why.
+
+Addresses and the few values that people tune come from the project's own configuration; the rest is decided here.
+"""
+
+from openclaw_workers.tasks.settings import engine_settings, redis_url
+
+_engine = engine_settings()
+
+broker_url = redis_url()
+
+# Turns return nothing through Celery: Redis state is the truth, a message is only a wake-up.
+task_ignore_result = True
+result_backend = broker_url
+
+# Acknowledge when the task returns, so that a killed worker's message comes back as one more wake-up.
+task_acks_late = True
+
+# Late acknowledgement alone does not cover a pool child that dies: by default Celery acknowledges then.
+# Leases make a second delivery harmless, and attempts are counted in the run record, not in deliveries.
+task_reject_on_worker_lost = True
+
+# A turn takes minutes. A prefetched message would wait behind it while another worker sits idle.
+worker_prefetch_multiplier = 1
+
+# Redis delivers again what was not acknowledged for this long. It is only a backstop: recovery is timed by the
+# lease, and duplicates find the session owned and leave at once.
+broker_transport_options = {
+    "visibility_timeout": _engine.visibility_timeout_seconds,
+    # Readable queue keys.
+    "sep": ":",
+    "global_keyprefix": f"{_engine.namespace}:celery:",
+    # Without it a publish to a frozen Redis blocks for ever; the sweep repeats what was not published.
+    "socket_timeout": 5.0,
+    "socket_connect_timeout": 2.5,
+    "socket_keepalive": True,
+    # Restore unacknowledged messages soon after their time instead of every hundred seconds.
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+result_backend_transport_options = {
+    "visibility_timeout": _engine.visibility_timeout_seconds,
+    "global_keyprefix": f"{_engine.namespace}:celery:",
+}
+visibility_timeout = _engine.visibility_timeout_seconds
+
+# A fleet must survive a long Redis outage unattended.
+broker_connection_retry_on_startup = True
+broker_connection_max_retries = None
+
+# A turn goes on while the broker is away: its lease and journal decide, not the connection.
+worker_cancel_long_running_tasks_on_connection_loss = False
+
+# JSON only: what comes out of a queue must never be code.
+task_serializer = "json"
+result_serializer = "json"
+accept_content = ["json"]
+
+# Tasks are sent by name to named queues, one per lane.
+task_default_queue = "main"
+task_create_missing_queues = True
+imports = ("openclaw_workers.tasks.turn", "openclaw_workers.tasks.service")
+
+# Events feed Flower and cost about a fifth of the throughput of empty turns; a setting switches them off.
+worker_send_task_events = _engine.task_events
+task_send_sent_event = _engine.task_events
+task_track_started = True
+
+# Our own logging is set up by tasks.signals.
+worker_hijack_root_logger = False
+worker_redirect_stdouts = False
+
+# Remote control and gossip between workers grow with the square of the fleet, and nothing here needs gossip.
+worker_enable_remote_control = True
+
+enable_utc = True
+timezone = "UTC"

@@ -1,0 +1,144 @@
+"""Accepting a message: durable in its inbox first, then a wake-up. Nothing is said to be accepted before."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from openclaw_workers.engine.commands import CommandContext, ParsedCommand, parse_command
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.wake import Waker, lane_of
+from openclaw_workers.errors import BadInput
+from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
+from openclaw_workers.models.messages import Authority, InboundMessage, Route
+from openclaw_workers.models.session_key import agent_of, chat_type
+from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
+
+MAX_TEXT_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A command was carried out at once."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """The message is in the inbox and will be answered, whatever dies."""
+
+    message_id: MessageId
+    session_key: SessionKey
+    run: RunId | None
+    event_id: str
+    duplicate: Receipt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new."""
+
+    message_id: MessageId
+    reason: str
+
+
+def message_id_for(channel: str, account: str, chat: str, channel_message_id: str) -> MessageId:
+    """The id of a message that its channel has numbered, the same each time the channel delivers it."""
+    text = "\0".join((channel, account, chat, channel_message_id))
+    return MessageId("msg-" + hashlib.sha256(text.encode()).hexdigest()[:24])
+
+
+class Intake:
+    """The one door into every session."""
+
+    def __init__(self, stores: Stores, waker: Waker) -> None:
+        self._stores = stores
+        self._waker = waker
+        self._control = Control(stores, waker)
+
+    def accept(
+        self,
+        text: str,
+        *,
+        session: SessionKey,
+        route: Route,
+        sender: str = "",
+        authority: Authority = Authority.ANYONE,
+        message_id: MessageId | None = None,
+        model: str | None = None,
+    ) -> Queued | Rejected | Answered:
+        """Take a message, or carry out the command it is.
+
+        Raises:
+            BadInput: the text is empty or too large, or a command is not understood or not allowed.
+            StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
+        """
+        text = _clean(text)
+        parsed = parse_command(text)
+        if parsed is not None and not authority.covers(parsed.command.authority):
+            raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
+        if parsed is not None and parsed.command.now is not None:
+            return self._now(parsed, session)
+        message = InboundMessage(
+            id=message_id or new_message_id(),
+            session_key=session,
+            text=text,
+            route=route,
+            sender=sender,
+            authority=authority,
+            kind="command" if parsed else "user",
+            model=model,
+        )
+        return self._enqueue(message)
+
+    def _now(self, parsed: ParsedCommand, session: SessionKey) -> Answered:
+        assert parsed.command.now is not None
+        return Answered(parsed.command.now(CommandContext(session, self._stores, self._control), parsed.argument))
+
+    def _enqueue(self, message: InboundMessage) -> Queued | Rejected:
+        session, route = message.session_key, message.route
+        lane = lane_of(session)
+        accepted = self._stores.inbox.accept(
+            message,
+            rules=self._rules(route.channel),
+            lane=lane,
+            agent_id=agent_of(session),
+            run_id=new_run_id(),
+            session_id=new_session_id(),
+            row_new={"sessionKind": "subagent" if lane == "subagent" else "main", "chatType": chat_type(session)},
+            row_each=_routing(route),
+        )
+        match accepted:
+            case Refused(reason):
+                return Rejected(message.id, reason)
+            case Accepted(run, wake, event_id, duplicate):
+                if wake is not None:
+                    self._waker.turn(session, wake)
+                return Queued(message.id, session, run, event_id, duplicate)
+
+    def _rules(self, channel: str) -> QueueRules:
+        queue = self._stores.settings.messages.queue
+        return QueueRules(queue.by_channel.get(channel, queue.mode), queue.cap, queue.drop)
+
+
+def _clean(text: str) -> str:
+    # A lone surrogate cannot be stored as UTF-8; the rest of the message should not be lost with it.
+    text = text.encode("utf-8", "replace").decode("utf-8").strip()
+    if not text:
+        raise BadInput("the message is empty")
+    size = len(text.encode())
+    if size > MAX_TEXT_BYTES:
+        raise BadInput(f"the message has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken")
+    return text
+
+
+def _routing(route: Route) -> dict[str, str]:
+    fields = {
+        "lastChannel": route.channel,
+        "lastTo": route.to,
+        "lastAccountId": route.account_id,
+        "lastThreadId": route.thread_id,
+    }
+    return {name: value for name, value in fields.items() if value}

@@ -1,0 +1,199 @@
+"""Slash commands: one registry, an authority for each, no model call.
+
+Commands that act at once are carried out where the message arrives. Commands that belong in the conversation's order
+(`/new`, `/reset`) go through the inbox like any message and are carried out by the worker that takes them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.errors import BadInput
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.messages import Authority, DropPolicy, QueueMode
+
+
+class When(StrEnum):
+    NOW = "now"
+    IN_ORDER = "in order"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """What a command that acts at once may use."""
+
+    session: SessionKey
+    stores: Stores
+    control: Control
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """What a command in the inbox does to its session."""
+
+    text: str
+    reset: bool = False
+    row: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    name: str
+    usage: str
+    summary: str
+    authority: Authority
+    now: Callable[[CommandContext, str], str] | None = None
+    in_order: Callable[[str], Ordered] | None = None
+
+    @property
+    def when(self) -> When:
+        return When.NOW if self.now else When.IN_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCommand:
+    command: Command
+    argument: str
+
+
+_COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:@\S+)?(?:[ \t:]+(.*))?\Z", re.IGNORECASE | re.DOTALL)
+
+
+def parse_command(text: str) -> ParsedCommand | None:
+    """The command a message is, or None when it is an ordinary message.
+
+    A leading slash with an unknown word is an ordinary message: people do write paths.
+    """
+    match = _COMMAND.match(text.strip())
+    command = COMMANDS.get(match[1].lower()) if match else None
+    return ParsedCommand(command, (match[2] or "").strip()) if match and command else None
+
+
+def _help(_: CommandContext, __: str) -> str:
+    width = max(len(command.usage) for command in COMMANDS.values())
+    return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in COMMANDS.values())
+
+
+def _stop(ctx: CommandContext, _: str) -> str:
+    stopped = ctx.control.stop_session(ctx.session)
+    if stopped.run is None:
+        return "Nothing is running."
+    waiting = f" and cancelled {stopped.cancelled} waiting message(s)" if stopped.cancelled else ""
+    return f"Stopping {stopped.run}{waiting}." if stopped.begun else f"Stopped {stopped.run}{waiting}."
+
+
+def _status(ctx: CommandContext, _: str) -> str:
+    control, entry = ctx.stores.reader.control(ctx.session), ctx.stores.reader.session(ctx.session)
+    lines = [f"session {ctx.session}", f"state   {control.state}" + (f" ({control.run})" if control.run else "")]
+    lines.append(f"waiting {control.waiting} message(s)")
+    if control.owner:
+        lines.append(f"worker  {control.owner}, attempt {control.attempt}")
+    if entry is not None:
+        lines.append(f"tokens  {entry.input_tokens or 0} in, {entry.output_tokens or 0} out")
+        lines.append(f"queue   {entry.queue_mode or ctx.stores.settings.messages.queue.mode}")
+    return "\n".join(lines)
+
+
+_QUEUE_WORD = re.compile(r"(debounce|cap|drop):(\S+)")
+_MODE_ALIASES = {
+    "steering": "steer",
+    "queue": "steer",
+    "followups": "followup",
+    "coalesce": "collect",
+    "abort": "interrupt",
+    "interrupts": "interrupt",
+}
+_DROP_ALIASES = {"oldest": "old", "newest": "new", "summary": "summarize"}
+
+
+def _queue(ctx: CommandContext, argument: str) -> str:
+    if not argument:
+        entry = ctx.stores.reader.session(ctx.session)
+        rules = ctx.stores.settings.messages.queue
+        mode = entry.queue_mode if entry and entry.queue_mode else f"{rules.mode} (default)"
+        return f"Queue mode: {mode}. Usage: {COMMANDS['queue'].usage}"
+    if argument.lower() in ("default", "reset", "clear"):
+        fields = dict.fromkeys(("queueMode", "queueDebounceMs", "queueCap", "queueDrop"), "")
+    else:
+        fields = parse_queue(argument)
+    if not ctx.stores.sessions.patch(ctx.session, fields):
+        raise BadInput("this session has not begun yet", hint="send a message first, then set its queue mode")
+    told = ", ".join(f"{name.removeprefix('queue').lower()} {value or 'default'}" for name, value in fields.items())
+    return f"Queue set: {told}."
+
+
+def parse_queue(argument: str) -> dict[str, str]:
+    """Row fields for `/queue collect debounce:2s cap:25 drop:old`.
+
+    Raises:
+        BadInput: naming the word that is not understood and what was expected.
+    """
+    fields: dict[str, str] = {}
+    for word in argument.lower().split():
+        option = _QUEUE_WORD.fullmatch(word)
+        mode = _MODE_ALIASES.get(word, word)
+        if option is None and mode in list(QueueMode):
+            fields["queueMode"] = mode
+        elif option is None:
+            near = difflib.get_close_matches(word, [*QueueMode, *_MODE_ALIASES], 1)
+            raise BadInput(
+                f"{word!r} is no queue mode; expected one of {', '.join(QueueMode)}"
+                + (f" (did you mean {near[0]!r}?)" if near else "")
+            )
+        else:
+            fields |= _queue_option(option[1], option[2])
+    return fields
+
+
+def _queue_option(name: str, value: str) -> dict[str, str]:
+    if name == "drop":
+        drop = _DROP_ALIASES.get(value, value)
+        if drop not in list(DropPolicy):
+            raise BadInput(f"drop:{value} is no drop policy; expected one of {', '.join(DropPolicy)}")
+        return {"queueDrop": drop}
+    number = re.fullmatch(r"(\d{1,7})(ms|s|m)?", value)
+    if number is None or (name == "cap" and (number[2] or int(number[1]) < 1)):
+        expected = "a number of at least 1" if name == "cap" else "a time such as 500ms, 2s or 1m"
+        raise BadInput(f"{name}:{value} is not understood; expected {expected}")
+    if name == "cap":
+        return {"queueCap": number[1]}
+    return {"queueDebounceMs": str(int(number[1]) * {None: 1, "ms": 1, "s": 1000, "m": 60_000}[number[2]])}
+
+
+def _new(argument: str) -> Ordered:
+    if argument and "/" in argument and " " not in argument:
+        provider, _, model = argument.partition("/")
+        row = {"providerOverride": provider, "modelOverride": model}
+        return Ordered(f"New session, with {argument}.", reset=True, row=row)
+    if argument:
+        return Ordered(f"New session. ({argument!r} is no `provider/model` name, so the model stays.)", reset=True)
+    return Ordered("New session.", reset=True)
+
+
+def _reset(_: str) -> Ordered:
+    return Ordered("Session reset.", reset=True)
+
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        Command("help", "/help", "this list", Authority.ANYONE, now=_help),
+        Command("status", "/status", "what this session is doing", Authority.ANYONE, now=_status),
+        Command("stop", "/stop", "stop the running turn and cancel what waits", Authority.AUTHORIZED, now=_stop),
+        Command(
+            "queue",
+            "/queue [mode] [debounce:2s] [cap:20] [drop:old]",
+            "how messages to a busy session are treated; `/queue default` clears",
+            Authority.OWNER,
+            now=_queue,
+        ),
+        Command("new", "/new [provider/model]", "begin a new session", Authority.AUTHORIZED, in_order=_new),
+        Command("reset", "/reset", "begin a new session", Authority.AUTHORIZED, in_order=_reset),
+    )
+}

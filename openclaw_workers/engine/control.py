@@ -1,0 +1,58 @@
+"""Acting on sessions from outside a turn: stop, reset, delete. Each names exactly what it hits."""
+
+from __future__ import annotations
+
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.wake import Waker, lane_of, wake_all
+from openclaw_workers.errors import NotFound
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.store.inbox import Stopped
+
+
+class Control:
+    def __init__(self, stores: Stores, waker: Waker) -> None:
+        self._stores = stores
+        self._waker = waker
+
+    def stop_session(self, session: SessionKey, *, reason: str = "killed") -> Stopped:
+        """Stop whatever the session is doing now, and cancel what waits in it."""
+        return self._stop(session, None, reason, with_waiting=True)
+
+    def stop_run(self, run_id: RunId, *, reason: str = "killed") -> Stopped:
+        """Stop one run, and only that one.
+
+        Raises:
+            NotFound: there is no such run.
+        """
+        run = self._stores.reader.run(run_id)
+        if run is None:
+            raise NotFound(f"no run {run_id}", hint="`ocw runs list` shows recent runs")
+        return self._stop(run.session_key, run_id, reason, with_waiting=False)
+
+    def reset(self, session: SessionKey) -> None:
+        """Begin a new life of the session at once; a turn in flight ends with it."""
+        lane = lane_of(session)
+        granted = self._stores.sessions.reset(session, lane, cap=self._stores.caps.get(lane, 0))
+        self._require(granted is not None, session)
+        wake_all(self._waker, granted or ())
+
+    def delete(self, session: SessionKey) -> None:
+        lane = lane_of(session)
+        granted = self._stores.sessions.delete(session, lane, cap=self._stores.caps.get(lane, 0))
+        self._require(granted is not None, session)
+        wake_all(self._waker, granted or ())
+
+    def _stop(self, session: SessionKey, run: RunId | None, reason: str, *, with_waiting: bool) -> Stopped:
+        lane = lane_of(session)
+        stopped = self._stores.inbox.stop(
+            session, lane, run=run, reason=reason, cap=self._stores.caps.get(lane, 0), with_waiting=with_waiting
+        )
+        if stopped.run and stopped.wake:
+            # Nobody carries it at this moment, so nobody would notice the mark: wake its next owner to end it.
+            self._waker.turn(session, stopped.run)
+        wake_all(self._waker, stopped.granted)
+        return stopped
+
+    def _require(self, found: bool, session: SessionKey) -> None:
+        if not found:
+            raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")

@@ -1,0 +1,120 @@
+"""A turn's journal in Redis: fenced, repeated safely when Redis stumbles, with streamed text coalesced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import structlog
+
+from openclaw_workers.engine.process import Process, RunHandle
+from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
+from openclaw_workers.models.transcript import TranscriptEntry, Usage, UserEntry
+from openclaw_workers.store.turns import Turns
+
+log = structlog.get_logger(__name__)
+
+COALESCE_SECONDS = 0.08
+"""One event per token would cost more than the turn itself."""
+
+T = TypeVar("T")
+
+
+def persist(write: Callable[[], T], process: Process) -> T:
+    """Repeat a write until Redis has taken it; every script answers a repeat as it answered first (rule 13).
+
+    Raises:
+        StoreUnavailable: Redis is still away and this process must leave.
+        LeaseLost: Redis came back, and another worker had taken over.
+    """
+    pause = 0.1
+    while True:
+        try:
+            return write()
+        except StoreUnavailable as error:
+            if process.grace_left() < 1:
+                raise
+            log.warning("store.unavailable", error=error.message, retry_seconds=pause)
+            time.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+
+class RedisJournal:
+    """Implements agent.loop.Journal for one run."""
+
+    def __init__(self, turns: Turns, handle: RunHandle, process: Process, *, step: int) -> None:
+        self._turns = turns
+        self._handle = handle
+        self._process = process
+        self._step = step
+        self._buffer: list[dict[str, Any]] = []
+        self._flushed = time.monotonic()
+
+    def record(
+        self,
+        entries: Sequence[TranscriptEntry],
+        *,
+        starting: str = "",
+        may_steer: bool = False,
+        usage: Usage | None = None,
+    ) -> list[UserEntry]:
+        leaving = self._process.draining
+        events, self._buffer = self._buffer, []
+        number = self._step + 1
+        abort, steered = persist(
+            lambda: self._turns.step(
+                self._handle.lease,
+                number,
+                entries,
+                # A call marked as started is never run again, so a worker that is leaving starts none.
+                starting="" if leaving else starting,
+                may_steer=may_steer and not leaving,
+                usage=usage,
+                events=events,
+            ),
+            self._process,
+        )
+        self._step = number
+        self._handle.allow(self._handle.seconds_left())
+        if abort:
+            raise TurnAborted(abort)
+        self._handle.cancel.check()
+        if leaving:
+            raise TurnHandedOver("this worker is leaving")
+        return [UserEntry.model_validate(entry) for entry in steered]
+
+    def text(self, delta: str) -> None:
+        last = self._buffer[-1] if self._buffer else None
+        if last is not None and last["type"] == "text.delta":
+            last["data"]["text"] += delta
+        else:
+            self._add("text.delta", {"text": delta})
+        if time.monotonic() - self._flushed > COALESCE_SECONDS:
+            self.flush()
+
+    def show(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._add(kind, data)
+        if time.monotonic() - self._flushed > COALESCE_SECONDS:
+            self.flush()
+
+    def allow(self, seconds: float) -> None:
+        # A tool starts now and may be slow: what was said and done so far should be on screen meanwhile.
+        self._handle.allow(seconds)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what has gathered. Viewers may miss it; the run does not depend on it."""
+        events, self._buffer = self._buffer, []
+        self._flushed = time.monotonic()
+        if not events:
+            return
+        try:
+            self._turns.emit(self._handle.lease, events)
+        except LeaseLost as error:
+            self._handle.cancel.set(error)
+        except StoreUnavailable as error:
+            log.warning("events.dropped", count=len(events), error=error.message)
+
+    def _add(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._buffer.append({"type": kind, "data": {"run": self._handle.lease.run, **data}})

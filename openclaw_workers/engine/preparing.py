@@ -1,0 +1,183 @@
+"""Getting a turn ready: which agent and model, which tools, which part of the transcript."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from zoneinfo import ZoneInfo
+
+from openclaw_workers.agent.history import estimate_tokens
+from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
+from openclaw_workers.agent.prompt import system_prompt
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import AgentConfig, Overrides, resolve_agent, workspace_dir
+from openclaw_workers.engine.freshness import ResetMode, ResetPolicy, boundaries
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.messages import InboxEntry
+from openclaw_workers.models.session import SessionEntry, from_hash
+from openclaw_workers.models.session_key import agent_of, chat_type, parse_key
+from openclaw_workers.models.transcript import TranscriptEntry
+from openclaw_workers.providers.registry import get_provider, split_model
+from openclaw_workers.store.reading import Reader
+from openclaw_workers.store.turns import Freshness, Taken
+from openclaw_workers.tools.registry import builtin_tools, specs
+
+PAGE = 200
+CACHED_SESSIONS = 256
+NO_LIMIT_MS = 7 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    setup: Setup
+    history: list[TranscriptEntry]
+    model_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    session_id: str
+    length: int
+    entries: list[TranscriptEntry]
+
+
+class Preparer:
+    """Knows configuration and stored state; builds what the agent loop is given."""
+
+    def __init__(self, loaded: Loaded, reader: Reader, *, default_model: str) -> None:
+        self._settings = loaded.settings
+        self._state_dir = loaded.state_dir
+        self._reader = reader
+        self._default_model = default_model
+        self._recent: OrderedDict[SessionKey, _Remembered] = OrderedDict()
+        self._lock = Lock()
+        self._agent = lru_cache(maxsize=1024)(self._resolve)
+        self._prompt = lru_cache(maxsize=1024)(self._write_prompt)
+
+    @property
+    def max_attempts(self) -> int:
+        return self._settings.engine.max_attempts
+
+    def time_ms(self, session: SessionKey) -> int:
+        """How long a run of this session may take from when it is first taken."""
+        seconds = self._agent(agent_of(session), Overrides(), Overrides()).timeout_seconds
+        return seconds * 1000 or NO_LIMIT_MS
+
+    def freshness(self, session: SessionKey) -> Freshness:
+        """The reset policy of this session, as the two numbers `take` compares with."""
+        reset = self._settings.session.reset_for(chat_type(session), parse_key(session).channel or "")
+        zone = self._settings.agents.defaults.user_timezone
+        tz = _local_zone() if zone == "local" else ZoneInfo(zone)
+        policy = ResetPolicy(ResetMode(reset.mode), reset.at_hour, reset.idle_minutes)
+        edges = boundaries(policy, datetime.now(tz), tz)
+        return Freshness(edges.daily_boundary_ms, edges.idle_ms)
+
+    def prepare(self, taken: Taken, bound: Sequence[InboxEntry]) -> Prepared:
+        """Build the turn.
+
+        Raises:
+            CorruptRecord: the session's row cannot be read.
+            NotFound: the agent is no longer configured.
+            ProviderError: the model is not known.
+        """
+        session, row = taken.lease.session, from_hash(taken.row)
+        call = Overrides(model=bound[0].model) if len(bound) == 1 and bound[0].model else Overrides()
+        agent = self._agent(agent_of(session), _session_overrides(row), call)
+        provider_name, model = split_model(agent.primary)
+        provider = get_provider(provider_name)
+        workspace = self._workspace(agent)
+        window = min(provider.context_window(model), agent.context_tokens or provider.context_window(model))
+        tools = {tool.name: tool for tool in builtin_tools()}
+        setup = Setup(
+            agent_id=agent.id,
+            session_key=session,
+            run_id=taken.lease.run,
+            provider=provider,
+            model=model,
+            system=self._prompt(agent.id, agent.name, workspace),
+            thinking=agent.thinking_default,
+            tools=tools,
+            specs=specs(),
+            workspace=workspace,
+            started_call=taken.started_call,
+            max_model_calls=self._settings.engine.max_steps,
+            tool_timeout_seconds=self._settings.engine.tool_timeout_seconds,
+            context_tokens=agent.context_tokens,
+        )
+        history = self._history(taken, row.session_id, int(window * WINDOW_SHARE))
+        return Prepared(setup, history, agent.primary)
+
+    def history_of(self, session: SessionKey) -> list[TranscriptEntry]:
+        return self._reader.transcript(session, -PAGE, -1)
+
+    def _history(self, taken: Taken, session_id: str, budget_tokens: int) -> list[TranscriptEntry]:
+        """The part of the transcript that fits the budget, reading no further back than that.
+
+        The log only grows, so what a process parsed in an earlier turn of the same session is still true.
+        """
+        session, length = taken.lease.session, taken.log_length
+        with self._lock:
+            known = self._recent.pop(session, None)
+        fresh = length - known.length if known and known.session_id == session_id else length
+        if known is not None and 0 <= fresh <= len(taken.tail) and known.session_id == session_id:
+            new = taken.tail[len(taken.tail) - fresh :]
+            entries = [*known.entries, *self._reader.entries(session, new)]
+        else:
+            entries = self._reader.entries(session, taken.tail)
+            start = length - len(taken.tail)
+            spent = sum(map(estimate_tokens, entries))
+            while start > 0 and spent < budget_tokens:
+                older = self._reader.transcript(session, max(0, start - PAGE), start - 1)
+                spent += sum(map(estimate_tokens, older))
+                entries, start = [*older, *entries], max(0, start - PAGE)
+        entries = _newest(entries, budget_tokens)
+        with self._lock:
+            self._recent[session] = _Remembered(session_id, length, entries)
+            if len(self._recent) > CACHED_SESSIONS:
+                self._recent.popitem(last=False)
+        return entries
+
+    def _resolve(self, agent_id: str, session: Overrides, call: Overrides) -> AgentConfig:
+        return resolve_agent(
+            self._settings, agent_id, session_overrides=session, call=call, default_model=self._default_model
+        )
+
+    def _workspace(self, agent: AgentConfig) -> Path:
+        path = agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _write_prompt(self, agent_id: str, name: str, workspace: Path) -> str:
+        return system_prompt(agent_id=agent_id, agent_name=name, workspace=workspace, specs=specs())
+
+
+def _local_zone() -> tzinfo:
+    zone = datetime.now().astimezone().tzinfo
+    assert zone is not None
+    return zone
+
+
+def _newest(entries: list[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:
+    spent = 0
+    for index in range(len(entries) - 1, -1, -1):
+        spent += estimate_tokens(entries[index])
+        if spent > budget_tokens:
+            return entries[index:]
+    return entries
+
+
+def _session_overrides(row: SessionEntry) -> Overrides:
+    model = row.model_override
+    if model and row.provider_override:
+        model = f"{row.provider_override}/{model}"
+    overrides = Overrides(model=model)
+    if row.context_tokens_override:
+        overrides = replace(overrides, context_tokens=row.context_tokens_override)
+    if row.thinking_level:
+        overrides = replace(overrides, thinking=row.thinking_level)  # type: ignore[arg-type]
+    return overrides

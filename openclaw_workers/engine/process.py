@@ -1,0 +1,108 @@
+"""What one worker process knows of itself: the runs it carries, the one suspect among them, whether it is leaving."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.errors import TurnHandedOver, TurnTimedOut
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.store.turns import Lease
+
+STEP_SLACK_SECONDS = 15.0
+"""A step that is this much over its time is stuck: nothing it waits for looks at the cancel flag."""
+
+
+class RunHandle:
+    """One run in this process, as the ticker sees it."""
+
+    def __init__(self, lease: Lease, *, seconds_left: float) -> None:
+        self.lease = lease
+        self.cancel = Cancel()
+        now = time.monotonic()
+        self.deadline = now + seconds_left
+        self._step_until = self.deadline + STEP_SLACK_SECONDS
+
+    def allow(self, seconds: float) -> None:
+        self._step_until = min(time.monotonic() + seconds, self.deadline) + STEP_SLACK_SECONDS
+
+    def seconds_left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    def is_stuck(self, now: float) -> bool:
+        return now > self._step_until
+
+    def expire(self, now: float) -> None:
+        if now > self.deadline:
+            self.cancel.set(TurnTimedOut("the turn ran past its time limit"))
+
+
+class Process:
+    """Shared by the threads of one worker process."""
+
+    def __init__(self, *, grace_seconds: float) -> None:
+        self._grace_seconds = grace_seconds
+        self._lock = threading.Lock()
+        self._runs: dict[RunId, RunHandle] = {}
+        self._suspect: RunId | None = None
+        self._deferred: deque[tuple[SessionKey, RunId]] = deque()
+        self._leave_at: float | None = None
+
+    @contextmanager
+    def carrying(self, handle: RunHandle) -> Iterator[None]:
+        with self._lock:
+            self._runs[handle.lease.run] = handle
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._runs.pop(handle.lease.run, None)
+
+    def runs(self) -> list[RunHandle]:
+        with self._lock:
+            return list(self._runs.values())
+
+    @property
+    def draining(self) -> bool:
+        return self._leave_at is not None
+
+    def drain(self) -> None:
+        """Begin to leave: turns are handed over at their next step, and cut short near the end of the grace."""
+        if self._leave_at is None:
+            self._leave_at = time.monotonic() + self._grace_seconds
+
+    def grace_left(self) -> float:
+        return float("inf") if self._leave_at is None else self._leave_at - time.monotonic()
+
+    def enforce(self) -> None:
+        """Time out what ran too long, and abandon model calls that outlast the grace."""
+        now = time.monotonic()
+        cut = self.grace_left() < min(5.0, self._grace_seconds / 2)
+        for handle in self.runs():
+            handle.expire(now)
+            if cut:
+                handle.cancel.set(TurnHandedOver("this worker is leaving"))
+
+    def try_suspect(self, run: RunId) -> bool:
+        """Reserve the one place for a suspect (rule 5)."""
+        with self._lock:
+            if self._suspect is None:
+                self._suspect = run
+            return self._suspect == run
+
+    def clear_suspect(self, run: RunId) -> tuple[SessionKey, RunId] | None:
+        """Free the place, and return the next suspect that was turned away meanwhile."""
+        with self._lock:
+            if self._suspect != run:
+                return None
+            self._suspect = None
+            return self._deferred.popleft() if self._deferred else None
+
+    def defer(self, session: SessionKey, run: RunId) -> None:
+        with self._lock:
+            if (session, run) not in self._deferred:
+                self._deferred.append((session, run))

@@ -1,0 +1,68 @@
+"""One place that builds the stores from settings; clients and workers share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openclaw_workers.config.resolve import lane_cap
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.connection import Client, connect
+from openclaw_workers.store.fleet import Fleet
+from openclaw_workers.store.inbox import Inbox
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.reading import Reader
+from openclaw_workers.store.sessions import Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Milliseconds, all derived from the lease: a shorter lease makes everything react sooner."""
+
+    lease_ms: int
+
+    @property
+    def rewake_ms(self) -> int:
+        """After this long without a taker a wake-up counts as lost."""
+        return self.lease_ms // 2
+
+    @property
+    def grant_ms(self) -> int:
+        """How long a lane slot is kept for the session that was woken to use it."""
+        return self.lease_ms // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    settings: Settings
+    redis: Client
+    keys: Keys
+    timing: Timing
+    caps: dict[Lane, int]
+    inbox: Inbox
+    sessions: Sessions
+    fleet: Fleet
+    reader: Reader
+
+
+def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
+    """Connects on first use, so this never fails by itself."""
+    redis = connect(redis_url, timeout_seconds=settings.engine.accept_timeout_seconds, max_connections=max_connections)
+    keys = Keys(settings.engine.namespace)
+    timing = Timing(int(settings.engine.lease_seconds * 1000))
+    return Stores(
+        settings=settings,
+        redis=redis,
+        keys=keys,
+        timing=timing,
+        caps=lane_caps(settings),
+        inbox=Inbox(redis, keys, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
+        sessions=Sessions(redis, keys, grant_ms=timing.grant_ms),
+        fleet=Fleet(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
+        reader=Reader(redis, keys),
+    )
+
+
+def lane_caps(settings: Settings) -> dict[Lane, int]:
+    """Cluster-wide caps; 0 is none."""
+    return {lane: lane_cap(settings, lane) or 0 for lane in (Lane.MAIN, Lane.SUBAGENT)}

@@ -1,0 +1,95 @@
+"""The sweep: every worker looks for accepted work that nobody looks after, and puts it right. No leader, no beat."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import structlog
+
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.turns import TurnRunner
+from openclaw_workers.engine.wake import Waker, lane_of, wake_all
+from openclaw_workers.errors import LeaseLost, StoreUnavailable
+from openclaw_workers.models.ids import SessionKey, WorkerId
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.keys import ARCHIVE, TURN
+
+log = structlog.get_logger(__name__)
+
+PRUNE_EVERY_SECONDS = 3600
+
+
+class Sweeper(threading.Thread):
+    def __init__(
+        self, stores: Stores, waker: Waker, runner: TurnRunner, worker: WorkerId, *, period_seconds: float
+    ) -> None:
+        super().__init__(name="ocw-sweeper", daemon=True)
+        self._stores = stores
+        self._waker = waker
+        self._runner = runner
+        self._worker = worker
+        self._period = period_seconds
+        self._poke = threading.Event()
+        self._stopped = False
+        self._pruned_at = time.monotonic()
+
+    def run(self) -> None:
+        while not self._stopped:
+            wait = self._period
+            try:
+                wait = self.sweep()
+            except StoreUnavailable as error:
+                log.debug("sweep.postponed", error=error.message)
+            except Exception:
+                # A session that cannot be swept must not keep the others from it.
+                log.exception("sweep.failed")
+            self._poke.wait(min(wait, self._period))
+            self._poke.clear()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._poke.set()
+
+    def poke(self) -> None:
+        """Something will be due sooner than planned."""
+        self._poke.set()
+
+    def sweep(self) -> float:
+        """Look after what is due; returns the seconds until something else will be."""
+        wait_ms, items = self._stores.fleet.due()
+        oldest: dict[Lane, int] = {}
+        for item in items:
+            if item.startswith(TURN):
+                self._session(SessionKey(item.removeprefix(TURN)), oldest)
+            elif item.startswith(ARCHIVE):
+                self._waker.archive(item.removeprefix(ARCHIVE))
+            else:
+                log.warning("due.unknown", item=item)
+                self._stores.fleet.done(item)
+        if time.monotonic() - self._pruned_at > PRUNE_EVERY_SECONDS:
+            self._pruned_at = time.monotonic()
+            self._stores.fleet.prune_runs(int(time.time() * 1000))
+        return self._period if wait_ms < 0 else max(0.02, wait_ms / 1000)
+
+    def _session(self, session: SessionKey, oldest: dict[Lane, int]) -> None:
+        lane = lane_of(session)
+        if lane not in oldest:
+            oldest[lane] = self._waker.oldest_ms(lane)
+        run, rescue = self._stores.fleet.rescue(
+            session,
+            lane,
+            self._worker,
+            oldest_wake_ms=oldest[lane],
+            cap=self._stores.caps.get(lane, 0),
+            max_attempts=self._stores.settings.engine.max_attempts,
+        )
+        wake_all(self._waker, rescue.granted)
+        if rescue.verb == "wake" and run is not None:
+            log.info("run.woken", run_id=run, session_key=session)
+            self._waker.turn(session, run)
+        elif rescue.lease is not None:
+            try:
+                self._runner.settle_lost(rescue.lease)
+            except LeaseLost:
+                log.info("run.settled_elsewhere", run_id=run, session_key=session)

@@ -1,0 +1,96 @@
+"""One thread per worker process that renews all its leases every second and passes on stop and drain (rule 8)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+from openclaw_workers.engine.process import Process, RunHandle
+from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted
+from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.store.fleet import Fleet
+
+log = structlog.get_logger(__name__)
+
+Facts = Callable[[], dict[str, str]]
+
+
+class Ticker(threading.Thread):
+    def __init__(
+        self,
+        fleet: Fleet,
+        process: Process,
+        worker: WorkerId,
+        facts: Facts,
+        *,
+        parent: WorkerId | None,
+        on_stuck: Callable[[], None],
+        period_seconds: float = 1.0,
+    ) -> None:
+        super().__init__(name="ocw-ticker", daemon=True)
+        self._fleet = fleet
+        self._process = process
+        self._worker = worker
+        self._facts = facts
+        self._parent = parent
+        self._on_stuck = on_stuck
+        self._period = period_seconds
+        self._stop = threading.Event()
+        self._away_since: float | None = None
+
+    def run(self) -> None:
+        while not self._stop.is_set():
+            begun = time.monotonic()
+            try:
+                self.tick()
+            except Exception:
+                # The one thread that must not die: without it every lease of this process runs out.
+                log.exception("tick.failed")
+            self._stop.wait(max(0.05, self._period - (time.monotonic() - begun)))
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def tick(self) -> None:
+        self._process.enforce()
+        now = time.monotonic()
+        carried = self._process.runs()
+        stuck = [handle for handle in carried if handle.is_stuck(now)]
+        healthy = [handle for handle in carried if not handle.is_stuck(now)]
+        self._renew(healthy)
+        if stuck:
+            self._give_up(stuck, healthy)
+        elif carried and self._process.grace_left() < 0:
+            self._on_stuck()
+
+    def _renew(self, handles: list[RunHandle]) -> None:
+        try:
+            ticked = self._fleet.tick(
+                self._worker, self._facts(), [handle.lease for handle in handles], parent=self._parent
+            )
+        except StoreUnavailable as error:
+            if self._away_since is None:
+                self._away_since = time.monotonic()
+                log.warning("store.lost", error=error.message)
+            return
+        if self._away_since is not None:
+            log.info("store.found", away_seconds=round(time.monotonic() - self._away_since, 1))
+            self._away_since = None
+        if ticked.drain:
+            self._process.drain()
+        for handle, verdict in zip(handles, ticked.verdicts, strict=True):
+            if verdict == "lost":
+                handle.cancel.set(LeaseLost(f"{handle.lease.session} is owned by another worker now"))
+            elif verdict != "ok":
+                handle.cancel.set(TurnAborted(verdict))
+
+    def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
+        """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
+        if not self._process.draining:
+            log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
+            self._process.drain()
+        if not healthy or self._process.grace_left() <= 0:
+            self._on_stuck()

@@ -1,0 +1,78 @@
+"""The Redis client and the scripts it runs; Redis errors become StoreUnavailable here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha1
+from importlib import resources
+from typing import Any, cast
+
+import redis
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+from openclaw_workers.errors import StoreUnavailable
+
+Client = redis.Redis
+
+
+def connect(url: str, *, timeout_seconds: float = 2.5, max_connections: int = 32) -> Client:
+    """A client for short commands and scripts.
+
+    It never retries by itself: a script cut off by a time-out may have run, and only its caller knows how to
+    repeat it (rule 13).
+    """
+    return redis.Redis.from_url(
+        url,
+        decode_responses=True,
+        socket_timeout=timeout_seconds,
+        socket_connect_timeout=timeout_seconds,
+        max_connections=max_connections,
+        retry=Retry(NoBackoff(), 0),
+        client_name="openclaw-workers",
+    )
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn what redis-py raises into the one error callers handle."""
+    try:
+        yield
+    except (RedisConnectionError, RedisTimeoutError) as error:
+        raise StoreUnavailable(
+            f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
+        ) from error
+    except ResponseError as error:
+        if str(error).startswith(("LOADING", "BUSY ", "OOM", "READONLY", "MASTERDOWN", "MISCONF")):
+            raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
+        raise
+    except RedisError as error:
+        raise StoreUnavailable(f"Redis failed ({error})") from error
+
+
+@cache
+def script_source(name: str) -> tuple[str, str]:
+    """A script with the shared library in front of it, and its SHA."""
+    folder = resources.files("openclaw_workers.store") / "lua"
+    text = (folder / "_lib.lua").read_text() + (folder / f"{name}.lua").read_text()
+    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def run_script(client: Client, name: str, keys: Sequence[str], args: Sequence[Any]) -> list[Any]:
+    """Run one script by name and return its tagged answer.
+
+    Raises:
+        StoreUnavailable: Redis did not answer; the script may or may not have run.
+    """
+    text, digest = script_source(name)
+    with store_errors():
+        try:
+            reply = client.evalsha(digest, len(keys), *keys, *args)
+        except NoScriptError:
+            reply = client.eval(text, len(keys), *keys, *args)
+    return cast("list[Any]", reply)

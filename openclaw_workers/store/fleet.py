@@ -1,0 +1,167 @@
+"""The fleet's heartbeat: renewing leases, claiming due work, rescuing sessions, and who is alive."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openclaw_workers.models.ids import RunId, SessionKey, WorkerId
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.inbox import pairs
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.turns import Granted, Lease
+
+CLAIMED_AT_ONCE = 200
+CLAIM_MS = 5_000
+WORKER_DEAD_AFTER_MS = 15_000
+RUNS_KEPT_MS = 7 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    drain: bool
+    verdicts: list[str]
+    """For each lease: ok, lost, or the reason it must stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescue:
+    """What to do about a session: `wake` its run, `settle` it with `lease`, or nothing."""
+
+    verb: str
+    lease: Lease | None = None
+    granted: Granted = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    id: WorkerId
+    alive: bool
+    beat_at: int
+    facts: dict[str, str]
+
+
+class Fleet:
+    """Written by every worker process about itself, and by sweeps about sessions nobody looks after."""
+
+    def __init__(self, redis: Client, keys: Keys, *, lease_ms: int, rewake_ms: int, grant_ms: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._lease_ms = lease_ms
+        self._rewake_ms = rewake_ms
+        self._grant_ms = grant_ms
+
+    def tick(
+        self,
+        worker: WorkerId,
+        facts: dict[str, str],
+        leases: Sequence[Lease],
+        *,
+        parent: WorkerId | None = None,
+    ) -> Ticked:
+        """Renew the given leases and say that this process lives."""
+        k = self._keys
+        keys = [k.worker(worker), k.workers, k.due, k.worker(parent or worker)]
+        args: list[str | int] = [worker, self._lease_ms, json.dumps(facts), len(leases)]
+        for lease in leases:
+            keys += [k.ctl(lease.session), k.slots(lease.lane)]
+            args += [lease.session, lease.token, lease.run]
+        drain, *verdicts = run_script(self._redis, "tick", keys, args)
+        return Ticked(bool(drain), [str(verdict) for verdict in verdicts])
+
+    def due(self) -> tuple[int, list[str]]:
+        """Claim what is due; also returns the milliseconds until something else will be, -1 for nothing."""
+        k = self._keys
+        wait_ms, *items = run_script(self._redis, "due", [k.due, k.sweep], [self._lease_ms, CLAIMED_AT_ONCE, CLAIM_MS])
+        return int(wait_ms), [str(item) for item in items]
+
+    def rescue(
+        self,
+        session: SessionKey,
+        lane: Lane,
+        sweeper: WorkerId,
+        *,
+        oldest_wake_ms: int,
+        cap: int,
+        max_attempts: int,
+    ) -> tuple[RunId | None, Rescue]:
+        """Look at one due session; returns its current run and what is to be done."""
+        k = self._keys
+        with store_errors():
+            run = self._redis.hget(k.ctl(session), "run")
+        for _ in range(5):
+            if run is None:
+                self.done(f"turn|{session}")
+                return None, Rescue("gone")
+            current = RunId(str(run))
+            reply = run_script(
+                self._redis,
+                "rescue",
+                [
+                    k.ctl(session),
+                    k.due,
+                    k.running,
+                    k.suspects,
+                    k.sweep,
+                    k.run(current),
+                    k.slots(lane),
+                    k.line(lane),
+                ]
+                + [k.events(session)],
+                [session, current, self._lease_ms, max_attempts, self._rewake_ms, oldest_wake_ms, cap]
+                + [self._grant_ms, secrets.token_hex(8), sweeper],
+            )
+            match reply:
+                case ["other", other]:
+                    run = other
+                case ["settle", token, granted]:
+                    return current, Rescue("settle", Lease(session, current, lane, token), pairs(granted))
+                case [verb, granted]:
+                    return current, Rescue(verb, granted=pairs(granted))
+                case [verb]:
+                    return current, Rescue(verb)
+        return None, Rescue("wait")
+
+    def later(self, item: str, delay_ms: int, now_ms: int) -> None:
+        """Look at a due item again after a while."""
+        with store_errors():
+            self._redis.zadd(self._keys.due, {item: now_ms + delay_ms}, xx=True)
+
+    def done(self, item: str) -> None:
+        with store_errors():
+            self._redis.zrem(self._keys.due, item)
+
+    def drain(self, worker: WorkerId) -> None:
+        """Tell a worker process, and the pool children that look to it, to hand over their turns."""
+        with store_errors():
+            self._redis.hset(self._keys.worker(worker), "drain", "1")
+
+    def leave(self, worker: WorkerId) -> None:
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.zrem(self._keys.workers, worker)
+            pipe.delete(self._keys.worker(worker))
+            pipe.execute()
+
+    def workers(self) -> list[WorkerInfo]:
+        """Everyone who ticked within the last day, newest first."""
+        with store_errors():
+            beats: Any = self._redis.zrange(self._keys.workers, 0, -1, desc=True, withscores=True)
+            with self._redis.pipeline(transaction=False) as pipe:
+                pipe.time()
+                for worker, _ in beats:
+                    pipe.hgetall(self._keys.worker(str(worker)))
+                (seconds, micros), *facts = pipe.execute()
+        now = seconds * 1000 + micros // 1000
+        return [
+            WorkerInfo(WorkerId(str(worker)), now - beat < WORKER_DEAD_AFTER_MS, int(beat), fact)
+            for (worker, beat), fact in zip(beats, facts, strict=True)
+        ]
+
+    def prune_runs(self, now_ms: int) -> None:
+        """Forget in the index the runs whose records have expired."""
+        with store_errors():
+            self._redis.zremrangebyscore(self._keys.runs, "-inf", now_ms - RUNS_KEPT_MS)

@@ -1,0 +1,178 @@
+"""What goes in: accepting messages, stopping, and how each accepted message stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.models.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.keys import Keys
+
+SUMMARY_CHARS = 160
+
+
+class Receipt(BaseModel):
+    """How one accepted message stands."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    state: MessageState
+    seq: int | None = None
+    run: RunId | None = None
+    reason: str | None = None
+    accepted_at: int = 0
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """How a busy session treats a message, unless the session itself says otherwise."""
+
+    mode: QueueMode = QueueMode.COLLECT
+    cap: int = 20
+    drop: DropPolicy = DropPolicy.SUMMARIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    run: RunId | None
+    """The run it opened; None when the session was busy and the run is not known yet."""
+    wake: RunId | None
+    """The run whose wake-up must be published now."""
+    event_id: str
+    """Where in the session's event stream this message begins; "0" when it was a repeat."""
+    duplicate: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What a stop did: `begun` says whether an owner still has to end the run."""
+
+    run: RunId | None
+    begun: bool = False
+    wake: bool = False
+    cancelled: int = 0
+    granted: tuple[tuple[RunId, SessionKey], ...] = ()
+
+
+def pairs(flat: list[str]) -> tuple[tuple[RunId, SessionKey], ...]:
+    """Granted slots come back from Lua as run, session, run, session."""
+    return tuple((RunId(run), SessionKey(session)) for run, session in zip(flat[::2], flat[1::2], strict=True))
+
+
+class Inbox:
+    """The only code that puts messages into sessions or takes them away unanswered."""
+
+    def __init__(self, redis: Client, keys: Keys, *, rewake_ms: int, grant_ms: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._rewake_ms = rewake_ms
+        self._grant_ms = grant_ms
+
+    def accept(
+        self,
+        message: InboundMessage,
+        *,
+        rules: QueueRules,
+        lane: Lane,
+        agent_id: str,
+        run_id: RunId,
+        session_id: SessionId,
+        row_new: dict[str, str],
+        row_each: dict[str, str],
+    ) -> Accepted | Refused:
+        """Put a message into its inbox. A repeat with the same id changes nothing.
+
+        Raises:
+            StoreUnavailable: nothing is known; repeating with the same id is safe.
+        """
+        k, key = self._keys, message.session_key
+        body = message.model_dump(mode="json", exclude={"session_key"}, exclude_none=True)
+        body["address"] = message.route.address()
+        body["summary"] = " ".join(message.text.split())[:SUMMARY_CHARS]
+        reply = run_script(
+            self._redis,
+            "accept",
+            [k.row(key), k.ctl(key), k.inbox(key), k.receipts(key), k.ages(key), k.events(key), k.due]
+            + [k.sessions, k.run(run_id), k.runs],
+            [
+                key,
+                json.dumps(body, ensure_ascii=False),
+                message.id,
+                message.kind,
+                rules.mode,
+                rules.cap,
+                rules.drop,
+            ]
+            + [
+                run_id,
+                lane,
+                self._rewake_ms,
+                session_id,
+                agent_id,
+                json.dumps(row_new),
+                json.dumps(row_each),
+            ],
+        )
+        match reply:
+            case ["accepted", _, run, wake, event_id]:
+                opened = RunId(run) if run else None
+                return Accepted(run=opened, wake=opened if wake else None, event_id=event_id)
+            case ["duplicate", raw, wake]:
+                receipt = Receipt.model_validate_json(raw)
+                return Accepted(run=receipt.run, wake=RunId(wake) if wake else None, event_id="0", duplicate=receipt)
+            case ["rejected", reason, _]:
+                return Refused(reason)
+        raise AssertionError(reply)
+
+    def stop(
+        self, key: SessionKey, lane: Lane, *, run: RunId | None, reason: str, cap: int, with_waiting: bool
+    ) -> Stopped:
+        """Stop the named run, or whatever is current; `run=None` in the answer means nothing was there to stop."""
+        k, believed = self._keys, run
+        for _ in range(5):
+            current = believed or self.current_run(key)
+            if current is None:
+                return Stopped(run=None)
+            reply = run_script(
+                self._redis,
+                "stop",
+                [k.ctl(key), k.inbox(key), k.receipts(key), k.events(key), k.due, k.run(current)]
+                + [k.slots(lane), k.line(lane)],
+                [key, current, int(with_waiting), reason, cap, self._grant_ms],
+            )
+            match reply:
+                case ["stopping", cancelled, owned]:
+                    return Stopped(run=current, begun=True, wake=not owned, cancelled=cancelled)
+                case ["stopped", cancelled, granted]:
+                    return Stopped(run=current, cancelled=cancelled, granted=pairs(granted))
+                case ["other", _] if run is None:
+                    believed = None  # it committed in between; look again
+                case _:
+                    return Stopped(run=None)
+        return Stopped(run=None)
+
+    def current_run(self, key: SessionKey) -> RunId | None:
+        with store_errors():
+            state, run = self._redis.hmget(self._keys.ctl(key), ["state", "run"])
+        return RunId(str(run)) if run and state != "idle" else None
+
+    def receipt(self, key: SessionKey, message_id: MessageId) -> Receipt | None:
+        with store_errors():
+            raw = self._redis.hget(self._keys.receipts(key), message_id)
+        return Receipt.model_validate_json(str(raw)) if raw else None
+
+    def waiting(self, key: SessionKey) -> list[InboxEntry]:
+        with store_errors():
+            raws = self._redis.zrange(self._keys.inbox(key), 0, -1)
+        return [InboxEntry.model_validate_json(str(raw)) for raw in raws]

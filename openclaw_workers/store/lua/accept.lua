@@ -1,0 +1,133 @@
+--[[
+  Take a message into its session's inbox, once, and say whether the session needs a wake-up.
+
+  KEYS[1]  session row       hash
+  KEYS[2]  session ctl       hash
+  KEYS[3]  inbox             zset
+  KEYS[4]  receipts          hash
+  KEYS[5]  receipt ages      zset
+  KEYS[6]  events            stream
+  KEYS[7]  due               zset
+  KEYS[8]  sessions          zset
+  KEYS[9]  run to open       hash
+  KEYS[10] runs              zset
+
+  ARGV[1]  session key
+  ARGV[2]  message, a JSON object without seq, accepted_at and mode
+  ARGV[3]  message id
+  ARGV[4]  kind: user | command | internal
+  ARGV[5]  queue mode by channel or default
+  ARGV[6]  inbox cap
+  ARGV[7]  drop policy: old | new | summarize
+  ARGV[8]  run id to open if the session is idle
+  ARGV[9]  lane
+  ARGV[10] milliseconds until a wake-up counts as lost
+  ARGV[11] session id if the session is new
+  ARGV[12] agent id
+  ARGV[13] row fields of a new session, JSON object of strings
+  ARGV[14] row fields of every message (routing), JSON object of strings
+
+  Returns  {"accepted", seq, run or "", wake 0|1, event id}
+           {"duplicate", receipt JSON, run to wake or ""}
+           {"rejected", "busy" | "full", event id}
+
+  Invariant
+    A message id enters the inbox at most once. Whatever leaves the inbox here leaves a receipt with the reason.
+    Only the change from idle to queued asks for a wake-up.
+]]
+local row, ctl, inbox, receipts, ages, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local due, sessions, run_key, runs = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local session, message, id, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local mode, cap, drop = ARGV[5], tonumber(ARGV[6]), ARGV[7]
+local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
+local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local now = now_ms()
+
+local function store_fields(json)
+  for field, value in pairs(cjson.decode(json)) do
+    redis.call("HSET", row, field, value)
+  end
+end
+
+local known = redis.call("HGET", receipts, id)
+if known then
+  local state = redis.call("HMGET", ctl, "state", "run")
+  return { "duplicate", known, state[1] == "queued" and state[2] or "" }
+end
+
+if redis.call("EXISTS", row) == 0 then
+  redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
+    "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
+  store_fields(row_new)
+end
+redis.call("HSET", row, "updatedAt", now)
+redis.call("ZADD", sessions, now, session)
+
+local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop")
+mode, cap, drop = overrides[1] or mode, tonumber(overrides[2]) or cap, overrides[3] or drop
+local state = redis.call("HGET", ctl, "state") or "idle"
+
+local function reject(why)
+  receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
+  redis.call("ZADD", ages, now, id)
+  return { "rejected", why, event(events, ctl, now, "message.rejected", { id = id, reason = why }, true) }
+end
+
+if kind == "user" and state ~= "idle" and mode == "reject" then
+  return reject("busy")
+end
+if kind == "user" and redis.call("ZCARD", inbox) >= cap then
+  if drop == "new" then
+    return reject("full")
+  end
+  for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
+    local oldest = cjson.decode(raw)
+    if oldest.kind == "user" then
+      redis.call("ZREM", inbox, raw)
+      receipt(receipts, oldest, "dropped", nil, now, drop)
+      event(events, ctl, now, "message.dropped", { id = oldest.id, policy = drop }, true)
+      if drop == "summarize" then
+        local dropped = cjson.decode(redis.call("HGET", ctl, "dropped") or "[]")
+        dropped[#dropped + 1] = oldest.summary
+        if #dropped > cap then
+          table.remove(dropped, 1)
+        end
+        redis.call("HSET", ctl, "dropped", cjson.encode(dropped))
+      end
+      break
+    end
+  end
+end
+
+local seq = redis.call("HINCRBY", ctl, "seq", 1)
+local head = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mode .. '",'
+redis.call("ZADD", inbox, seq, head .. string.sub(message, 2))
+receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
+redis.call("ZADD", ages, now, id)
+store_fields(row_each)
+
+if kind == "user" and mode == "interrupt" and state ~= "idle" then
+  -- Rule 11: what came before this message is cancelled; the running turn is named, not the session.
+  settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true)
+  if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
+    redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
+  end
+end
+
+local wake, opened = 0, ""
+if state == "idle" then
+  open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
+  wake, opened = 1, run
+end
+local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)
+
+if redis.call("HLEN", receipts) > RECEIPTS_KEPT then
+  for _, old in ipairs(redis.call("ZRANGE", ages, 0, 9)) do
+    local known_state = cjson.decode(redis.call("HGET", receipts, old) or '{"state":"gone"}').state
+    if known_state ~= "accepted" and known_state ~= "bound" then
+      redis.call("HDEL", receipts, old)
+      redis.call("ZREM", ages, old)
+    end
+  end
+end
+return { "accepted", seq, opened, wake, event_id }

@@ -1,0 +1,77 @@
+--[[
+  Start a session anew at once, taking away whatever runs in it; or delete it.
+
+  KEYS[1]  session row       hash
+  KEYS[2]  session ctl       hash
+  KEYS[3]  inbox             zset
+  KEYS[4]  bound             zset
+  KEYS[5]  receipts          hash
+  KEYS[6]  transcript        list
+  KEYS[7]  events            stream
+  KEYS[8]  due               zset
+  KEYS[9]  running           zset
+  KEYS[10] current run       hash
+  KEYS[11] sessions          zset
+  KEYS[12] lane slots        zset
+  KEYS[13] lane line         zset
+  KEYS[14] archive to fill   list
+  KEYS[15] archives          hash
+  KEYS[16] receipt ages      zset
+
+  ARGV[1]  session key
+  ARGV[2]  the run the caller believes is current, or ""
+  ARGV[3]  reset | delete
+  ARGV[4]  new session id
+  ARGV[5]  archive id
+  ARGV[6]  lane cap, 0 for none
+  ARGV[7]  how long a granted slot is kept, milliseconds
+
+  Returns  {"done", granted} | {"missing"} | {"other", current run}
+
+  Invariant
+    The lease goes with the old life (rule 6), so that nothing of a turn still in flight enters the new transcript.
+    Waiting messages are cancelled with a receipt; nothing a paused owner writes can bring a deleted session back.
+]]
+local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local events, due, running, run_key, sessions = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local slots, line, archive, archives, ages = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local session, run, verb, new_session_id, archive_id = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local cap, grant_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
+local now, reason = now_ms(), "session-" .. verb
+
+if redis.call("EXISTS", row) == 0 then
+  return { "missing" }
+end
+local c = redis.call("HMGET", ctl, "state", "run")
+if c[1] and c[1] ~= "idle" then
+  if c[2] ~= run then
+    return { "other", c[2] }
+  end
+  local covers = settle_messages(bound, receipts, "+inf", "cancelled", run, now, reason)
+  for _, id in ipairs(settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason)) do
+    covers[#covers + 1] = id
+  end
+  redis.call("HSET", run_key, "covers", #covers > 0 and cjson.encode(covers) or "[]")
+  end_run(run_key, "killed", reason, now)
+  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = covers })
+end
+redis.call("HDEL", ctl, "lease", "lease_until", "owner", "dropped")
+redis.call("HSET", ctl, "state", "idle")
+redis.call("ZREM", due, "turn|" .. session)
+redis.call("ZREM", running, session)
+redis.call("ZREM", slots, session)
+redis.call("ZREM", line, run .. " " .. session)
+event(events, ctl, now, verb == "delete" and "session.deleted" or "session.reset",
+  { reason = reason, sessionId = new_session_id })
+if verb == "delete" then
+  cut_transcript(row, log, archive, archives, due, archive_id, "", now, "delete")
+  redis.call("DEL", row, ctl, inbox, bound)
+  redis.call("ZREM", sessions, session)
+  -- Viewers and senders still read how their messages ended.
+  redis.call("EXPIRE", events, 300)
+  redis.call("EXPIRE", receipts, 86400)
+  redis.call("EXPIRE", ages, 86400)
+else
+  cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "reset")
+end
+return { "done", grant(slots, line, due, cap, now, grant_ms) }

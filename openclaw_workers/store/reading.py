@@ -1,0 +1,156 @@
+"""Reading what is stored: sessions, runs, transcripts, events. Damaged records are set aside, never fatal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.runs import Run
+from openclaw_workers.models.session import SessionEntry, from_hash
+from openclaw_workers.models.transcript import TranscriptEntry, load_entry
+from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.store.keys import Keys
+
+QUARANTINED = 1_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The engine's view of a session, for people to read."""
+
+    state: str
+    run: str
+    lease_until: int
+    owner: str
+    attempt: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    id: str
+    type: str
+    seq: int
+    at: int
+    data: dict[str, Any]
+
+
+class Reader:
+    """Everything that looks without changing; the one exception is putting damaged records aside."""
+
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    def session(self, key: SessionKey) -> SessionEntry | None:
+        with store_errors():
+            raw = self._redis.hgetall(self._keys.row(key))
+        return self._readable(f"session {key}", lambda: from_hash(_text(raw)), raw) if raw else None
+
+    def sessions(self, limit: int = 100) -> list[SessionEntry]:
+        """Sessions, most recently used first. Unreadable rows are left out and quarantined."""
+        with store_errors():
+            keys = [str(key) for key in self._redis.zrange(self._keys.sessions, 0, limit - 1, desc=True)]
+            with self._redis.pipeline(transaction=False) as pipe:
+                for key in keys:
+                    pipe.hgetall(self._keys.row(key))
+                rows = pipe.execute()
+        found = (
+            self._readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
+            for key, row in zip(keys, rows, strict=True)
+            if row
+        )
+        return [entry for entry in found if entry is not None]
+
+    def control(self, key: SessionKey) -> Control:
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hmget(self._keys.ctl(key), ["state", "run", "lease_until", "owner", "attempt"])
+            pipe.zcard(self._keys.inbox(key))
+            (state, run, until, owner, attempt), waiting = pipe.execute()
+        return Control(state or "idle", run or "", int(until or 0), owner or "", int(attempt or 1), waiting)
+
+    def run(self, run_id: RunId) -> Run | None:
+        with store_errors():
+            raw = _text(self._redis.hgetall(self._keys.run(run_id)))
+        return self._readable(f"run {run_id}", lambda: _run(raw), raw) if raw else None
+
+    def runs(self, limit: int = 50) -> list[Run]:
+        """Runs, newest first."""
+        with store_errors():
+            ids = self._redis.zrange(self._keys.runs, 0, limit - 1, desc=True)
+            with self._redis.pipeline(transaction=False) as pipe:
+                for run_id in ids:
+                    pipe.hgetall(self._keys.run(str(run_id)))
+                raws = pipe.execute()
+        found = (self._readable(f"run {raw.get('id')}", lambda raw=raw: _run(raw), raw) for raw in raws if raw)  # type: ignore[misc]
+        return [run for run in found if run is not None]
+
+    def running(self) -> list[SessionKey]:
+        with store_errors():
+            return [SessionKey(str(key)) for key in self._redis.zrange(self._keys.running, 0, -1)]
+
+    def transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> list[TranscriptEntry]:
+        with store_errors():
+            raws = self._redis.lrange(self._keys.log(key), start, end)
+        return self.entries(key, (str(raw) for raw in raws))
+
+    def entries(self, key: SessionKey, raws: Iterable[str]) -> list[TranscriptEntry]:
+        """Parse stored entries; an unreadable one is quarantined and left out."""
+        found = (self._readable(f"transcript of {key}", lambda raw=raw: load_entry(raw), raw) for raw in raws)  # type: ignore[misc]
+        return [entry for entry in found if entry is not None]
+
+    def events(self, key: SessionKey, after: str, *, block_ms: int = 0, count: int = 500) -> list[Event]:
+        """Events after a stream id; waits up to `block_ms`, which must stay under the client's time-out."""
+        with store_errors():
+            reply: Any = self._redis.xread({self._keys.events(key): after}, count=count, block=block_ms or None)
+        return [_event(str(event_id), fields) for _, items in reply or [] for event_id, fields in items]
+
+    def last_event_id(self, key: SessionKey) -> str:
+        with store_errors():
+            last = self._redis.xrevrange(self._keys.events(key), count=1)
+        return str(last[0][0]) if last else "0"
+
+    def quarantined(self) -> list[dict[str, str]]:
+        with store_errors():
+            return [json.loads(raw) for raw in self._redis.lrange(self._keys.quarantine, 0, -1)]
+
+    def quarantine(self, where: str, why: str, raw: object) -> None:
+        """Keep a damaged record for a person to look at, once."""
+        note = json.dumps({"where": where, "why": why, "raw": str(raw)[:10_000]}, sort_keys=True)
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.lrem(self._keys.quarantine, 0, note)
+            pipe.lpush(self._keys.quarantine, note)
+            pipe.ltrim(self._keys.quarantine, 0, QUARANTINED - 1)
+            pipe.execute()
+
+    def _readable(self, where: str, read: Callable[[], T], raw: object) -> T | None:
+        try:
+            return read()
+        except (ValidationError, CorruptRecord, ValueError) as error:
+            why = f"{len(error.errors())} unreadable field(s)" if isinstance(error, ValidationError) else str(error)
+            self.quarantine(where, why, raw)
+            return None
+
+
+def _text(raw: object) -> dict[str, str]:
+    return {str(field): str(value) for field, value in dict(raw).items()}  # type: ignore[call-overload]
+
+
+def _run(raw: dict[str, str]) -> Run:
+    usage = {field: int(raw.get(f"usage_{field}", 0)) for field in ("input", "output", "cacheRead", "cacheWrite")}
+    fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
+    fields["attempts"] = json.loads(raw.get("attempts", "[]"))
+    fields["covers"] = json.loads(raw.get("covers", "[]"))
+    return Run.model_validate({**fields, "usage": usage})
+
+
+def _event(event_id: str, fields: dict[str, str]) -> Event:
+    return Event(event_id, fields["type"], int(fields["seq"]), int(fields["at"]), json.loads(fields["data"]))

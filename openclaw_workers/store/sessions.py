@@ -1,0 +1,99 @@
+"""Changing sessions from outside a turn: overrides, reset at once, deletion, and the archives these leave."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+
+from openclaw_workers.models.ids import RunId, SessionKey, new_session_id
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.inbox import pairs
+from openclaw_workers.store.keys import ARCHIVE, Keys
+from openclaw_workers.store.turns import Granted
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A transcript that was cut off and waits to be written out."""
+
+    id: str
+    session_id: str
+    agent_id: str
+    session_key: str
+    thread_id: str
+    started_at: int
+    entries: list[str]
+
+
+class Sessions:
+    def __init__(self, redis: Client, keys: Keys, *, grant_ms: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._grant_ms = grant_ms
+
+    def patch(self, key: SessionKey, fields: dict[str, str]) -> bool:
+        """Set row fields; an empty value clears one. False when there is no such session."""
+        reply = run_script(self._redis, "patch_row", [self._keys.row(key)], [json.dumps(fields)])
+        return bool(reply[0] == "ok")
+
+    def reset(self, key: SessionKey, lane: Lane, *, cap: int) -> Granted | None:
+        """Begin a new life under the same key, at once; None when there is no such session."""
+        return self._end(key, lane, "reset", cap)
+
+    def delete(self, key: SessionKey, lane: Lane, *, cap: int) -> Granted | None:
+        return self._end(key, lane, "delete", cap)
+
+    def _end(self, key: SessionKey, lane: Lane, verb: str, cap: int) -> Granted | None:
+        k, archive = self._keys, secrets.token_hex(8)
+        while True:
+            with store_errors():
+                run = str(self._redis.hget(k.ctl(key), "run") or "")
+            reply = run_script(
+                self._redis,
+                "reset",
+                [
+                    k.row(key),
+                    k.ctl(key),
+                    k.inbox(key),
+                    k.bound(key),
+                    k.receipts(key),
+                    k.log(key),
+                    k.events(key),
+                ]
+                + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
+                + [k.archive(archive), k.archives, k.ages(key)],
+                [key, run, verb, new_session_id(), archive, cap, self._grant_ms],
+            )
+            if reply[0] == "done":
+                return pairs(reply[1])
+            if reply[0] == "missing":
+                return None
+
+    def archive(self, archive_id: str) -> Archive | None:
+        k = self._keys
+        with store_errors():
+            meta = self._redis.hget(k.archives, archive_id)
+            if meta is None:
+                return None
+            entries = [str(raw) for raw in self._redis.lrange(k.archive(archive_id), 0, -1)]
+        facts = json.loads(meta)
+        return Archive(
+            id=archive_id,
+            session_id=facts["session_id"],
+            agent_id=facts["agent_id"],
+            session_key=facts["session_key"],
+            thread_id=facts.get("thread_id") or "",
+            started_at=facts.get("started_at") or 0,
+            entries=entries,
+        )
+
+    def archived(self, archive_id: str) -> None:
+        """The archive is on disk; forget it."""
+        k = self._keys
+        with store_errors(), self._redis.pipeline() as pipe:
+            pipe.delete(k.archive(archive_id))
+            pipe.hdel(k.archives, archive_id)
+            pipe.zrem(k.due, ARCHIVE + archive_id)
+            pipe.execute()

@@ -1,0 +1,306 @@
+"""The life of a turn in Redis: take, step, emit, commit, release. Every write is fenced by the lease."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openclaw_workers.errors import LeaseLost
+from openclaw_workers.models.ids import RunId, SessionId, SessionKey, WorkerId, new_run_id, new_session_id
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import Lane, RunState
+from openclaw_workers.models.transcript import TranscriptEntry, Usage, dump_entry
+from openclaw_workers.store.connection import Client, run_script
+from openclaw_workers.store.inbox import pairs
+from openclaw_workers.store.keys import Keys
+
+MOST_COLLECTED = 50
+
+Granted = tuple[tuple[RunId, SessionKey], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Proof of ownership: `fence:nonce`, checked for equality by every write."""
+
+    session: SessionKey
+    run: RunId
+    lane: Lane
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """When a session counts as stale: untouched since a boundary, or idle for too long. 0 means never."""
+
+    daily_boundary_ms: int = 0
+    idle_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """All a worker needs to begin or continue a turn. Stored records are still raw JSON here."""
+
+    lease: Lease
+    step: int
+    attempt: int
+    resumed: bool
+    started_call: str
+    deadline_at: int
+    now: int
+    abort: str
+    bound: list[str]
+    log_length: int
+    tail: list[str]
+    row: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """`why` is gone, idle, stale, held, early, lane or suspect."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a turn ends."""
+
+    state: RunState
+    reason: str
+    messages: MessageState
+    text: str = ""
+    error: str = ""
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    context_tokens: int = 0
+    entries: Sequence[TranscriptEntry] = ()
+    reset: bool = False
+    row: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    next_run: RunId | None
+    delay_ms: int
+    granted: Granted
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRules:
+    """The settings the scripts need; one value per process."""
+
+    lease_ms: int
+    rewake_ms: int
+    grant_ms: int
+    debounce_ms: int
+    tail: int = 200
+
+
+class Turns:
+    """The only code that writes on behalf of a running turn."""
+
+    def __init__(self, redis: Client, keys: Keys, worker: WorkerId, rules: TurnRules, caps: dict[Lane, int]) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._worker = worker
+        self._rules = rules
+        self._caps = caps
+
+    def new_nonce(self) -> str:
+        return secrets.token_hex(8)
+
+    def take(
+        self,
+        session: SessionKey,
+        run: RunId,
+        lane: Lane,
+        *,
+        nonce: str,
+        time_ms: int,
+        freshness: Freshness,
+        may_suspect: bool,
+    ) -> Taken | NotTaken:
+        """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce."""
+        k, rules = self._keys, self._rules
+        session_id, archive = new_session_id(), secrets.token_hex(8)
+        reply = run_script(
+            self._redis,
+            "take",
+            [
+                k.row(session),
+                k.ctl(session),
+                k.inbox(session),
+                k.bound(session),
+                k.receipts(session),
+                k.log(session),
+            ]
+            + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
+            + [k.ticket(lane), k.archive(archive), k.archives, k.sweep],
+            [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
+            + [
+                freshness.daily_boundary_ms,
+                freshness.idle_ms,
+                session_id,
+                archive,
+                rules.tail,
+                MOST_COLLECTED,
+            ],
+        )
+        if reply[0] != "taken":
+            return NotTaken(reply[0])
+        token, step, attempt, resumed, started, deadline, now, abort, bound, length, tail, row = reply[1:]
+        return Taken(
+            lease=Lease(session, run, lane, token),
+            step=int(step),
+            attempt=int(attempt),
+            resumed=resumed == "1",
+            started_call=started,
+            deadline_at=int(deadline),
+            now=int(now),
+            abort=abort,
+            bound=bound,
+            log_length=int(length),
+            tail=tail,
+            row=dict(zip(row[::2], row[1::2], strict=True)),
+        )
+
+    def step(
+        self,
+        lease: Lease,
+        number: int,
+        entries: Sequence[TranscriptEntry],
+        *,
+        starting: str = "",
+        may_steer: bool = False,
+        usage: Usage | None = None,
+        events: Sequence[dict[str, Any]] = (),
+    ) -> tuple[str, list[Any]]:
+        """Journal a step; returns the abort reason, if any, and the steered user entries as parsed JSON.
+
+        Raises:
+            LeaseLost: another worker owns the session now.
+        """
+        k, s = self._keys, lease.session
+        reply = run_script(
+            self._redis,
+            "step",
+            [k.ctl(s), k.inbox(s), k.bound(s), k.receipts(s), k.log(s), k.events(s), k.run(lease.run)],
+            [
+                lease.token,
+                lease.run,
+                number,
+                starting,
+                int(may_steer),
+                _usage(usage),
+                json.dumps(list(events)),
+            ]
+            + [len(entries), *map(dump_entry, entries)],
+        )
+        self._check(reply, lease)
+        return str(reply[1]), json.loads(reply[2])
+
+    def emit(self, lease: Lease, events: Sequence[dict[str, Any]]) -> None:
+        """Show viewers something that is not journalled.
+
+        Raises:
+            LeaseLost: another worker owns the session now.
+        """
+        keys = [self._keys.ctl(lease.session), self._keys.events(lease.session)]
+        self._check(run_script(self._redis, "emit", keys, [lease.token, json.dumps(list(events))]), lease)
+
+    def commit(self, lease: Lease, agent_id: str, outcome: Outcome, *, next_run: RunId | None = None) -> Committed:
+        """End the turn. Safe to repeat with the same lease.
+
+        Raises:
+            LeaseLost: another worker owns the session now; nothing was written.
+        """
+        k, s, rules, lane = self._keys, lease.session, self._rules, lease.lane
+        following = next_run or new_run_id()
+        session_id, archive = SessionId(new_session_id()), secrets.token_hex(8)
+        body = {
+            "state": outcome.state,
+            "reason": outcome.reason,
+            "messages": outcome.messages,
+            "text": outcome.text,
+            "error": outcome.error,
+            "model": outcome.model,
+            "usage": outcome.usage.model_dump(by_alias=True),
+            "context_tokens": outcome.context_tokens,
+            "reset": outcome.reset,
+            "row": outcome.row,
+        }
+        reply = run_script(
+            self._redis,
+            "commit",
+            [
+                k.row(s),
+                k.ctl(s),
+                k.inbox(s),
+                k.bound(s),
+                k.receipts(s),
+                k.log(s),
+                k.events(s),
+                k.due,
+                k.running,
+            ]
+            + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
+            + [k.archive(archive), k.archives],
+            [
+                s,
+                lease.token,
+                lease.run,
+                self._worker,
+                json.dumps(body),
+                following,
+                lane,
+                agent_id,
+                self._cap(lane),
+            ]
+            + [rules.grant_ms, rules.rewake_ms, rules.debounce_ms, session_id, archive]
+            + [len(outcome.entries), *map(dump_entry, outcome.entries)],
+        )
+        self._check(reply, lease)
+        _, run, delay_ms, granted = reply
+        return Committed(RunId(run) if run else None, int(delay_ms), pairs(granted))
+
+    def release(self, lease: Lease, usage: Usage) -> Granted:
+        """Give the turn back for another worker to continue.
+
+        Raises:
+            LeaseLost: another worker owns the session now.
+        """
+        k, s, lane = self._keys, lease.session, lease.lane
+        reply = run_script(
+            self._redis,
+            "release",
+            [
+                k.ctl(s),
+                k.due,
+                k.running,
+                k.run(lease.run),
+                k.suspects,
+                k.slots(lane),
+                k.line(lane),
+                k.events(s),
+            ],
+            [s, lease.token, lease.run, self._worker, _usage(usage), self._cap(lane)]
+            + [self._rules.grant_ms, self._rules.rewake_ms],
+        )
+        self._check(reply, lease)
+        return pairs(reply[1])
+
+    def _cap(self, lane: Lane) -> int:
+        return self._caps.get(lane, 0)
+
+    def _check(self, reply: list[Any], lease: Lease) -> None:
+        if reply[0] == "lost":
+            # Redis gives an expired lease no callback, so a paused worker learns that it lost the session only here.
+            raise LeaseLost(f"{lease.session} is owned by another worker now")
+
+
+def _usage(usage: Usage | None) -> str:
+    return usage.model_dump_json(by_alias=True) if usage else "{}"

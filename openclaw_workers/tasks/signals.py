@@ -1,0 +1,105 @@
+"""Celery's life-cycle signals, tied to our worker process. Importing this module connects them.
+
+With the threads pool the process that consumes also runs the turns. With prefork each pool child is a worker of its
+own, made after the fork; the parent starts no threads and only passes on that it was told to leave.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from typing import Any
+
+import structlog
+from celery.signals import (
+    celeryd_after_setup,
+    setup_logging,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+    worker_shutdown,
+    worker_shutting_down,
+)
+
+from openclaw_workers.engine.stores import open_stores
+from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.logs import setup_logging as setup_our_logging
+from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.worker import Worker, WorkerFacts
+
+log = structlog.get_logger(__name__)
+
+
+class _Current:
+    """The worker of this process, and what was asked of it on the command line."""
+
+    worker: Worker | None = None
+    facts: WorkerFacts | None = None
+
+
+def current_worker() -> Worker:
+    assert _Current.worker is not None, "turns run only inside a started worker"
+    return _Current.worker
+
+
+@setup_logging.connect
+def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
+    setup_our_logging(json=os.environ.get("OPENCLAW_LOG_FORMAT") == "json", level=loglevel)
+    # Celery would add two lines to each run's own; a wake-up that found nothing to do is not worth any.
+    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+@celeryd_after_setup.connect
+def _after_setup(instance: Any, **_: Any) -> None:
+    pool = instance.pool_cls if isinstance(instance.pool_cls, str) else instance.pool_cls.__module__.rsplit(".", 1)[-1]
+    lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
+    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)
+    if pool != "prefork":
+        _start(_Current.facts)
+
+
+@worker_process_init.connect
+def _child_started(**_: Any) -> None:
+    assert _Current.facts is not None
+    _start(WorkerFacts(_Current.facts.lane, 1, _Current.facts.pool, parent=_pool_id(os.getppid())))
+
+
+@worker_process_shutdown.connect
+@worker_shutdown.connect
+def _stopped(**_: Any) -> None:
+    if _Current.worker is not None:
+        _Current.worker.stop()
+        _Current.worker = None
+
+
+@worker_ready.connect
+def _ready(**_: Any) -> None:
+    log.info("worker.ready", lane=_Current.facts.lane if _Current.facts else "")
+
+
+@worker_shutting_down.connect
+def _leaving(**_: Any) -> None:
+    if _Current.worker is not None:
+        _Current.worker.drain()
+    else:
+        threading.Thread(target=_drain_children, daemon=True).start()
+
+
+def _start(facts: WorkerFacts) -> None:
+    _Current.worker = Worker(facts)
+    _Current.worker.start()
+
+
+def _pool_id(pid: int) -> WorkerId:
+    return WorkerId(f"{socket.gethostname()}/{pid}/pool")
+
+
+def _drain_children() -> None:
+    try:
+        open_stores(loaded().settings, redis_url()).fleet.drain(_pool_id(os.getpid()))
+    except StoreUnavailable as error:
+        log.warning("worker.drain_untold", error=error.message)

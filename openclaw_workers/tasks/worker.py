@@ -1,0 +1,104 @@
+"""What a worker process holds: stores, the turn runner, the ticker and the sweeper; built after any fork."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from openclaw_workers.config.resolve import default_model
+from openclaw_workers.engine.preparing import Preparer
+from openclaw_workers.engine.process import Process
+from openclaw_workers.engine.stores import Stores, open_stores
+from openclaw_workers.engine.sweep import Sweeper
+from openclaw_workers.engine.ticker import Ticker
+from openclaw_workers.engine.turns import TurnRunner
+from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.providers.registry import known_providers
+from openclaw_workers.store.turns import TurnRules, Turns
+from openclaw_workers.tasks.app import app
+from openclaw_workers.tasks.publish import CeleryWaker
+from openclaw_workers.tasks.settings import loaded, redis_url
+
+log = structlog.get_logger(__name__)
+
+EXIT_STUCK = 70
+EXIT_GRACE_OVER = 75
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFacts:
+    """What `ocw status` tells of a worker."""
+
+    lane: str
+    concurrency: int
+    pool: str
+    parent: WorkerId | None = None
+
+    def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
+        host, pid, _ = worker_id.rsplit("/", 2)
+        return {"host": host, "pid": pid, "lane": self.lane, "concurrency": str(self.concurrency), "pool": self.pool}
+
+
+class Worker:
+    """One worker process."""
+
+    def __init__(self, facts: WorkerFacts) -> None:
+        configured = loaded()
+        settings = configured.settings
+        self.id = WorkerId(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}")
+        self.stores: Stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
+        self.process = Process(grace_seconds=settings.engine.grace_seconds)
+        self.waker = CeleryWaker(app, self.stores.redis, settings.engine.namespace)
+        timing = self.stores.timing
+        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms, settings.messages.queue.debounce_ms)
+        turns = Turns(self.stores.redis, self.stores.keys, self.id, rules, self.stores.caps)
+        model = default_model(settings, os.environ, implemented=known_providers())
+        preparer = Preparer(configured, self.stores.reader, default_model=model)
+        self.runner = TurnRunner(turns, preparer, self.process, self.waker)
+        self._sweeper = Sweeper(
+            self.stores, self.waker, self.runner, self.id, period_seconds=settings.engine.sweep_seconds
+        )
+        self.runner.on_delayed = self._sweeper.poke
+        fields = {**facts.as_fields(self.id), "started_at": str(int(time.time() * 1000))}
+        self._ticker = Ticker(
+            self.stores.fleet,
+            self.process,
+            self.id,
+            lambda: fields,
+            parent=facts.parent,
+            on_stuck=lambda: self._exit_hard(EXIT_STUCK),
+            period_seconds=min(1.0, settings.engine.lease_seconds / 4),
+        )
+
+    def start(self) -> None:
+        self._ticker.start()
+        self._sweeper.start()
+        log.info("worker.started", worker=self.id)
+
+    def drain(self) -> None:
+        """Hand turns over and be gone within the grace. Called from a signal handler: quick, and takes no lock."""
+        self.process.drain()
+        threading.Thread(target=self._leave_in_time, name="ocw-grace", daemon=True).start()
+
+    def stop(self) -> None:
+        self._sweeper.stop()
+        self._ticker.stop()
+        try:
+            self.stores.fleet.leave(self.id)
+        except StoreUnavailable as error:
+            log.warning("worker.left_unnoticed", error=error.message)
+
+    def _leave_in_time(self) -> None:
+        time.sleep(max(0.0, self.process.grace_left()))
+        self._exit_hard(EXIT_GRACE_OVER)
+
+    def _exit_hard(self, code: int) -> None:
+        log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self.process.runs()])
+        os._exit(code)
