@@ -91,10 +91,11 @@ class Supervisor:
         self._launch(child)
 
     def drop(self, name: str) -> None:
-        """Kill a child and forget it."""
+        """Kill a child, if it still lives, and forget it."""
         child = self._children.pop(name)
-        child.kill()
-        self._collect(child)
+        if child.pid is not None:
+            child.kill()
+            self._collect(child)
 
     def wait_ready(self, names: Iterable[str], *, within_seconds: float) -> StartFailure | None:
         """Return None once all are ready, or as soon as a stop is asked for; otherwise who failed."""

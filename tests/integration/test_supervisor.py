@@ -125,6 +125,18 @@ def test_a_child_that_never_gets_ready_ends_the_start_with_its_last_words(superv
     assert failure.tail == ("no such lane",) * 3
 
 
+@pytest.mark.parametrize("code", [STAY, "raise SystemExit('port taken')"])
+def test_a_dropped_child_is_gone_whether_it_lived_or_not(
+    supervisor: Supervisor, screen: io.StringIO, code: str
+) -> None:
+    supervisor.start(child("flower", code, is_ready=said(screen, "here"), start_attempts=1))
+    supervisor.wait_ready(["flower"], within_seconds=20)
+
+    supervisor.drop("flower")
+
+    assert supervisor.pids == {}
+
+
 def test_a_program_that_does_not_exist_is_a_failed_start_and_no_traceback(supervisor: Supervisor) -> None:
     supervisor.start(ChildSpec("redis", ("/nonexistent/redis",), {}, lambda _pid: False, start_attempts=1))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import os
 import re
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
@@ -42,16 +43,21 @@ def flower_spec(endpoint: Endpoint, env: Mapping[str, str]) -> ChildSpec:
         is_ready=lambda _pid: is_healthy(endpoint),
         stop_rank=1,
         stop_seconds=5.0,
+        start_attempts=1,
         is_shown=False,
         clean=lambda line: _OWN_STAMP.sub("", line),
     )
 
 
 def is_healthy(endpoint: Endpoint) -> bool:
+    """Whether our Flower serves; asked with its password, because another one may have taken the port first."""
+    token = base64.b64encode(f"{endpoint.user}:{endpoint.password}".encode()).decode()
+    headers = {"Authorization": f"Basic {token}"}
+    request = urllib.request.Request(f"{url_of(endpoint)}/api/workers", headers=headers)  # noqa: S310
     # A proxy from the environment cannot see our loopback.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url_of(endpoint)}/healthcheck", timeout=1) as answer:
+        with opener.open(request, timeout=1) as answer:
             return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError, ValueError):
+    except (OSError, ValueError, http.client.HTTPException):
         return False

@@ -1,0 +1,70 @@
+"""Finding a Redis server, and the settings it is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.cli.embedded.endpoint import Endpoint, is_free
+from openclaw_workers.cli.embedded.private_redis import SETTINGS, redis_spec
+from openclaw_workers.cli.embedded.redis_binary import RedisBinary, find_redis_server
+from openclaw_workers.errors import BadInput
+from tests.support.redis_server import RedisServer
+
+ROOT = Path(__file__).parents[2]
+
+
+def fake_server(folder: Path, version: str) -> Path:
+    path = folder / "redis-server"
+    path.write_text(f"#!/bin/sh\necho 'Redis server v={version} sha=0:0'\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_first_recent_server_on_the_path_is_taken(tmp_path: Path) -> None:
+    for name, version in [("old", "5.0.14"), ("new", "7.2.1")]:
+        (tmp_path / name).mkdir()
+        fake_server(tmp_path / name, version)
+
+    found = find_redis_server(f"{tmp_path / 'old'}:{tmp_path / 'new'}")
+
+    assert found == RedisBinary(tmp_path / "new" / "redis-server", (7, 2, 1))
+
+
+def test_without_any_server_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    old = fake_server(tmp_path, "5.0.14")
+
+    with pytest.raises(BadInput, match=f"{old} is 5.0.14") as caught:
+        find_redis_server(str(tmp_path))
+
+    assert "apt-get install redis-server" in (caught.value.hint or "")
+
+
+def test_data_of_a_later_redis_is_not_opened_by_an_older_one_that_would_start_empty(tmp_path: Path) -> None:
+    (tmp_path / "redis" / "appendonlydir").mkdir(parents=True)
+    endpoint = Endpoint(port=1, user="default", password="p")
+
+    with pytest.raises(BadInput, match="would start empty"):
+        redis_spec(RedisBinary(tmp_path / "redis-server", (6, 2, 14)), tmp_path, endpoint, {})
+
+
+def test_the_file_for_deployments_sets_what_the_private_server_runs_with() -> None:
+    lines = (ROOT / "deploy" / "redis.conf").read_text().splitlines()
+    deployed = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+
+    assert deployed == SETTINGS
+
+
+def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "redis.json"
+    with RedisServer() as taken:
+        first = Endpoint.load(path, default_port=taken.port, user="default")
+        assert first.port != taken.port
+        assert is_free(first.port)
+        assert Endpoint.load(path, default_port=taken.port, user="default") == first
+
+    path.write_text("garbage")
+    assert Endpoint.load(path, default_port=first.port, user="default").password != first.password
+    assert path.stat().st_mode & 0o077 == 0

@@ -1,0 +1,257 @@
+"""`ocw up` and `ocw down` as a person uses them: real Redis, real workers, real Flower."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import redis
+
+from openclaw_workers.runtime import Runtime, read_runtime, running_pid
+from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
+
+WORKERS = {"worker-main", "worker-subagent", "worker-service"}
+
+
+class Ocw:
+    """Runs `ocw` on one state directory."""
+
+    def __init__(self, state_dir: Path, **env: str) -> None:
+        self.state_dir = state_dir
+        hidden = ("REDIS_URL", "OPENCLAW_CONFIG", "OPENCLAW_STATE_DIR")
+        inherited = {name: value for name, value in os.environ.items() if name not in hidden}
+        self.env = {**inherited, "OPENCLAW_STATE_DIR": str(state_dir), **env}
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.argv(*words), env=self.env, capture_output=True, text=True, timeout=120, check=False)
+
+    def argv(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "openclaw_workers.cli.main", *words]
+
+    def up(self, *options: str) -> dict[str, Any]:
+        done = self("up", "--detach", "--json", *options)
+        assert done.returncode == 0, done.stderr
+        ready: dict[str, Any] = json.loads(done.stdout)
+        return ready
+
+    @property
+    def runtime(self) -> Runtime:
+        runtime = read_runtime(self.state_dir)
+        assert runtime is not None
+        return runtime
+
+
+@pytest.fixture
+def ocw(tmp_path: Path) -> Iterator[Ocw]:
+    command = Ocw(tmp_path / "state")
+    yield command
+    command("down")
+
+
+def test_up_starts_everything_and_down_ends_it(ocw: Ocw) -> None:
+    ready = ocw.up()
+
+    assert ready["pids"].keys() == {"redis", "flower"} | WORKERS
+    assert running_pid(ocw.state_dir) == ready["pid"]
+    assert "***" in ready["redisUrl"], "the password is not for scripts' logs"
+    with redis.Redis.from_url(ocw.runtime.redis_url, decode_responses=True) as client:
+        settings: Any = client.config_get("append*")
+        policy: Any = client.config_get("maxmemory-policy")
+    assert (settings["appendonly"], settings["appendfsync"]) == ("yes", "everysec")
+    assert policy == {"maxmemory-policy": "noeviction"}
+    processes = [psutil.Process(pid) for pid in ready["pids"].values()]
+
+    done = ocw("down")
+
+    assert done.returncode == 0, done.stderr
+    assert not any(process.is_running() for process in processes)
+    assert running_pid(ocw.state_dir) is None
+    assert read_runtime(ocw.state_dir) is None
+
+
+def test_down_with_nothing_running_says_so_and_is_content(ocw: Ocw) -> None:
+    done = ocw("down")
+
+    assert (done.returncode, done.stdout) == (0, f"nothing is running on {ocw.state_dir}\n")
+
+
+def test_no_password_shows_in_the_process_list_or_in_files_others_can_read(ocw: Ocw) -> None:
+    ready = ocw.up()
+    passwords = [json.loads((ocw.state_dir / name).read_text())["password"] for name in ("redis.json", "flower.json")]
+
+    shown = " ".join(" ".join(psutil.Process(pid).cmdline()) for pid in [ready["pid"], *ready["pids"].values()])
+    assert not any(password in shown for password in passwords)
+    assert ocw.state_dir.stat().st_mode & 0o077 == 0
+    for path in ocw.state_dir.rglob("*"):
+        if path.is_file() and any(password in path.read_text(errors="replace") for password in passwords):
+            assert path.stat().st_mode & 0o077 == 0, path
+            assert "logs" not in path.parts, path
+
+
+def test_flower_wants_its_password(ocw: Ocw) -> None:
+    url = f"{ocw.up()['flowerUrl']}/api/workers"
+    kept = json.loads((ocw.state_dir / "flower.json").read_text())
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(url, timeout=5)
+    assert refused.value.code == 401
+    refused.value.close()
+    token = base64.b64encode(f"{kept['user']}:{kept['password']}".encode()).decode()
+    request = urllib.request.Request(url, headers={"Authorization": f"Basic {token}"})
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        assert answer.status == 200
+
+
+def test_a_killed_redis_comes_back_on_its_port_with_its_data(ocw: Ocw) -> None:
+    ready = ocw.up("--no-flower")
+    url = ocw.runtime.redis_url
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        client.set("kept", "yes")
+
+    os.kill(ready["pids"]["redis"], signal.SIGKILL)
+
+    assert eventually(lambda: value_of(url, "kept"), within=20) == "yes"
+    eventually(lambda: ocw.runtime.pids.get("redis", 0) not in (0, ready["pids"]["redis"]), within=10)
+
+
+def test_a_second_up_continues_with_the_same_state(ocw: Ocw) -> None:
+    ocw.up("--no-flower")
+    first_url = ocw.runtime.redis_url
+    with redis.Redis.from_url(first_url) as client:
+        client.set("kept", "yes")
+    ocw("down")
+
+    ocw.up("--no-flower")
+
+    assert value_of(ocw.runtime.redis_url, "kept") == "yes"
+    assert ocw.runtime.redis_url == first_url
+
+
+def test_an_up_beside_a_running_one_names_it_and_leaves_it_alone(ocw: Ocw) -> None:
+    ready = ocw.up("--no-flower")
+
+    for options in ([], ["--detach"]):
+        done = ocw("up", "--no-flower", *options)
+        assert done.returncode != 0
+        assert f"pid {ready['pid']}" in done.stderr
+    assert psutil.pid_exists(ready["pids"]["worker-main"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ties children to their parent on Linux only")
+def test_a_killed_up_takes_its_children_along_and_the_next_one_finds_the_data(ocw: Ocw) -> None:
+    ready = ocw.up("--no-flower")
+    children = [psutil.Process(pid) for pid in ready["pids"].values()]
+    with redis.Redis.from_url(ocw.runtime.redis_url) as client:
+        client.set("kept", "yes")
+
+    os.kill(ready["pid"], signal.SIGKILL)
+    again = ocw.up("--no-flower")
+
+    assert again["pid"] != ready["pid"]
+    assert value_of(ocw.runtime.redis_url, "kept") == "yes"
+    eventually(lambda: not any(is_alive(process) for process in children), within=45)
+
+
+def test_two_run_side_by_side(ocw: Ocw, tmp_path: Path) -> None:
+    second = Ocw(tmp_path / "second")
+    starting = [
+        subprocess.Popen(each.argv("up", "--detach", "--json"), env=each.env, stdout=subprocess.PIPE)
+        for each in (ocw, second)
+    ]
+    try:
+        ready = [json.loads(process.communicate(timeout=120)[0]) for process in starting]
+        assert len({one["redisUrl"] for one in ready}) == 2
+        assert len({one["flowerUrl"] for one in ready}) == 2
+        assert all(one["pids"].keys() == {"redis", "flower"} | WORKERS for one in ready)
+    finally:
+        second("down")
+
+
+def test_a_redis_of_ones_own_is_used_instead_of_a_private_one(tmp_path: Path, redis_server: RedisServer) -> None:
+    ocw = Ocw(tmp_path / "state", REDIS_URL=redis_server.url)
+    try:
+        assert ocw.up("--no-flower")["pids"].keys() == WORKERS
+        assert not (ocw.state_dir / "redis").exists()
+    finally:
+        ocw("down")
+
+
+def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -> None:
+    process = subprocess.Popen(
+        ocw.argv("up", "--no-flower"),
+        env=ocw.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    runtime = eventually(lambda: read_runtime(ocw.state_dir), within=60)
+    children = [psutil.Process(pid) for pid in runtime.pids.values()]
+
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+
+    assert process.returncode == 0, stderr
+    assert "OpenClaw Workers is up." in stdout
+    assert 'agent -m "hello"' in stdout
+    assert not any(is_alive(child) for child in children)
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"),
+    [
+        pytest.param("file", "cannot be used", id="a file where the directory should be"),
+        pytest.param("aof", "is damaged", id="an append-only file that is not one"),
+    ],
+)
+def test_a_damaged_state_directory_is_explained(ocw: Ocw, damage: str, expected: str) -> None:
+    if damage == "file":
+        ocw.state_dir.write_text("")
+    else:
+        ocw.up("--no-flower")
+        ocw("down")
+        for path in (ocw.state_dir / "redis").rglob("*.aof"):
+            path.write_bytes(b"this is not what Redis wrote\r\n" * 10)
+
+    for options in ([], ["--detach"]):
+        done = ocw("up", *options)
+        assert done.returncode != 0
+        assert expected in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_an_unreadable_runtime_file_is_ignored_with_a_note(ocw: Ocw) -> None:
+    ocw.state_dir.mkdir()
+    (ocw.state_dir / "runtime.json").write_text("garbage")
+
+    ocw.up("--no-flower")
+
+    assert "runtime.ignored" in (ocw.state_dir / "logs" / "up.log").read_text()
+
+
+def value_of(url: str, key: str) -> str | None:
+    try:
+        with redis.Redis.from_url(url, decode_responses=True) as client:
+            value: Any = client.get(key)
+            return str(value) if value is not None else None
+    except redis.ConnectionError:
+        return None
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
