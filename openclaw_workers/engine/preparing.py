@@ -16,11 +16,11 @@ from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
 from openclaw_workers.agent.prompt import system_prompt
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, resolve_agent, workspace_dir
-from openclaw_workers.engine.freshness import ResetMode, ResetPolicy, boundaries
+from openclaw_workers.engine.freshness import boundaries
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import InboxEntry
 from openclaw_workers.models.session import SessionEntry, from_hash
-from openclaw_workers.models.session_key import agent_of, chat_type, parse_key
+from openclaw_workers.models.session_key import agent_of, chat_type
 from openclaw_workers.models.transcript import TranscriptEntry
 from openclaw_workers.providers.registry import get_provider, split_model
 from openclaw_workers.store.reading import Reader
@@ -68,14 +68,12 @@ class Preparer:
         seconds = self._agent(agent_of(session), Overrides(), Overrides()).timeout_seconds
         return seconds * 1000 or NO_LIMIT_MS
 
-    def freshness(self, session: SessionKey) -> Freshness:
-        """The reset policy of this session, as the two numbers `take` compares with."""
-        reset = self._settings.session.reset_for(chat_type(session), parse_key(session).channel or "")
-        zone = self._settings.agents.defaults.user_timezone
+    def freshness(self, session: SessionKey) -> dict[str, Freshness]:
+        """The reset policy of this session, by the channel it was last spoken to on."""
+        rules, zone = self._settings.session, self._settings.agents.defaults.user_timezone
         tz = _local_zone() if zone == "local" else ZoneInfo(zone)
-        policy = ResetPolicy(ResetMode(reset.mode), reset.at_hour, reset.idle_minutes)
-        edges = boundaries(policy, datetime.now(tz), tz)
-        return Freshness(edges.daily_boundary_ms, edges.idle_ms)
+        now, kind = datetime.now(tz), chat_type(session)
+        return {name: boundaries(rules.reset_for(kind, name), now, tz) for name in ("", *rules.reset_by_channel)}
 
     def prepare(self, taken: Taken, bound: Sequence[InboxEntry]) -> Prepared:
         """Build the turn.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +34,10 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """When a session counts as stale: untouched since a boundary, or idle for too long. 0 means never."""
+    """When a session counts as stale: last used before the boundary, or idle for too long.
+
+    Either is enough; 0 means that it never is for this reason.
+    """
 
     daily_boundary_ms: int = 0
     idle_ms: int = 0
@@ -121,10 +124,13 @@ class Turns:
         *,
         nonce: str,
         time_ms: int,
-        freshness: Freshness,
+        freshness: Mapping[str, Freshness],
         may_suspect: bool,
     ) -> Taken | NotTaken:
-        """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce."""
+        """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce.
+
+        `freshness` is by the channel the session was last spoken to on; "" is for all others.
+        """
         k, rules = self._keys, self._rules
         session_id, archive = new_session_id(), secrets.token_hex(8)
         reply = run_script(

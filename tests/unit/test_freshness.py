@@ -9,82 +9,53 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.engine.freshness import Freshness, ResetMode, ResetPolicy, boundaries, resolve_policy
-from openclaw_workers.errors import BadInput
+from openclaw_workers.config.session import ResetSettings, SessionSettings
+from openclaw_workers.engine.freshness import boundaries
 from openclaw_workers.models.session_key import ChatType
+from openclaw_workers.store.turns import Freshness
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NEW_YORK = ZoneInfo("America/New_York")
 APIA = ZoneInfo("Pacific/Apia")
 ZONES = [BERLIN, NEW_YORK, APIA, ZoneInfo("Australia/Lord_Howe"), ZoneInfo("Asia/Shanghai"), UTC]
 
-DAILY = ResetPolicy()
-GENERAL = ResetPolicy(at_hour=1)
-BY_TYPE = ResetPolicy(at_hour=2)
-BY_CHANNEL = ResetPolicy(at_hour=3)
+DAILY = ResetSettings()
 
 
 def boundary(now: str, tz: ZoneInfo, at_hour: int = 4) -> str:
     """The boundary in UTC for a moment in UTC, both as text."""
-    found = boundaries(ResetPolicy(at_hour=at_hour), datetime.fromisoformat(now).replace(tzinfo=UTC), tz)
+    found = boundaries(ResetSettings(at_hour=at_hour), datetime.fromisoformat(now).replace(tzinfo=UTC), tz)
     return datetime.fromtimestamp(found.daily_boundary_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def test_nothing_configured_means_daily_at_four_and_no_idle_time() -> None:
-    policy = resolve_policy(channel="cli", chat_type=ChatType.DM)
-
-    assert policy == ResetPolicy(mode=ResetMode.DAILY, at_hour=4, idle_minutes=None)
-
-
 def test_channel_goes_before_type_and_type_before_the_general_rule() -> None:
-    types = {"dm": BY_TYPE, "group": BY_TYPE, "thread": BY_TYPE}
-    channels = {"Discord": BY_CHANNEL}
+    session = SessionSettings.model_validate(
+        {
+            "reset": {"atHour": 1},
+            "resetByType": {"dm": {"atHour": 2}},
+            "resetByChannel": {"discord": {"atHour": 3}},
+        }
+    )
 
-    for chat in ChatType:
-        assert resolve_policy(channel="discord", chat_type=chat, reset=GENERAL, by_type=types, by_channel=channels) is (
-            BY_CHANNEL
-        )
-        assert resolve_policy(channel="cli", chat_type=chat, reset=GENERAL, by_type=types, by_channel=channels) is (
-            BY_TYPE
-        )
-        assert resolve_policy(channel="cli", chat_type=chat, reset=GENERAL, by_channel=channels) is GENERAL
-
-
-def test_direct_is_another_word_for_dm_and_for_nothing_else() -> None:
-    direct = {"direct": BY_TYPE}
-
-    assert resolve_policy(channel="cli", chat_type=ChatType.DM, by_type=direct) is BY_TYPE
-    assert resolve_policy(channel="cli", chat_type=ChatType.GROUP, by_type=direct) == DAILY
-    assert resolve_policy(channel="cli", chat_type=ChatType.DM, by_type={"dm": GENERAL, **direct}) is GENERAL
+    assert session.reset_for(ChatType.DM, "discord").at_hour == 3
+    assert session.reset_for(ChatType.DM, "cli").at_hour == 2
+    assert session.reset_for(ChatType.GROUP, "cli").at_hour == 1
+    assert SessionSettings().reset_for(ChatType.DM, "cli") == ResetSettings(mode="daily", at_hour=4)
 
 
 @pytest.mark.parametrize(
     ("policy", "has_boundary", "idle_ms"),
     [
-        (ResetPolicy(), True, 0),
-        (ResetPolicy(idle_minutes=120), True, 7_200_000),
-        (ResetPolicy(mode=ResetMode.IDLE, idle_minutes=1), False, 60_000),
-        (ResetPolicy(mode=ResetMode.NONE, idle_minutes=120), False, 0),
+        (ResetSettings(), True, 0),
+        (ResetSettings(idle_minutes=120), True, 7_200_000),
+        (ResetSettings(mode="idle", idle_minutes=1), False, 60_000),
+        (ResetSettings(mode="none", idle_minutes=120), False, 0),
     ],
 )
-def test_each_mode_gives_the_limits_it_names(policy: ResetPolicy, has_boundary: bool, idle_ms: int) -> None:
+def test_each_mode_gives_the_limits_it_names(policy: ResetSettings, has_boundary: bool, idle_ms: int) -> None:
     found = boundaries(policy, datetime(2026, 1, 30, 12, tzinfo=UTC), BERLIN)
 
     assert (found.daily_boundary_ms > 0, found.idle_ms) == (has_boundary, idle_ms)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"at_hour": 24},
-        {"at_hour": -1},
-        {"idle_minutes": 0},
-        {"mode": ResetMode.IDLE},
-    ],
-)
-def test_an_impossible_policy_is_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(BadInput, match=r"expected|needs"):
-        ResetPolicy(**wrong)  # type: ignore[arg-type]
 
 
 def test_before_the_hour_the_boundary_is_yesterdays_and_from_the_hour_on_todays() -> None:
@@ -158,7 +129,7 @@ def test_a_zone_that_skips_a_whole_day_has_no_boundary_in_the_future() -> None:
 def test_the_boundary_is_past_recent_and_never_goes_back(
     now: datetime, later: timedelta, tz: ZoneInfo, at_hour: int
 ) -> None:
-    policy = ResetPolicy(at_hour=at_hour)
+    policy = ResetSettings(at_hour=at_hour)
     found = boundaries(policy, now, tz).daily_boundary_ms
     now_ms = now.timestamp() * 1000
 

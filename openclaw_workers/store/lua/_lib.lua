@@ -88,7 +88,7 @@ local function cut_transcript(row, log, archive, archives, due, archive_id, new_
   end
   if new_session_id ~= "" then
     redis.call("HSET", row, "sessionId", new_session_id, "sessionStartedAt", now, "updatedAt", now,
-      "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite", 0, "contextTokens", 0,
+      "lastInteractionAt", now, "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite", 0, "contextTokens", 0,
       "compactionCount", 0, "turns", 0)
   end
 end

@@ -27,12 +27,12 @@
   ARGV[6]  lane cap, 0 for none
   ARGV[7]  1 if this process carries no suspect
   ARGV[8]  time the run may take, milliseconds
-  ARGV[9]  last daily reset boundary, epoch milliseconds, 0 for none
-  ARGV[10] idle time after which the session starts anew, milliseconds, 0 for never
-  ARGV[11] session id if the session starts anew
-  ARGV[12] archive id if the session starts anew
-  ARGV[13] transcript entries to return
-  ARGV[14] most messages collected into one turn
+  ARGV[9]  when the session is stale, JSON: by channel ("" for others) the last daily boundary (epoch milliseconds,
+           0 for none) and the idle time (milliseconds, 0 for never)
+  ARGV[10] session id if the session starts anew
+  ARGV[11] archive id if the session starts anew
+  ARGV[12] transcript entries to return
+  ARGV[13] most messages collected into one turn
 
   Returns  {"taken", lease, step, attempt, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail, row as a flat list}
@@ -47,8 +47,8 @@ local events, due, running, run_key, suspects = KEYS[7], KEYS[8], KEYS[9], KEYS[
 local slots, line, ticket_key, archive, archives, sweep = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local session, run, nonce, worker, lease_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local cap, may_suspect, time_ms = tonumber(ARGV[6]), ARGV[7] == "1", tonumber(ARGV[8])
-local daily, idle_ms, new_session_id, archive_id = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11], ARGV[12]
-local tail, most = tonumber(ARGV[13]), tonumber(ARGV[14])
+local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[11]
+local tail, most = tonumber(ARGV[12]), tonumber(ARGV[13])
 local now = now_ms()
 
 local function answer()
@@ -117,9 +117,9 @@ end
 local covers = {}
 if not resumed then
   -- Rule 9: whether the session starts anew is decided here, in inbox order.
-  local r = redis.call("HMGET", row, "lastInteractionAt", "sessionId")
-  local seen = tonumber(r[1]) or now
-  if seen < daily or (idle_ms > 0 and now - seen > idle_ms) then
+  local r = redis.call("HMGET", row, "lastInteractionAt", "lastChannel")
+  local seen, limits = tonumber(r[1]) or now, stale[r[2] or ""] or stale[""]
+  if seen < limits[1] or (limits[2] > 0 and now - seen > limits[2]) then
     cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "stale")
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
   end
