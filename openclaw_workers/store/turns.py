@@ -148,8 +148,7 @@ class Turns:
             + [k.ticket(lane), k.archive(archive), k.archives, k.sweep],
             [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
             + [
-                freshness.daily_boundary_ms,
-                freshness.idle_ms,
+                json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
                 session_id,
                 archive,
                 rules.tail,
