@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from openclaw_workers.config.agents import AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section, Thinking
-from openclaw_workers.config.models import ModelChoice
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import NotFound
 from openclaw_workers.models.runs import Lane
@@ -37,7 +37,7 @@ class AgentConfig(AgentSettings):
     """Directory of this agent's own keys, where one is configured."""
 
     primary: str
-    """The model to ask first, as provider/model."""
+    """The model to ask first, as provider/model; `model` is what the file says."""
 
     fallbacks: tuple[str, ...] = ()
     """The models to ask next, as provider/model."""
@@ -99,6 +99,29 @@ def resolve_agent(
     Raises:
         NotFound: there is no such agent.
     """
+    agent = _configured(_Identity(settings), agent_id, default_model)
+    for overrides in (session_overrides, call):
+        if overrides and (changes := _changes(settings, overrides)):
+            agent = agent.model_copy(update=changes)
+    return agent
+
+
+class _Identity:
+    """Settings as a cache key: the same object, not an equal one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def __hash__(self) -> int:
+        return id(self.settings)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.settings is other.settings
+
+
+@lru_cache(maxsize=256)  # merging takes 0.2 ms, which every turn would pay
+def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfig:
+    settings = key.settings
     agent_id = resolve_agent_id(settings, explicit=agent_id)
     entry = _entry(settings, agent_id)
     merged: AgentSettings = settings.agents.defaults
@@ -106,12 +129,8 @@ def resolve_agent(
         merged = merged.model_copy(update={"workspace": None})
     if entry:
         merged = _merge(merged, entry)
-    for overrides in (session_overrides, call):
-        if overrides:
-            merged = merged.model_copy(update=_changes(overrides, merged))
-    values = {name: getattr(merged, name) for name in AgentSettings.model_fields}
     return AgentConfig.model_construct(
-        **values,
+        **{name: getattr(merged, name) for name in AgentSettings.model_fields},
         id=agent_id,
         name=(entry.name if entry else None) or agent_id,
         auth_dir=entry.auth_dir if isinstance(entry, AgentProfile) else None,
@@ -180,10 +199,9 @@ def _merge(base: SectionT, over: Section) -> SectionT:
     return base.model_copy(update=changes)
 
 
-def _changes(overrides: Overrides, agent: AgentSettings) -> dict[str, object]:
-    model = ModelChoice(primary=overrides.model, fallbacks=agent.model.fallbacks) if overrides.model else None
+def _changes(settings: Settings, overrides: Overrides) -> dict[str, object]:
     changes = {
-        "model": model,
+        "primary": resolve_model(settings, overrides.model) if overrides.model else None,
         "thinking_default": overrides.thinking,
         "context_tokens": overrides.context_tokens,
         "timeout_seconds": overrides.timeout_seconds,

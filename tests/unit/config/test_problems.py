@@ -1,0 +1,127 @@
+"""What is said of values that cannot be used."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.config.conftest import LoadText, ProblemsIn
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("messages: {queue: {cap: '20'}}", "messages.queue.cap: expected a whole number, found text"),
+        ("messages: {queue: {cap: true}}", "messages.queue.cap: expected a whole number, found true"),
+        ("messages: {queue: {cap: 1.5}}", "messages.queue.cap: expected a whole number, found a number"),
+        ("messages: {queue: {cap: 0}}", "messages.queue.cap: expected at least 1, found 0"),
+        ("engine: {lease-seconds: long}", "engine.lease-seconds: expected a number, found text"),
+        ("engine: {leaseSeconds: 0}", "engine.leaseSeconds: expected more than 0.0, found 0"),
+        ("engine: {leaseSeconds: 1}", "engine: expected sweepSeconds to be shorter than leaseSeconds"),
+        ("engine: {taskEvents: 'yes'}", "engine.taskEvents: expected true or false, found text"),
+        ("engine: [1]", "engine: expected a mapping, found a list"),
+        ("session: {resetTriggers: {a: 1}}", "session.resetTriggers: expected a list, found a mapping"),
+        ("session: {reset: {atHour: 24}}", "session.reset.atHour: expected at most 23, found 24"),
+        ("session: {reset: {mode: idle}}", "session.reset: expected idleMinutes when mode is idle"),
+        ("session: {mainKey: 'a:b'}", "session.mainKey: expected a plain name"),
+        ("tools: {allow: [a], alsoAllow: [b]}", "tools: expected allow or alsoAllow, not both in one place"),
+        ("tools: {profile: codin}", "tools.profile: expected 'minimal', 'coding', 'messaging' or 'full', found"),
+        ("agents: {list: [{name: x}]}", "agents.list[0].id: required, but missing"),
+        ("agents: {list: [{id: A b}]}", "agents.list[0].id: expected text that matches"),
+        ("agents: {profiles: {A b: {}}}", 'agents.profiles["A b"]: expected text that matches'),
+        ("agents: {list: [{id: a}], profiles: {a: {}}}", "agents.profiles.a: the agent 'a' is already at"),
+        ("agents: {default-agent: b, list: [{id: a}]}", "agents.default-agent: expected one of the agents a"),
+        ("agents: {defaultAgent: a, list: [{id: a}, {id: b, default: true}]}", "agents.defaultAgent: 'a' is"),
+        ("agents: {defaults: {model: opus}}", "agents.defaults.model: expected provider/model, such as"),
+        ("agents: {defaults: {workspace: /}}", "agents.defaults.workspace: expected a directory below"),
+        ("agents: {list: [{id: a, workspace: /x/../..}]}", "agents.list[0].workspace: expected a directory"),
+        ("agents: {list: [{id: a, sandbox: wild}]}", "agents.list[0].sandbox: expected a mapping, or one of"),
+        ("compaction: {identifierPolicy: custom}", "compaction: expected identifierInstructions when"),
+        ("compaction: {memoryFlush: {forceFlushTranscriptBytes: lots}}", "compaction.memoryFlush.forceFlush"),
+        ("contextPruning: {softTrim: {maxChars: 10}}", "contextPruning.softTrim: expected headChars and"),
+        ("contextPruning: {softTrimRatio: 0.9}", "contextPruning: expected softTrimRatio to be no more than"),
+        ("heartbeat: {every: 30}", "heartbeat.every: expected a duration with its unit"),
+        ("heartbeat: {activeHours: {start: 9:00, end: 10:00}}", "heartbeat.activeHours.start: expected a time"),
+        ("heartbeat: {activeHours: {start: 09:00, end: 09:00}}", "heartbeat.activeHours: expected start and"),
+        (
+            "heartbeat: {activeHours: {start: 09:00, end: 10:00, timezone: Mars/Base}}",
+            "heartbeat.activeHours.timezone: expected user, local or a name such as Europe/Berlin",
+        ),
+        (
+            "heartbeat: {activeHours: {start: 09:00, end: 10:00}, quietHours: {start: 23:00, end: 08:00}}",
+            "heartbeat: expected activeHours or quietHours, not both",
+        ),
+        ("providers: {x: {authOrder: [a]}}", "providers.x: expected authOrder to name authProfiles"),
+        (
+            "providers: {x: {authProfiles: [{id: a, apiKey: k}, {id: a, apiKey: l}]}}",
+            "providers.x: expected each authProfiles id once",
+        ),
+        ("providers: {x: {baseUrl: ftp://h}}", "providers.x.baseUrl: expected an address that starts with http"),
+        ("telegram: {groups: [{tools: {}}]}", "telegram.groups[0]: expected a mapping with chatId"),
+        ("telegram: {groups: [{chatId: 1}, {chat-id: 1}]}", "telegram.groups[1]: the chatId 1 is already"),
+        (
+            "subagents: {maxConcurrent: 1}\nlanes: {subagent: {maxConcurrent: 2}}",
+            "subagents.maxConcurrent: differs from lanes.subagent.maxConcurrent",
+        ),
+        ("tools: {loopDetection: {warningThreshold: 25}}", "tools.loopDetection: expected warningThreshold <"),
+    ],
+)
+def test_an_impossible_value_is_named_with_what_was_expected(text: str, problem: str, problems_in: ProblemsIn) -> None:
+    [only] = problems_in(text)
+
+    assert only.startswith(problem)
+
+
+def test_a_near_miss_among_words_is_suggested(problems_in: ProblemsIn) -> None:
+    [only] = problems_in("messages: {queue: {mode: steer-backlogg}}")
+
+    assert only.endswith("found 'steer-backlogg'; did you mean steer-backlog?")
+
+
+def test_all_problems_are_reported_at_once(problems_in: ProblemsIn) -> None:
+    problems = problems_in(
+        """
+        agents:
+          list: [{id: a, default: true, tols: 1}, {id: a, default: true}, {id: B}]
+        sesion: {}
+        messages: {queue: {mode: x, cap: y, debounceMsByChannel: {cli: -1}}}
+        redis: {url: "${LOST}"}
+        telegram: {groups: [{}]}
+        """
+    )
+
+    assert [problem.split(": ")[0] for problem in problems] == [
+        "redis.url",
+        "agents.list[0].tols",
+        "sesion",
+        "telegram.groups[0]",
+        "agents.list[1].id",
+        "agents.list",
+        "agents.list[2].id",
+        "messages.queue.mode",
+        "messages.queue.debounceMsByChannel.cli",
+        "messages.queue.cap",
+    ]
+
+
+def test_a_password_is_not_quoted_in_a_problem(problems_in: ProblemsIn) -> None:
+    problems = problems_in(
+        """
+        redis: {url: "http://user:hunter2@h"}
+        providers: {x: {baseUrl: "http://user:hunter2@h", apiKey: [hunter2], headers: {a: [hunter2]}}}
+        telegram: {botToken: {value: hunter2}}
+        """
+    )
+
+    assert len(problems) == 5
+    assert "hunter2" not in "".join(problems)
+
+
+def test_an_alias_may_stand_where_a_model_is_named(load_text: LoadText) -> None:
+    load_text("models: {aliases: {fast: offline/demo}}\nagents: {defaults: {model: Fast}}")
+    load_text("agents: {defaults: {model: fast, models: {offline/demo: {alias: fast}}}}")
+
+
+def test_names_of_agents_that_may_talk_mean_each_to_each(load_text: LoadText) -> None:
+    rules = load_text("tools: {agentToAgent: {allow: [a, b]}}").settings.tools.agent_to_agent.allow
+
+    assert {(rule.from_, rule.to) for rule in rules} == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}
