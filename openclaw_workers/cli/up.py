@@ -9,12 +9,13 @@ from typing import Any
 
 import click
 
+from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.embedded import banner
 from openclaw_workers.cli.embedded.console import Console, wants_colour
 from openclaw_workers.cli.embedded.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.embedded.fleet import Fleet, Plan
 from openclaw_workers.cli.supervisor import Supervisor
-from openclaw_workers.config.loader import Loaded, load
+from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.models.runs import Lane
@@ -42,9 +43,9 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line when ready.")
 @click.option("--ready-fd", type=int, default=None, hidden=True)
-@click.pass_obj
+@pass_cli
 def up(
-    obj: Any,
+    cli: CliContext,
     *,
     detach: bool,
     no_flower: bool,
@@ -64,7 +65,7 @@ def up(
       ocw up --detach && ocw agent -m "hello" && ocw down
       ocw --state-dir /tmp/second up --no-flower
     """
-    loaded = _loaded(obj)
+    loaded = cli.loaded
     state_dir = loaded.state_dir
     prepare_state_dir(state_dir)
     if detach:
@@ -80,20 +81,20 @@ def up(
                 *(("--concurrency", counts) if counts else ()),
             ],
         )
-        _announce(obj, loaded, as_json=as_json, to_stop=_command(obj, "down"))
+        _announce(cli, as_json=as_json, to_stop=_command(cli, "down"))
         return
     lock = StateLock(state_dir)
     lock.acquire()
     try:
-        _run(obj, loaded, _plan(loaded, concurrency or {}, not no_flower), as_json, ready_fd)
+        _run(cli, _plan(loaded, concurrency or {}, not no_flower), as_json, ready_fd)
     finally:
         lock.release()
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line.")
-@click.pass_obj
-def down(obj: Any, as_json: bool) -> None:
+@pass_cli
+def down(cli: CliContext, as_json: bool) -> None:
     """Stop the `ocw up` of this state directory and wait until it has gone.
 
     \b
@@ -101,9 +102,9 @@ def down(obj: Any, as_json: bool) -> None:
       ocw down
       ocw --state-dir /tmp/second down
     """
-    state_dir = _loaded(obj).state_dir
+    state_dir = cli.loaded.state_dir
     pid = stop_running(state_dir)
-    if as_json or obj.json:
+    if as_json or cli.json:
         click.echo(f'{{"ok": true, "stopped": {"true" if pid else "false"}, "pid": {pid or "null"}}}')
     elif pid is None:
         click.echo(f"nothing is running on {state_dir}")
@@ -111,7 +112,7 @@ def down(obj: Any, as_json: bool) -> None:
         click.echo(f"stopped (pid {pid}); the state is kept in {state_dir}")
 
 
-def _run(obj: Any, loaded: Loaded, plan: Plan, as_json: bool, ready_fd: int | None) -> None:
+def _run(cli: CliContext, plan: Plan, as_json: bool, ready_fd: int | None) -> None:
     # In the background nobody reads the common stream, and the files have every line anyway.
     stream = sys.stderr if ready_fd is None else None
     console = Console(plan.state_dir / "logs", stream, in_colour=wants_colour(sys.stderr, os.environ))
@@ -124,7 +125,7 @@ def _run(obj: Any, loaded: Loaded, plan: Plan, as_json: bool, ready_fd: int | No
             if ready_fd is not None:
                 say_ready(ready_fd)
             else:
-                _announce(obj, loaded, as_json=as_json, to_stop=None)
+                _announce(cli, as_json=as_json, to_stop=None)
             supervisor.run()
         supervisor.say(f"up.stopped state={plan.state_dir}")
     finally:
@@ -132,12 +133,13 @@ def _run(obj: Any, loaded: Loaded, plan: Plan, as_json: bool, ready_fd: int | No
         console.close()
 
 
-def _announce(obj: Any, loaded: Loaded, *, as_json: bool, to_stop: str | None) -> None:
+def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
+    loaded = cli.loaded
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # stopped between being ready and being announced
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline = _is_offline(loaded)
-    if as_json or obj.json:
+    if as_json or cli.json:
         click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline))
         return
     click.echo(
@@ -146,14 +148,10 @@ def _announce(obj: Any, loaded: Loaded, *, as_json: bool, to_stop: str | None) -
             loaded.state_dir,
             is_offline=is_offline,
             show_password=sys.stdout.isatty(),
-            next_command=_command(obj, "agent", "-m", '"hello"'),
+            next_command=_command(cli, "agent", "-m", '"hello"'),
             to_stop=to_stop,
         )
     )
-
-
-def _loaded(obj: Any) -> Loaded:
-    return load(obj.config_path, state_dir=obj.state_dir)
 
 
 def _plan(loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool) -> Plan:
@@ -173,5 +171,5 @@ def _is_offline(loaded: Loaded) -> bool:
     return default_model(loaded.settings, os.environ).startswith("offline/")
 
 
-def _command(obj: Any, *words: str) -> str:
-    return banner.command_line(*words, state_dir=obj.state_dir)
+def _command(cli: CliContext, *words: str) -> str:
+    return banner.command_line(*words, state_dir=cli.state_dir)
