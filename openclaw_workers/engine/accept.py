@@ -120,7 +120,12 @@ class Intake:
 
     def _rules(self, channel: str) -> QueueRules:
         queue = self._stores.settings.messages.queue
-        return QueueRules(queue.by_channel.get(channel, queue.mode), queue.cap, queue.drop)
+        return QueueRules(
+            mode=queue.by_channel.get(channel, queue.mode),
+            cap=queue.cap,
+            drop=queue.drop,
+            debounce_ms=queue.debounce_ms_by_channel.get(channel, queue.debounce_ms),
+        )
 
 
 def _clean(text: str) -> str:

@@ -18,6 +18,7 @@ from openclaw_workers.store.keys import ARCHIVE, TURN
 log = structlog.get_logger(__name__)
 
 PRUNE_EVERY_SECONDS = 3600
+ARCHIVE_AGAIN_MS = 30_000
 
 
 class Sweeper(threading.Thread):
@@ -63,7 +64,7 @@ class Sweeper(threading.Thread):
             if item.startswith(TURN):
                 self._session(SessionKey(item.removeprefix(TURN)), oldest)
             elif item.startswith(ARCHIVE):
-                self._waker.archive(item.removeprefix(ARCHIVE))
+                self._archive(item, oldest)
             else:
                 log.warning("due.unknown", item=item)
                 self._stores.fleet.done(item)
@@ -72,15 +73,23 @@ class Sweeper(threading.Thread):
             self._stores.fleet.prune_runs(int(time.time() * 1000))
         return self._period if wait_ms < 0 else max(0.02, wait_ms / 1000)
 
+    def _archive(self, item: str, oldest: dict[Lane, int]) -> None:
+        if not self._oldest(Lane.SERVICE, oldest):
+            self._waker.archive(item.removeprefix(ARCHIVE))
+        self._stores.fleet.later(item, ARCHIVE_AGAIN_MS)
+
+    def _oldest(self, lane: Lane, known: dict[Lane, int]) -> int:
+        if lane not in known:
+            known[lane] = self._waker.oldest_ms(lane)
+        return known[lane]
+
     def _session(self, session: SessionKey, oldest: dict[Lane, int]) -> None:
         lane = lane_of(session)
-        if lane not in oldest:
-            oldest[lane] = self._waker.oldest_ms(lane)
         run, rescue = self._stores.fleet.rescue(
             session,
             lane,
             self._worker,
-            oldest_wake_ms=oldest[lane],
+            oldest_wake_ms=self._oldest(lane, oldest),
             cap=self._stores.caps.get(lane, 0),
             max_attempts=self._stores.settings.engine.max_attempts,
         )

@@ -126,10 +126,10 @@ class Fleet:
                     return current, Rescue(verb)
         return None, Rescue("wait")
 
-    def later(self, item: str, delay_ms: int, now_ms: int) -> None:
-        """Look at a due item again after a while."""
+    def later(self, item: str, delay_ms: int) -> None:
+        """Look at a claimed item again after a while; one that is done meanwhile stays done."""
         with store_errors():
-            self._redis.zadd(self._keys.due, {item: now_ms + delay_ms}, xx=True)
+            self._redis.zadd(self._keys.due, {item: delay_ms - CLAIM_MS}, xx=True, incr=True)
 
     def done(self, item: str) -> None:
         with store_errors():

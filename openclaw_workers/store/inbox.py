@@ -36,6 +36,7 @@ class QueueRules:
     mode: QueueMode = QueueMode.COLLECT
     cap: int = 20
     drop: DropPolicy = DropPolicy.SUMMARIZE
+    debounce_ms: int = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ class Inbox:
                 agent_id,
                 json.dumps(row_new),
                 json.dumps(row_each),
+                rules.debounce_ms,
             ],
         )
         match reply:

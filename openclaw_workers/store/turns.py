@@ -99,7 +99,6 @@ class TurnRules:
     lease_ms: int
     rewake_ms: int
     grant_ms: int
-    debounce_ms: int
     tail: int = 200
 
 
@@ -265,7 +264,7 @@ class Turns:
                 agent_id,
                 self._cap(lane),
             ]
-            + [rules.grant_ms, rules.rewake_ms, rules.debounce_ms, session_id, archive]
+            + [rules.grant_ms, rules.rewake_ms, session_id, archive]
             + [len(outcome.entries), *map(dump_entry, outcome.entries)],
         )
         self._check(reply, lease)

@@ -57,7 +57,7 @@ class Worker:
         self.process = Process(grace_seconds=settings.engine.grace_seconds)
         self.waker = CeleryWaker(app, self.stores.redis, settings.engine.namespace)
         timing = self.stores.timing
-        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms, settings.messages.queue.debounce_ms)
+        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
         turns = Turns(self.stores.redis, self.stores.keys, self.id, rules, self.stores.caps)
         model = default_model(settings, os.environ, implemented=known_providers())
         preparer = Preparer(configured, self.stores.reader, default_model=model)

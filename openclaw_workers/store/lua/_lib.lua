@@ -61,7 +61,13 @@ end
 -- Rule 7: after a freeze or a clock step every lease looks expired, so nobody may be judged by it yet.
 local function in_grace(sweep, now, lease_ms)
   local seen = redis.call("HMGET", sweep, "last", "grace_until")
-  return now - (tonumber(seen[1]) or now) > lease_ms or now < (tonumber(seen[2]) or 0)
+  local last, grace_until = tonumber(seen[1]) or now, tonumber(seen[2]) or 0
+  return now - last > lease_ms or (now < grace_until and grace_until <= now + lease_ms)
+end
+
+-- Collected messages wait for quiet, but not for ever: at most five times the debounce from the first of them.
+local function quiet_at(head, last_at, debounce_ms)
+  return math.min(last_at + debounce_ms, head.accepted_at + 5 * debounce_ms)
 end
 
 -- Open the next run of a session that has messages waiting; returns its state word and delay.

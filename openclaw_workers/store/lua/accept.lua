@@ -13,7 +13,7 @@
   KEYS[10] runs              zset
 
   ARGV[1]  session key
-  ARGV[2]  message, a JSON object without seq, accepted_at and mode
+  ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
   ARGV[3]  message id
   ARGV[4]  kind: user | command | internal
   ARGV[5]  queue mode by channel or default
@@ -26,6 +26,7 @@
   ARGV[12] agent id
   ARGV[13] row fields of a new session, JSON object of strings
   ARGV[14] row fields of every message (routing), JSON object of strings
+  ARGV[15] debounce by channel or default, milliseconds
 
   Returns  {"accepted", seq, run or "", wake 0|1, event id}
            {"duplicate", receipt JSON, run to wake or ""}
@@ -41,6 +42,7 @@ local session, message, id, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local mode, cap, drop = ARGV[5], tonumber(ARGV[6]), ARGV[7]
 local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
 local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local debounce_ms = tonumber(ARGV[15])
 local now = now_ms()
 
 local function store_fields(json)
@@ -63,7 +65,8 @@ end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)
 
-local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop")
+local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
+debounce_ms = tonumber(overrides[4]) or debounce_ms
 mode, cap, drop = overrides[1] or mode, tonumber(overrides[2]) or cap, overrides[3] or drop
 local state = redis.call("HGET", ctl, "state") or "idle"
 
@@ -100,8 +103,8 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
 end
 
 local seq = redis.call("HINCRBY", ctl, "seq", 1)
-local head = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mode .. '",'
-redis.call("ZADD", inbox, seq, head .. string.sub(message, 2))
+local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mode .. '","debounce_ms":' .. debounce_ms
+redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 redis.call("ZADD", ages, now, id)
 store_fields(row_each)
@@ -112,6 +115,13 @@ if kind == "user" and mode == "interrupt" and state ~= "idle" then
   if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
     redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
   end
+end
+
+local waits_until = tonumber(redis.call("HGET", ctl, "ready_at") or 0)
+if state == "queued" and mode == "collect" and waits_until > now then
+  waits_until = quiet_at(cjson.decode(redis.call("ZRANGE", inbox, 0, 0)[1]), now, debounce_ms)
+  redis.call("HSET", ctl, "ready_at", waits_until)
+  redis.call("ZADD", due, waits_until, "turn|" .. session)
 end
 
 local wake, opened = 0, ""

@@ -31,10 +31,9 @@
   ARGV[9]  lane cap, 0 for none
   ARGV[10] how long a granted slot is kept, milliseconds
   ARGV[11] milliseconds until a wake-up counts as lost
-  ARGV[12] debounce for collected messages, milliseconds
-  ARGV[13] session id if a new session begins
-  ARGV[14] archive id if a new session begins
-  ARGV[15] how many entries follow, then the entries (JSON) from ARGV[16] on
+  ARGV[12] session id if a new session begins
+  ARGV[13] archive id if a new session begins
+  ARGV[14] how many entries follow, then the entries (JSON) from ARGV[15] on
 
   Returns  {"committed", next run or "", milliseconds until it may start, granted: run, session, run, session …}
            {"lost"}
@@ -48,9 +47,9 @@ local events, due, running, run_key, next_key = KEYS[7], KEYS[8], KEYS[9], KEYS[
 local runs, suspects, slots, line, archive, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local session, lease, run, worker, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 local next_run, lane, agent, cap = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local grant_ms, rewake_ms, debounce_ms = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
-local new_session_id, archive_id, count = ARGV[13], ARGV[14], tonumber(ARGV[15])
-local first_entry = 16
+local grant_ms, rewake_ms = tonumber(ARGV[10]), tonumber(ARGV[11])
+local new_session_id, archive_id, count = ARGV[12], ARGV[13], tonumber(ARGV[14])
+local first_entry = 15
 local now = now_ms()
 
 if redis.call("HGET", ctl, "lease") ~= lease then
@@ -123,9 +122,7 @@ if #waiting == 0 then
 end
 local ready_at, head, last = 0, cjson.decode(waiting[1]), cjson.decode(waiting[#waiting])
 if head.mode == "collect" and head.kind == "user" then
-  -- Wait for quiet, but not for ever: at most five times the debounce from the first message.
-  debounce_ms = tonumber(redis.call("HGET", row, "queueDebounceMs")) or debounce_ms
-  ready_at = math.min(last.accepted_at + debounce_ms, head.accepted_at + 5 * debounce_ms)
+  ready_at = quiet_at(head, last.accepted_at, last.debounce_ms)
 end
 open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
 return { "committed", next_run, math.max(0, ready_at - now), granted }

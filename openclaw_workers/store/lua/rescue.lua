@@ -33,6 +33,7 @@ local ctl, due, running, suspects, sweep, run_key = KEYS[1], KEYS[2], KEYS[3], K
 local slots, line, events = KEYS[7], KEYS[8], KEYS[9]
 local session, run, lease_ms, most, rewake_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local oldest, cap, grant_ms, nonce, sweeper = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
+local CLOCKS_APART_MS = 5000 -- the queue's times are by the publishers' clocks
 local now = now_ms()
 local item = "turn|" .. session
 
@@ -102,8 +103,8 @@ elseif cap > 0 and c[7] then
   redis.call("ZADD", line, tonumber(c[7]), run .. " " .. session)
   redis.call("ZADD", due, now + 60000, item)
   return { "wait", grant(slots, line, due, cap, now, grant_ms) }
-elseif (tonumber(c[8]) or 0) == 0 and oldest > 0 and oldest <= (tonumber(c[9]) or 0) then
-  return wait_until(now + 2 * rewake_ms)
+elseif (tonumber(c[8]) or 0) == 0 and oldest > 0 and oldest <= (tonumber(c[9]) or 0) + CLOCKS_APART_MS then
+  return wait_until(now + 4 * lease_ms)
 end
 
 local wakes = (tonumber(c[10]) or 0) + 1
