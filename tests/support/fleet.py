@@ -1,0 +1,328 @@
+"""A fleet of real worker processes on a Redis of its own, with ways to hurt each of them."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from unittest.mock import patch
+
+import yaml
+from celery import Celery
+
+from openclaw_workers.config.loader import load
+from openclaw_workers.engine.accept import Intake, Queued
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.stores import open_stores
+from openclaw_workers.engine.wake import Waker
+from openclaw_workers.models.ids import MessageId, RunId, SessionKey
+from openclaw_workers.models.messages import Authority, MessageState, Route
+from openclaw_workers.models.runs import Run
+from openclaw_workers.models.transcript import TranscriptEntry
+from openclaw_workers.store.inbox import Receipt
+from openclaw_workers.store.reading import Event
+from openclaw_workers.tasks.publish import CeleryWaker
+from openclaw_workers.tasks.settings import loaded
+from tests.support.programs import Program, as_text
+from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
+
+OCW = [sys.executable, "-c", "from openclaw_workers.cli.main import main; main()"]
+UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)
+
+# Quick enough for tests, slow enough that a busy machine does not lose leases by itself.
+ENGINE = {"leaseSeconds": 2.0, "sweepSeconds": 0.2, "graceSeconds": 5.0, "namespace": "t"}
+QUEUE = {"mode": "followup", "debounceMs": 100, "cap": 1000}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one message ended: its receipt, and the run that settled it if there was one."""
+
+    receipt: Receipt
+    run: Run | None
+
+    @property
+    def text(self) -> str:
+        assert self.run is not None, self.receipt
+        return self.run.text or ""
+
+
+class WorkerProcess:
+    """One `ocw worker` in a process group of its own."""
+
+    def __init__(self, argv: list[str], env: Mapping[str, str], cwd: Path, log: Path, *, respawn: bool) -> None:
+        self._argv, self._env, self._cwd, self.log = argv, dict(env), cwd, log
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._process = self._spawn()
+        self.respawns = 0
+        if respawn:
+            threading.Thread(target=self._keep_alive, name="respawn", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        """SIGKILL the whole group: the worker and, with prefork, its children."""
+        self._signal_group(signal.SIGKILL)
+
+    def pause(self) -> None:
+        self._signal_group(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal_group(signal.SIGCONT)
+
+    def term(self) -> None:
+        """Ask it to leave, as a deploy does."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+
+    def wait(self, within: float = 30) -> int:
+        """Wait until it has ended and return its exit code."""
+        return self._process.wait(within)
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def log_text(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def close(self) -> None:
+        with self._lock:
+            self._closing.set()
+        self._signal_group(signal.SIGCONT)
+        self.kill()
+        self._process.wait()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                self._argv, env=self._env, cwd=self._cwd, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def _keep_alive(self) -> None:
+        while True:
+            self._process.wait()
+            # A prefork parent that was killed leaves children behind; nothing of it may live on beside its successor.
+            self.kill()
+            with self._lock:
+                if self._closing.is_set():
+                    return
+                self._process = self._spawn()
+                self.respawns += 1
+
+
+class Fleet:
+    """Redis, a configuration, and the workers a test starts; all of it ends with the block."""
+
+    def __init__(self, directory: Path, config: Mapping[str, Any] | None = None, *, defaults: bool = False) -> None:
+        """`config` is merged over short test timings, or over nothing with `defaults`."""
+        self.directory = directory
+        self.state_dir = directory / "state"
+        self.state_dir.mkdir(parents=True)
+        self.config_path = self.state_dir / "openclaw.yaml"
+        base: dict[str, Any] = {"agents": {"defaults": {"model": "offline/script"}}}
+        if not defaults:
+            base |= {"engine": ENGINE, "messages": {"queue": QUEUE}}
+        self.config_path.write_text(yaml.safe_dump(_merged(base, config or {})))
+        self.workers: list[WorkerProcess] = []
+        (directory / "redis").mkdir()
+        self.redis_server = RedisServer(aof=True, directory=directory / "redis")
+
+    def __enter__(self) -> Self:
+        self.redis_server.start()
+        configured = load(self.config_path, env=self._environment(), state_dir=self.state_dir)
+        self.settings = configured.settings
+        self.stores = open_stores(self.settings, self.redis_server.url)
+        self._app = self._celery_app()
+        self.waker = CeleryWaker(self._app, self.stores.redis, self.settings.engine.namespace)
+        self.intake = Intake(self.stores, self.waker)
+        self.control = Control(self.stores, self.waker)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self.workers:
+            worker.close()
+        self._app.close()
+        self.stores.redis.close()
+        self.redis_server.kill()
+
+    @property
+    def workspace(self) -> Path:
+        return self.state_dir / "workspace"
+
+    @property
+    def queue_key(self) -> str:
+        """The broker's list of the main lane."""
+        return f"{self.settings.engine.namespace}:celery:main"
+
+    def worker(
+        self,
+        lane: str = "main",
+        *,
+        concurrency: int = 4,
+        pool: str = "threads",
+        respawn: bool = False,
+        loglevel: str = "INFO",
+        wait: bool = True,
+        **env: str,
+    ) -> WorkerProcess:
+        """Start `ocw worker`; returns when it consumes, or at once without `wait`."""
+        argv = [*OCW, "--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
+        argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel]
+        log = self.directory / f"worker-{len(self.workers) + 1}.log"
+        worker = WorkerProcess(argv, {**self._environment(), **env}, self.state_dir, log, respawn=respawn)
+        self.workers.append(worker)
+        if wait:
+            self.ready(worker)
+        return worker
+
+    def ready(self, *workers: WorkerProcess, within: float = 60) -> None:
+        """Wait until each worker is registered and consumes."""
+        for worker in workers:
+            eventually(lambda worker=worker: self._is_ready(worker), within=within)  # type: ignore[misc]
+
+    def send(
+        self,
+        message: str | Program,
+        session: str = "main",
+        *,
+        waker: Waker | None = None,
+        message_id: str | None = None,
+        model: str | None = None,
+        authority: Authority = Authority.OWNER,
+    ) -> Queued:
+        """Accept a message as an ingress does; `waker` replaces the real one, to lose its wake-up."""
+        intake = self.intake if waker is None else Intake(self.stores, waker)
+        queued = intake.accept(
+            as_text(message),
+            session=session_key(session),
+            route=Route(channel="test", to=session),
+            authority=authority,
+            message_id=MessageId(message_id) if message_id else None,
+            model=model,
+        )
+        assert isinstance(queued, Queued), queued
+        return queued
+
+    def command(self, text: str, session: str = "main") -> None:
+        """Carry out a slash command that acts at once, such as `/queue steer`."""
+        self.intake.accept(
+            text, session=session_key(session), route=Route(channel="test", to=session), authority=Authority.OWNER
+        )
+
+    def receipt(self, queued: Queued) -> Receipt:
+        receipt = self.stores.inbox.receipt(queued.session_key, queued.message_id)
+        assert receipt is not None, f"accepted message {queued.message_id} left no receipt"
+        return receipt
+
+    def outcome(self, queued: Queued, *, within: float = 30) -> Outcome:
+        """Wait until the message is settled."""
+        receipt = eventually(lambda: _settled(self.receipt(queued)), within=within)
+        return Outcome(receipt, self.stores.reader.run(receipt.run) if receipt.run else None)
+
+    def outcomes(self, sent: Iterable[Queued], *, within: float = 60) -> list[Outcome]:
+        return [self.outcome(queued, within=within) for queued in sent]
+
+    def run(self, run_id: RunId | None) -> Run:
+        assert run_id is not None, "the message opened no run of its own"
+        run = self.stores.reader.run(run_id)
+        assert run is not None, f"no record of {run_id}"
+        return run
+
+    def runs(self) -> list[Run]:
+        return self.stores.reader.runs(limit=100_000)
+
+    def transcript(self, session: str = "main") -> list[TranscriptEntry]:
+        return self.stores.reader.transcript(session_key(session))
+
+    def events(self, session: str = "main", kind: str | None = None) -> list[Event]:
+        found = self.stores.reader.events(session_key(session), "0", count=5000)
+        return [event for event in found if kind is None or event.type == kind]
+
+    def count(self, path: str) -> int:
+        """How many lines `programs.mark` has left in a file of the workspace."""
+        file = self.workspace / path
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
+    def logs(self) -> str:
+        return "\n".join(f"--- {worker.log.name}\n{worker.log_text()}" for worker in self.workers)
+
+    def _is_ready(self, worker: WorkerProcess) -> bool:
+        assert worker.is_running(), f"the worker ended by itself:\n{worker.log_text()}"
+        return "worker.ready" in worker.log_text() and self._is_registered(worker)
+
+    def _is_registered(self, worker: WorkerProcess) -> bool:
+        names = [str(name) for name in self.stores.redis.zrange(self.stores.keys.workers, 0, -1)]
+        return any(_group_of(int(name.rsplit("/", 2)[1])) == worker.pid for name in names)
+
+    def _environment(self) -> dict[str, str]:
+        """Ours, with PYTHONPATH as it is, but with no key or address of the person who runs the tests."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("OPENCLAW_") and not name.endswith(("_API_KEY", "_BOT_TOKEN", "_URL"))
+        }
+        return {
+            **kept,
+            "OPENCLAW_CONFIG": str(self.config_path),
+            "OPENCLAW_STATE_DIR": str(self.state_dir),
+            "REDIS_URL": self.redis_server.url,
+        }
+
+    def _celery_app(self) -> Celery:
+        """A client with the real celeryconfig.py, read under this fleet's configuration."""
+        with patch.dict(os.environ, self._environment(), clear=True), _fresh_settings():
+            settings = runpy.run_module("celeryconfig")
+        app = Celery("openclaw-tests", set_as_current=False)
+        app.conf.update({name: value for name, value in settings.items() if name.islower() and name[0] != "_"})
+        return app
+
+
+@contextmanager
+def _fresh_settings() -> Iterator[None]:
+    loaded.cache_clear()
+    try:
+        yield
+    finally:
+        loaded.cache_clear()
+
+
+def session_key(name: str) -> SessionKey:
+    return SessionKey(name if name.startswith("agent:") else f"agent:main:{name}")
+
+
+def _settled(receipt: Receipt) -> Receipt | None:
+    return None if receipt.state in UNSETTLED else receipt
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for name, value in over.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if both else value
+    return merged
