@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +16,7 @@ from openclaw_workers.cli.embedded.console import Console, wants_colour
 from openclaw_workers.cli.embedded.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.embedded.fleet import Fleet, Plan
 from openclaw_workers.cli.supervisor import Supervisor
-from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.loader import Loaded, find_state_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.models.runs import Lane
@@ -65,28 +66,19 @@ def up(
       ocw up --detach && ocw agent -m "hello" && ocw down
       ocw --state-dir /tmp/second up --no-flower
     """
-    loaded = cli.loaded
-    state_dir = loaded.state_dir
+    state_dir = cli.loaded.state_dir
     prepare_state_dir(state_dir)
     if detach:
-        if (pid := running_pid(state_dir)) is not None:
-            raise already_running(state_dir, pid)
-        counts = ",".join(f"{lane}={count}" for lane, count in (concurrency or {}).items())
-        start_detached(
-            state_dir,
-            [
-                *("--state-dir", str(state_dir)),
-                *(("--config", str(loaded.source)) if loaded.source else ()),
-                *("up", *(["--no-flower"] if no_flower else [])),
-                *(("--concurrency", counts) if counts else ()),
-            ],
-        )
+        options = ["--no-flower"] if no_flower else []
+        if concurrency:
+            options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
+        _run_in_background(cli, options)
         _announce(cli, as_json=as_json, to_stop=_command(cli, "down"))
         return
     lock = StateLock(state_dir)
     lock.acquire()
     try:
-        _run(cli, _plan(loaded, concurrency or {}, not no_flower), as_json, ready_fd)
+        _run(cli, _plan(cli.loaded, concurrency or {}, not no_flower), as_json, ready_fd)
     finally:
         lock.release()
 
@@ -102,7 +94,8 @@ def down(cli: CliContext, as_json: bool) -> None:
       ocw down
       ocw --state-dir /tmp/second down
     """
-    state_dir = cli.loaded.state_dir
+    # Not through the settings: a configuration broken since must not keep anyone from stopping.
+    state_dir = find_state_dir(cli.state_dir, os.environ, Path.cwd())
     pid = stop_running(state_dir)
     if as_json or cli.json:
         click.echo(f'{{"ok": true, "stopped": {"true" if pid else "false"}, "pid": {pid or "null"}}}')
@@ -110,6 +103,14 @@ def down(cli: CliContext, as_json: bool) -> None:
         click.echo(f"nothing is running on {state_dir}")
     else:
         click.echo(f"stopped (pid {pid}); the state is kept in {state_dir}")
+
+
+def _run_in_background(cli: CliContext, options: list[str]) -> None:
+    state_dir = cli.loaded.state_dir
+    if (pid := running_pid(state_dir)) is not None:
+        raise already_running(state_dir, pid)
+    source = ["--config", str(cli.loaded.source)] if cli.loaded.source else []
+    start_detached(state_dir, ["--state-dir", str(state_dir), *source, "up", *options])
 
 
 def _run(cli: CliContext, plan: Plan, as_json: bool, ready_fd: int | None) -> None:

@@ -87,6 +87,16 @@ def test_down_with_nothing_running_says_so_and_is_content(ocw: Ocw) -> None:
     assert (done.returncode, done.stdout) == (0, f"nothing is running on {ocw.state_dir}\n")
 
 
+def test_down_works_although_the_configuration_has_been_broken_since(ocw: Ocw) -> None:
+    ocw.up("--no-flower")
+    (ocw.state_dir / "openclaw.yaml").write_text("lanez: {}\n")
+
+    done = ocw("down")
+
+    assert done.returncode == 0, done.stderr
+    assert running_pid(ocw.state_dir) is None
+
+
 def test_no_password_shows_in_the_process_list_or_in_files_others_can_read(ocw: Ocw) -> None:
     ready = ocw.up()
     passwords = [json.loads((ocw.state_dir / name).read_text())["password"] for name in ("redis.json", "flower.json")]
