@@ -1,4 +1,7 @@
-"""What every command shares: where the configuration and the state are, and how to answer."""
+"""What every command shares: where the configuration and the state are, and the doors into the engine.
+
+Everything heavy is imported when it is first used, so that `ocw --help` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openclaw_workers.config.loader import Loaded, load
-from openclaw_workers.runtime import resolve_redis_url
+from openclaw_workers.errors import NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from openclaw_workers.config.loader import Loaded
     from openclaw_workers.engine.accept import Intake
+    from openclaw_workers.engine.addressing import Sorting
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.models.ids import SessionKey
     from openclaw_workers.tasks.publish import CeleryWaker
 
 
@@ -32,11 +37,19 @@ class CliContext:
 
     @cached_property
     def loaded(self) -> Loaded:
+        from openclaw_workers.config.loader import load
+
         return load(self.config_path, state_dir=self.state_dir)
 
     @cached_property
     def redis_url(self) -> str:
-        return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
+        from openclaw_workers.runtime import resolve_redis_url
+
+        try:
+            return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
+        except NotFound as error:
+            # To a script it is the same trouble as a Redis that does not answer.
+            raise StoreUnavailable(error.message, hint=error.hint) from error
 
     @cached_property
     def stores(self) -> Stores:
@@ -63,6 +76,32 @@ class CliContext:
         from openclaw_workers.engine.control import Control
 
         return Control(self.stores, self.waker)
+
+    def session_key(self, wanted: str = "", *, agent: str = "") -> SessionKey:
+        """The key of the session to send to; nothing is the agent's main session.
+
+        Raises:
+            BadInput: it fits no form, or is another agent's.
+            NotFound: there is no such agent.
+        """
+        from openclaw_workers.config.resolve import resolve_agent_id
+        from openclaw_workers.engine.addressing import named_session
+        from openclaw_workers.models.session_key import global_key
+
+        settings = self.loaded.settings
+        agent_id = resolve_agent_id(settings, explicit=agent, session_key=wanted)
+        if not wanted.strip() and settings.session.scope == "global":
+            return global_key(agent_id)
+        return named_session(wanted, self.sorting, agent_id=agent_id)
+
+    @property
+    def sorting(self) -> Sorting:
+        """How a person's short session names are read."""
+        from openclaw_workers.config.resolve import default_agent_id
+        from openclaw_workers.engine.addressing import Sorting
+
+        settings = self.loaded.settings
+        return Sorting(main_key=settings.session.main_key, default_agent=default_agent_id(settings))
 
     def export_environment(self) -> None:
         """Make Celery's processes, which know nothing of our options, find the same configuration."""

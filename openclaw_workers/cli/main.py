@@ -2,22 +2,146 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from openclaw_workers import __version__
 from openclaw_workers.cli.context import CliContext
-from openclaw_workers.cli.worker import worker
+from openclaw_workers.cli.output import Exit, exit_code, report
+from openclaw_workers.errors import OpenClawError
 
-@click.group()
-@click.option("--config")
-@click.option("--state-dir", type=click.Path(path_type=Path))
-@click.pass_context
-def cli(ctx, config, state_dir):
-    ctx.obj = CliContext(config, state_dir)
-cli.add_command(worker)
-def main():
-    cli()
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Talk": {
+        "agent": ("agent:agent", "Send one message and print the answer as it arrives."),
+        "chat": ("chat:chat", "Talk to an agent in the terminal."),
+    },
+    "Look": {
+        "status": ("status:status", "Show workers, lanes, queues and leases."),
+        "sessions": ("sessions:sessions", "List, read, export, reset and delete sessions."),
+        "runs": ("runs:runs", "List, inspect, watch and stop runs."),
+    },
+    "Serve": {
+        "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),
+        "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has gone."),
+        "worker": ("worker:worker", "Run one worker until it is told to leave."),
+    },
+    "Set up": {
+        "config": ("config:config", "Check and show the configuration."),
+        "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
+    },
+}
+"""Where each command lives and what it does: help is printed without importing any of them."""
+
+_FLAT = {name: place for section in COMMANDS.values() for name, place in section.items()}
+
+DEBUG_VARIABLE = "OPENCLAW_DEBUG"
+
+
+class LazyGroup(click.Group):
+    """Imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_FLAT)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _FLAT:
+            return None
+        module, _, name = _FLAT[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f"openclaw_workers.cli.{module}"), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=list(_FLAT), ctx=ctx) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in COMMANDS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="""\b
+Examples:
+  ocw up                                    everything on this machine
+  ocw agent -m "hello"                      one message, one answer
+  ocw chat                                  a conversation
+  ocw agent -m "run the tests" --no-wait    leave it to the workers
+  ocw runs watch                            see what is going on
+  ocw status --json | jq '.workers[]'
+Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
+""",
+)
+@click.option(
+    "--config", "config_path", metavar="FILE", help="Configuration file; else OPENCLAW_CONFIG, else ./openclaw.yaml."
+)
+@click.option(
+    "--state-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="State directory; else OPENCLAW_STATE_DIR, else ~/.openclaw-workers.",
+)
+@click.option("--json", is_flag=True, help="Answer in JSON; may also follow the command.")
+@click.version_option(__version__, "-V", "--version", prog_name="ocw", message="%(prog)s %(version)s")
+@click.pass_obj
+def cli(obj: CliContext, config_path: str | None, state_dir: Path | None, json: bool) -> None:
+    """Agents as durable jobs on a fleet of workers."""
+    obj.config_path, obj.state_dir, obj.json = config_path, state_dir, json
+
+
+def run(args: Sequence[str]) -> int:
+    """Carry out one command line and return its exit code. Nothing is ever told by a bare traceback."""
+    obj = CliContext()
+    try:
+        result = cli.main(args=list(args), prog_name="ocw", obj=obj, standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return Exit.USAGE
+    except click.ClickException as error:
+        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ocw"
+        as_json = obj.json or "--json" in args
+        report("UsageError", error.format_message(), f"`{path} --help` shows how it is used", as_json=as_json)
+        return Exit.USAGE
+    except click.Abort:
+        return Exit.INTERRUPTED
+    except OpenClawError as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            traceback.print_exc()
+        report(type(error).__name__, error.message, error.hint, as_json=obj.json)
+        return exit_code(error)
+    except BrokenPipeError:
+        # The reader has seen enough (`ocw runs list | head`); python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    except Exception as error:  # noqa: BLE001 - the last one to hear of it
+        return _report_unexpected(error, as_json=obj.json)
+    return result if isinstance(result, int) else Exit.OK
+
+
+def _report_unexpected(error: Exception, *, as_json: bool) -> Exit:
+    hint = f"this is a fault in ocw; {DEBUG_VARIABLE}=1 shows where"
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exc()
+        hint = "this is a fault in ocw; please report it with the lines above"
+    report("InternalError", f"unexpected {type(error).__name__}: {error}", hint, as_json=as_json)
+    return Exit.INTERNAL
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
