@@ -241,6 +241,10 @@ class Fleet:
     def outcomes(self, sent: Iterable[Queued], *, within: float = 60) -> list[Outcome]:
         return [self.outcome(queued, within=within) for queued in sent]
 
+    def carrier(self, session: str = "main") -> WorkerProcess:
+        """Wait until a worker owns the session, and return it."""
+        return eventually(lambda: self._carrier(session), within=30)
+
     def run(self, run_id: RunId | None) -> Run:
         assert run_id is not None, "the message opened no run of its own"
         run = self.stores.reader.run(run_id)
@@ -264,6 +268,11 @@ class Fleet:
 
     def logs(self) -> str:
         return "\n".join(f"--- {worker.log.name}\n{worker.log_text()}" for worker in self.workers)
+
+    def _carrier(self, session: str) -> WorkerProcess | None:
+        owner = self.stores.reader.control(session_key(session)).owner
+        group = _group_of(int(owner.rsplit("/", 2)[1])) if owner else None
+        return next((worker for worker in self.workers if worker.pid == group), None)
 
     def _is_ready(self, worker: WorkerProcess) -> bool:
         assert worker.is_running(), f"the worker ended by itself:\n{worker.log_text()}"
