@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+from typing import cast, get_args
 from zoneinfo import ZoneInfo
 
 from openclaw_workers.agent.history import estimate_tokens
 from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
 from openclaw_workers.agent.prompt import system_prompt
+from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, resolve_agent, workspace_dir
 from openclaw_workers.engine.freshness import boundaries
+from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import InboxEntry
-from openclaw_workers.models.session import SessionEntry, from_hash
 from openclaw_workers.models.session_key import agent_of, chat_type
 from openclaw_workers.models.transcript import TranscriptEntry
 from openclaw_workers.providers.registry import get_provider, split_model
@@ -56,6 +58,7 @@ class Preparer:
         self._default_model = default_model
         self._recent: OrderedDict[SessionKey, _Remembered] = OrderedDict()
         self._lock = Lock()
+        self._made: set[Path] = set()
         self._agent = lru_cache(maxsize=1024)(self._resolve)
         self._prompt = lru_cache(maxsize=1024)(self._write_prompt)
 
@@ -83,9 +86,9 @@ class Preparer:
             NotFound: the agent is no longer configured.
             ProviderError: the model is not known.
         """
-        session, row = taken.lease.session, from_hash(taken.row)
+        session = taken.lease.session
         call = Overrides(model=bound[0].model) if len(bound) == 1 and bound[0].model else Overrides()
-        agent = self._agent(agent_of(session), _session_overrides(row), call)
+        agent = self._agent(agent_of(session), _session_overrides(session, taken.row), call)
         provider_name, model = split_model(agent.primary)
         provider = get_provider(provider_name)
         workspace = self._workspace(agent)
@@ -107,8 +110,12 @@ class Preparer:
             tool_timeout_seconds=self._settings.engine.tool_timeout_seconds,
             context_tokens=agent.context_tokens,
         )
-        history = self._history(taken, row.session_id, int(window * WINDOW_SHARE))
+        history = self._history(taken, taken.row.get("sessionId", ""), int(window * WINDOW_SHARE))
         return Prepared(setup, history, agent.primary)
+
+    def quarantine(self, session: SessionKey, error: CorruptRecord, raw: object) -> None:
+        """Keep what could not be read for a person to look at."""
+        self._reader.quarantine(f"session {session}: {error.where}", error.why, raw)
 
     def history_of(self, session: SessionKey) -> list[TranscriptEntry]:
         return self._reader.transcript(session, -PAGE, -1)
@@ -147,7 +154,9 @@ class Preparer:
 
     def _workspace(self, agent: AgentConfig) -> Path:
         path = agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
-        path.mkdir(parents=True, exist_ok=True)
+        if path not in self._made:
+            path.mkdir(parents=True, exist_ok=True)
+            self._made.add(path)
         return path
 
     def _write_prompt(self, agent_id: str, name: str, workspace: Path) -> str:
@@ -169,13 +178,15 @@ def _newest(entries: list[TranscriptEntry], budget_tokens: int) -> list[Transcri
     return entries
 
 
-def _session_overrides(row: SessionEntry) -> Overrides:
-    model = row.model_override
-    if model and row.provider_override:
-        model = f"{row.provider_override}/{model}"
-    overrides = Overrides(model=model)
-    if row.context_tokens_override:
-        overrides = replace(overrides, context_tokens=row.context_tokens_override)
-    if row.thinking_level:
-        overrides = replace(overrides, thinking=row.thinking_level)  # type: ignore[arg-type]
-    return overrides
+def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
+    """Only the fields a turn obeys are read: parsing the whole row would cost more than the rest of preparing."""
+    model, tokens, thinking = row.get("modelOverride"), row.get("contextTokensOverride"), row.get("thinkingLevel")
+    if model and row.get("providerOverride"):
+        model = f"{row['providerOverride']}/{model}"
+    if tokens and not tokens.isdigit():
+        raise CorruptRecord(f"session {session}", f"contextTokensOverride is {tokens!r}, expected a number")
+    if thinking and thinking not in get_args(Thinking):
+        raise CorruptRecord(f"session {session}", f"thinkingLevel is {thinking!r}, expected {get_args(Thinking)}")
+    return Overrides(
+        model=model, context_tokens=int(tokens) if tokens else None, thinking=cast("Thinking | None", thinking)
+    )

@@ -10,7 +10,7 @@ import structlog
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.turns import TurnRunner
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all
-from openclaw_workers.errors import LeaseLost, StoreUnavailable
+from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable
 from openclaw_workers.models.ids import SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.keys import ARCHIVE, TURN
@@ -61,17 +61,25 @@ class Sweeper(threading.Thread):
         wait_ms, items = self._stores.fleet.due()
         oldest: dict[Lane, int] = {}
         for item in items:
-            if item.startswith(TURN):
-                self._session(SessionKey(item.removeprefix(TURN)), oldest)
-            elif item.startswith(ARCHIVE):
-                self._archive(item, oldest)
-            else:
-                log.warning("due.unknown", item=item)
-                self._stores.fleet.done(item)
+            try:
+                self._look_after(item, oldest)
+            except CorruptRecord as error:
+                # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
+                log.error("sweep.unreadable", item=item, error=error.message)
+                self._stores.reader.quarantine(item, error.message, "")
         if time.monotonic() - self._pruned_at > PRUNE_EVERY_SECONDS:
             self._pruned_at = time.monotonic()
             self._stores.fleet.prune_runs(int(time.time() * 1000))
         return self._period if wait_ms < 0 else max(0.02, wait_ms / 1000)
+
+    def _look_after(self, item: str, oldest: dict[Lane, int]) -> None:
+        if item.startswith(TURN):
+            self._session(SessionKey(item.removeprefix(TURN)), oldest)
+        elif item.startswith(ARCHIVE):
+            self._archive(item, oldest)
+        else:
+            log.warning("due.unknown", item=item)
+            self._stores.fleet.done(item)
 
     def _archive(self, item: str, oldest: dict[Lane, int]) -> None:
         if not self._oldest(Lane.SERVICE, oldest):

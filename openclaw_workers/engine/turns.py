@@ -14,6 +14,7 @@ from openclaw_workers.engine.preparing import Prepared, Preparer
 from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all
 from openclaw_workers.errors import (
+    CorruptRecord,
     LeaseLost,
     OpenClawError,
     ProviderError,
@@ -61,7 +62,12 @@ class TurnRunner:
             return False
         suspect = self._process.try_suspect(run)
         try:
-            taken = self._take(session, run, suspect)
+            try:
+                taken = self._take(session, run, suspect)
+            except CorruptRecord as error:
+                log.error("run.unreadable", error=error.message)
+                self._preparer.quarantine(session, error, "")
+                return False
             if isinstance(taken, NotTaken):
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
@@ -137,6 +143,10 @@ class TurnRunner:
             prepared = self._preparer.prepare(taken, bound)
         except (OpenClawError, ValueError) as error:
             log.exception("turn.unprepared")
+            if not isinstance(error, OpenClawError):
+                error = CorruptRecord("a message", "it is not in the form this version writes")
+            if isinstance(error, CorruptRecord):
+                self._preparer.quarantine(taken.lease.session, error, taken.bound)
             return _failed(error, [], taken.lease.run, Usage())
         journal = RedisJournal(self._turns, handle, self._process, step=taken.step)
         try:

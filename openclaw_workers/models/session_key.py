@@ -28,6 +28,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from openclaw_workers.errors import BadInput
@@ -263,6 +264,7 @@ def _present(raw: str, what: str) -> str:
     return raw
 
 
+@lru_cache(maxsize=4096)
 def parse_key(raw: str, *, main_key: str = DEFAULT_MAIN_KEY) -> ParsedKey:
     """Take a stored key apart. Empty parts are dropped; `main` always means the main session.
 

@@ -16,7 +16,7 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.errors import CorruptRecord, StoreUnavailable
 
 Client = redis.Redis
 
@@ -50,7 +50,7 @@ def store_errors() -> Iterator[None]:
     except ResponseError as error:
         if str(error).startswith(("LOADING", "BUSY ", "OOM", "READONLY", "MASTERDOWN", "MISCONF")):
             raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
-        raise
+        raise CorruptRecord("a record in Redis", str(error)) from error
     except RedisError as error:
         raise StoreUnavailable(f"Redis failed ({error})") from error
 
@@ -68,6 +68,7 @@ def run_script(client: Client, name: str, keys: Sequence[str], args: Sequence[An
 
     Raises:
         StoreUnavailable: Redis did not answer; the script may or may not have run.
+        CorruptRecord: a key holds something the script cannot work with.
     """
     text, digest = script_source(name)
     with store_errors():

@@ -21,6 +21,16 @@ local function event(events, ctl, now, kind, data, create)
     "XADD", events, "NOMKSTREAM", "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
 end
 
+-- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly.
+local function read_message(raw)
+  local ok, entry = pcall(cjson.decode, raw)
+  if ok and type(entry) == "table" and entry.id then
+    return entry
+  end
+  return { id = "unreadable-" .. redis.sha1hex(raw), seq = 0, kind = "unreadable", mode = "followup", accepted_at = 0,
+    debounce_ms = 0 }
+end
+
 local function receipt(receipts, entry, state, run, now, reason)
   redis.call("HSET", receipts, entry.id, cjson.encode({
     state = state, seq = entry.seq, run = run, reason = reason, accepted_at = entry.accepted_at, at = now,
@@ -31,7 +41,7 @@ end
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands)
   local ids = {}
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
-    local entry = cjson.decode(raw)
+    local entry = read_message(raw)
     if not (spare_commands and entry.kind == "command") then
       redis.call("ZREM", zset, raw)
       receipt(receipts, entry, state, run, now, reason)

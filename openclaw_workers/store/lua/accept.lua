@@ -84,7 +84,7 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
     return reject("full")
   end
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
-    local oldest = cjson.decode(raw)
+    local oldest = read_message(raw)
     if oldest.kind == "user" then
       redis.call("ZREM", inbox, raw)
       receipt(receipts, oldest, "dropped", nil, now, drop)
@@ -119,7 +119,7 @@ end
 
 local waits_until = tonumber(redis.call("HGET", ctl, "ready_at") or 0)
 if state == "queued" and mode == "collect" and waits_until > now then
-  waits_until = quiet_at(cjson.decode(redis.call("ZRANGE", inbox, 0, 0)[1]), now, debounce_ms)
+  waits_until = quiet_at(read_message(redis.call("ZRANGE", inbox, 0, 0)[1]), now, debounce_ms)
   redis.call("HSET", ctl, "ready_at", waits_until)
   redis.call("ZADD", due, waits_until, "turn|" .. session)
 end

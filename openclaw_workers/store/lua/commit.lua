@@ -68,7 +68,7 @@ for i = first_entry, first_entry + count - 1 do
 end
 local by_person = false
 for _, raw in ipairs(redis.call("ZRANGE", bound, 0, -1)) do
-  by_person = by_person or cjson.decode(raw).kind ~= "internal"
+  by_person = by_person or read_message(raw).kind ~= "internal"
 end
 local covers = settle_messages(bound, receipts, "+inf", outcome.messages, run, now, outcome.reason)
 
@@ -120,7 +120,7 @@ if #waiting == 0 then
   redis.call("ZREM", due, "turn|" .. session)
   return { "committed", "", 0, granted }
 end
-local ready_at, head, last = 0, cjson.decode(waiting[1]), cjson.decode(waiting[#waiting])
+local ready_at, head, last = 0, read_message(waiting[1]), read_message(waiting[#waiting])
 if head.mode == "collect" and head.kind == "user" then
   ready_at = quiet_at(head, last.accepted_at, last.debounce_ms)
 end

@@ -52,7 +52,7 @@ end
 local steered, ids, shown_seq = {}, {}, tonumber(c[6]) or 0
 if may_steer and abort == "" then
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
-    local entry = cjson.decode(raw)
+    local entry = read_message(raw)
     if entry.kind == "command" then
       break
     end

@@ -125,7 +125,7 @@ if not resumed then
   end
   local entries, first = {}, nil
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, most - 1)) do
-    local entry = cjson.decode(raw)
+    local entry = read_message(raw)
     local merges = first and entry.kind == "user" and first.kind == "user" and entry.mode == "collect"
       and first.mode == "collect" and entry.authority == first.authority and entry.address == first.address
       and not entry.model and not first.model
@@ -139,7 +139,7 @@ if not resumed then
     redis.call("ZADD", bound, entry.seq, raw)
     receipt(receipts, entry, "bound", run, now)
   end
-  if first and first.kind ~= "command" then
+  if first and first.kind ~= "command" and first.kind ~= "unreadable" then
     local dropped = cjson.decode(redis.call("HGET", ctl, "dropped") or "[]")
     redis.call("HDEL", ctl, "dropped")
     redis.call("RPUSH", log, user_entry(entries, run, now, first.metadata.provenance, dropped))

@@ -1,0 +1,1 @@
+"""Side-by-side measurements: ours against raw Celery, on one Redis, in one run."""

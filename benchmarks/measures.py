@@ -1,0 +1,158 @@
+"""The measurements, each a function that prints nothing and returns figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import psutil
+
+from benchmarks.stage import Stage, seconds
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
+
+Figures = dict[str, Any]
+
+
+def turn_overhead(stage: Stage, *, rounds: int = 20, each: int = 25) -> Figures:
+    """(a) accept to final reply event, against a raw no-op round trip; interleaved, to see the same machine."""
+    from benchmarks.raw import noop
+
+    ours: list[float] = []
+    raw: list[float] = []
+    with stage.worker(concurrency=4), stage.raw_worker(concurrency=4):
+        commands = _commands(stage)
+        for number in range(rounds):
+            for index in range(each):
+                begun = time.perf_counter()
+                stage.wait(stage.send(f"a{index % 10}"))
+                ours.append(seconds(begun) * 1000)
+            if number == 0:
+                commands = _commands(stage) - commands
+            for _ in range(each):
+                begun = time.perf_counter()
+                noop.delay().get(timeout=10)
+                raw.append(seconds(begun) * 1000)
+    a, b = statistics.median(ours), statistics.median(raw)
+    return {
+        "ours_ms": round(a, 2),
+        "raw_ms": round(b, 2),
+        "ratio": round(a / b, 2),
+        "goal": "<= 1.5",
+        "redis_commands_per_turn": round(commands / each, 1),
+    }
+
+
+def throughput(stage: Stage, *, sessions: int = 50, messages: int = 20, rounds: int = 3) -> Figures:
+    """(b) turns per second over 50 sessions, against raw no-op tasks per second."""
+    from benchmarks.raw import noop
+
+    ours: list[float] = []
+    raw: list[float] = []
+    total = sessions * messages
+    client = stage.server.client()
+    with stage.worker(concurrency=4), stage.raw_worker(concurrency=4):
+        for number in range(rounds):
+            begun = time.perf_counter()
+            last = [stage.send(f"b{number}-{index % sessions}") for index in range(total)][-sessions:]
+            for sent in last:
+                stage.wait(sent)
+            ours.append(total / seconds(begun))
+            begun = time.perf_counter()
+            for _ in range(total):
+                noop.apply_async(ignore_result=True)
+            while client.llen("raw") or client.hlen("unacked"):
+                time.sleep(0.002)
+            raw.append(total / seconds(begun))
+    a, b = statistics.median(ours), statistics.median(raw)
+    return {"ours_per_second": round(a), "raw_per_second": round(b), "ratio": round(a / b, 2), "goal": ">= 0.6"}
+
+
+def concurrent_turns(stage: Stage, *, turns: int = 200) -> Figures:
+    """(c) 200 one-second turns at once in one worker process: time against the ideal, memory for each."""
+    program = '{"steps": [{"delayMs": 1000, "text": "x"}]}'
+    with stage.worker(concurrency=turns) as process:
+        # The pool starts its threads on first use; what they cost is part of the price of a turn.
+        before = process.memory_info().rss
+        begun = time.perf_counter()
+        sent = [stage.send(f"c{index}", program) for index in range(turns)]
+        peak = before
+        while stage.server.client().zcard("ocw:running"):
+            peak = max(peak, process.memory_info().rss)
+            time.sleep(0.05)
+        for one in sent:
+            stage.wait(one)
+        took = seconds(begun)
+    per_turn = (peak - before) / turns / 1e6
+    return {
+        "seconds": round(took, 2),
+        "ratio_to_ideal": round(took, 2),
+        "goal": "<= 1.4",
+        "megabytes_per_turn": round(per_turn, 3),
+        "megabytes_goal": "<= 0.5",
+    }
+
+
+def long_transcripts(stage: Stage, *, lengths: tuple[int, ...] = (10, 1_000, 10_000), each: int = 100) -> Figures:
+    """(c2) the same turn on transcripts of different lengths."""
+    figures: Figures = {}
+    entry = ["The quick brown fox jumps over the lazy dog, and the dog does not mind it at all today."]
+    client = stage.server.client()
+    with stage.worker(concurrency=4):
+        for length in lengths:
+            name = f"l{length}"
+            stage.wait(stage.send(name))
+            block = [TextBlock(text=entry[0])]
+            pair = [dump_entry(UserEntry(content=block)), dump_entry(AssistantEntry(content=[*block]))]
+            client.lpush(stage.cli.stores.keys.log(SessionKey(f"agent:main:{name}")), *(pair * (length // 2)))
+        times: dict[int, list[float]] = {length: [] for length in lengths}
+        for _ in range(each):
+            for length in lengths:
+                begun = time.perf_counter()
+                stage.wait(stage.send(f"l{length}"))
+                times[length].append(seconds(begun) * 1000)
+    for length in lengths:
+        figures[f"ms_at_{length}"] = round(statistics.median(times[length]), 2)
+    figures["ratio_longest_to_shortest"] = round(
+        statistics.median(times[lengths[-1]]) / statistics.median(times[lengths[0]]), 2
+    )
+    return figures
+
+
+def start_up() -> Figures:
+    """(d) from `ocw up` to ready, and the memory it then holds."""
+    env = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "OPENCLAW_CONFIG")}
+    with tempfile.TemporaryDirectory(prefix="ocw-bench-up-") as folder:
+        begun = time.perf_counter()
+        child = subprocess.Popen(
+            [sys.executable, "-m", "openclaw_workers.cli.main", "--state-dir", folder, "up", "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=env,
+            cwd=folder,
+        )
+        assert child.stdout is not None
+        line = child.stdout.readline()
+        took = seconds(begun)
+        processes = [psutil.Process(child.pid), *psutil.Process(child.pid).children(recursive=True)]
+        resident = {process.name(): 0 for process in processes}
+        for process in processes:
+            resident[process.name()] += process.memory_info().rss // 1_000_000
+        child.send_signal(signal.SIGTERM)
+        child.wait(timeout=60)
+    json.loads(line)
+    return {"seconds_to_ready": round(took, 2), "resident_megabytes": sum(resident.values()), "by_name": resident}
+
+
+def _commands(stage: Stage) -> int:
+    stats = stage.server.client().info("commandstats")
+    # Calls made by scripts are counted too; what crosses the network is what is asked for here.
+    names = ("evalsha", "eval", "lpush", "brpop", "publish", "exec", "xread")
+    return sum(stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in names)

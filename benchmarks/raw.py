@@ -1,0 +1,23 @@
+"""The yardstick: a Celery application that does nothing, on the same Redis and pool, with the same settings."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+app = Celery("raw", broker=os.environ["REDIS_URL"], backend=os.environ["REDIS_URL"])
+app.conf.update(
+    task_default_queue="raw",
+    worker_prefetch_multiplier=1,
+    task_acks_late=True,
+    worker_send_task_events=os.environ.get("BENCH_EVENTS") == "1",
+    worker_hijack_root_logger=False,
+    broker_transport_options={"priority_steps": [0]},
+    broker_connection_retry_on_startup=True,
+)
+
+
+@app.task(name="raw.noop")
+def noop() -> None:
+    """Nothing."""

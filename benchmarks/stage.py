@@ -1,0 +1,105 @@
+"""What every measurement stands on: a Redis with AOF, workers of both kinds, and a client."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from openclaw_workers.cli.context import CliContext
+from openclaw_workers.engine.accept import Queued
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.messages import Authority, Route
+from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
+
+ROUTE = Route(channel="bench")
+INSTANT = '{"steps": [{"text": "x"}]}'
+
+
+@dataclass
+class Stage:
+    server: RedisServer
+    cli: CliContext
+    folder: Path
+
+    def send(self, session: str, program: str = INSTANT) -> Queued:
+        sent = self.cli.intake.accept(
+            program,
+            session=SessionKey(f"agent:main:{session}"),
+            route=ROUTE,
+            authority=Authority.OWNER,
+            model="offline/script",
+        )
+        assert isinstance(sent, Queued)
+        return sent
+
+    def wait(self, sent: Queued) -> None:
+        """Until the final reply event of the run that covers the message."""
+        last = sent.event_id
+        while True:
+            for event in self.cli.stores.reader.events(sent.session_key, last, block_ms=2000):
+                last = event.id
+                if event.type == "run.ended" and sent.message_id in event.data["covers"]:
+                    assert event.data["state"] == "ok", event.data
+                    return
+
+    @contextmanager
+    def worker(self, *, concurrency: int) -> Iterator[psutil.Process]:
+        argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", "main"]
+        with self._process([*argv, "--concurrency", str(concurrency)], "ours") as process:
+            client = self.server.client()
+            eventually(lambda: client.zcard("ocw:workers"), within=30)
+            self.wait(self.send("warm-up"))
+            yield process
+        client.delete("ocw:workers")
+
+    @contextmanager
+    def raw_worker(self, *, concurrency: int) -> Iterator[psutil.Process]:
+        argv = [sys.executable, "-m", "celery", "-A", "benchmarks.raw", "worker", "-Q", "raw", "-P", "threads"]
+        options = ["-c", str(concurrency), "--without-gossip", "--without-mingle", "-l", "WARNING"]
+        with self._process([*argv, *options], "raw") as process:
+            from benchmarks.raw import noop
+
+            noop.delay().get(timeout=30)
+            yield process
+
+    @contextmanager
+    def _process(self, argv: list[str], name: str) -> Iterator[psutil.Process]:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            child = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+        try:
+            yield psutil.Process(child.pid)
+        finally:
+            os.killpg(child.pid, signal.SIGTERM)
+            child.wait(timeout=40)
+
+
+@contextmanager
+def stage(*, events: bool) -> Iterator[Stage]:
+    with tempfile.TemporaryDirectory(prefix="ocw-bench-") as name, RedisServer(aof=True) as server:
+        folder = Path(name)
+        config = folder / "openclaw.yaml"
+        config.write_text(
+            "messages: {queue: {mode: followup, cap: 10000}}\n" + f"engine: {{taskEvents: {str(events).lower()}}}\n"
+        )
+        os.environ |= {
+            "REDIS_URL": server.url,
+            "OPENCLAW_STATE_DIR": name,
+            "OPENCLAW_CONFIG": str(config),
+            "BENCH_EVENTS": str(int(events)),
+        }
+        yield Stage(server, CliContext(), folder)
+
+
+def seconds(begun: float) -> float:
+    return time.perf_counter() - begun
