@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from openclaw_workers import __version__
 from openclaw_workers.cli.context import CliContext
@@ -64,6 +65,10 @@ class LazyGroup(click.Group):
         except click.NoSuchCommand as error:
             raise click.NoSuchCommand(error.command_name, possibilities=list(_FLAT), ctx=ctx) from error
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=told) for name, (_, told) in _FLAT.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in COMMANDS.items():
             with formatter.section(section):
@@ -101,40 +106,38 @@ def cli(obj: CliContext, config_path: str | None, state_dir: Path | None, json: 
 
 
 def run(args: Sequence[str]) -> int:
-    """Carry out one command line and return its exit code. Nothing is ever told by a bare traceback."""
+    """Carry out one command line and return its exit code."""
     obj = CliContext()
     try:
         result = cli.main(args=list(args), prog_name="ocw", obj=obj, standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return Exit.USAGE
-    except click.ClickException as error:
-        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ocw"
-        as_json = obj.json or "--json" in args
-        report("UsageError", error.format_message(), f"`{path} --help` shows how it is used", as_json=as_json)
-        return Exit.USAGE
     except click.Abort:
         return Exit.INTERRUPTED
-    except OpenClawError as error:
-        if os.environ.get(DEBUG_VARIABLE):
-            traceback.print_exc()
-        report(type(error).__name__, error.message, error.hint, as_json=obj.json)
-        return exit_code(error)
     except BrokenPipeError:
         # The reader has seen enough (`ocw runs list | head`); python must not complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except Exception as error:  # noqa: BLE001 - the last one to hear of it
-        return _report_unexpected(error, as_json=obj.json)
+        return _explain(error, as_json=obj.json or "--json" in args)
     return result if isinstance(result, int) else Exit.OK
 
 
-def _report_unexpected(error: Exception, *, as_json: bool) -> Exit:
-    hint = f"this is a fault in ocw; {DEBUG_VARIABLE}=1 shows where"
-    if os.environ.get(DEBUG_VARIABLE):
+def _explain(error: Exception, *, as_json: bool) -> Exit:
+    """Tell what went wrong and what to do next, never by a bare traceback."""
+    if os.environ.get(DEBUG_VARIABLE) and not isinstance(error, click.ClickException):
         traceback.print_exc()
-        hint = "this is a fault in ocw; please report it with the lines above"
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return Exit.USAGE
+        case click.ClickException():
+            path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ocw"
+            report("UsageError", error.format_message(), f"`{path} --help` shows how it is used", as_json=as_json)
+            return Exit.USAGE
+        case OpenClawError():
+            report(type(error).__name__, error.message, error.hint, as_json=as_json)
+            return exit_code(error)
+    hint = f"this is a fault in ocw; {DEBUG_VARIABLE}=1 shows where"
     report("InternalError", f"unexpected {type(error).__name__}: {error}", hint, as_json=as_json)
     return Exit.INTERNAL
 

@@ -1,0 +1,143 @@
+"""Sending a message and seeing it answered: what `ocw agent` and `ocw chat` have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from openclaw_workers.cli.following import Ended, Follower, Gap, Note, Quiet
+from openclaw_workers.cli.output import Exit
+from openclaw_workers.cli.screen import Screen
+from openclaw_workers.errors import BadInput, StoreUnavailable
+from openclaw_workers.models.ids import MessageId, RunId, SessionKey
+from openclaw_workers.models.messages import Authority, Route
+from openclaw_workers.models.runs import Run, RunState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openclaw_workers.cli.context import CliContext
+    from openclaw_workers.engine.accept import Answered, Queued, Rejected
+    from openclaw_workers.models.transcript import Usage
+
+CHANNEL = "cli"
+
+_WHY = {
+    RunState.ERROR: "RunFailed",
+    RunState.KILLED: "RunStopped",
+    RunState.TIMEOUT: "RunTimedOut",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer to one message; `as_json` gives the fields docs/cli.md promises."""
+
+    session: SessionKey
+    status: str
+    run: RunId | None = None
+    session_id: str | None = None
+    text: str | None = None
+    usage: Usage | None = None
+    error: dict[str, str | None] | None = None
+
+    @property
+    def exit_code(self) -> Exit:
+        if self.status == "rejected":
+            return Exit.REFUSED
+        return Exit.RUN_FAILED if self.error else Exit.OK
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.error is None,
+            "runId": self.run,
+            "sessionKey": self.session,
+            "sessionId": self.session_id,
+            "status": self.status,
+            "text": self.text,
+            "usage": usage_facts(self.usage) if self.usage else None,
+            "error": self.error,
+        }
+
+
+def usage_facts(usage: Usage) -> dict[str, int]:
+    return {**usage.model_dump(by_alias=True), "total": usage.total}
+
+
+def send(
+    cli: CliContext, text: str, session: SessionKey, message_id: MessageId, *, model: str | None = None
+) -> Queued | Rejected | Answered:
+    """Hand a message in as the owner of this installation.
+
+    Raises:
+        BadInput: the text, the command or the model is not usable.
+        StoreUnavailable: with the id under which it is safe to repeat.
+    """
+    if model is not None and "/" not in _full_name(cli, model):
+        raise BadInput(f"model {model!r} is neither provider/model nor an alias", hint="such as offline/demo")
+    try:
+        return cli.intake.accept(
+            text,
+            session=session,
+            route=Route(channel=CHANNEL),
+            authority=Authority.OWNER,
+            message_id=message_id,
+            model=model,
+        )
+    except StoreUnavailable as error:
+        hint = f"it may or may not be in; repeating it with --message-id {message_id} cannot double it"
+        raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
+
+
+def _full_name(cli: CliContext, model: str) -> str:
+    from openclaw_workers.config.resolve import resolve_model
+
+    return resolve_model(cli.loaded.settings, model)
+
+
+def wait(follower: Follower, screen: Screen, *, on_quiet: Callable[[], None] = lambda: None) -> Ended:
+    """Show a turn until it has ended."""
+    for update in follower:
+        match update:
+            case Ended():
+                screen.finish(update.run.text if update.run else None)
+                return update
+            case Note(text):
+                screen.note(text)
+            case Gap():
+                screen.miss()
+            case Quiet():
+                on_quiet()
+            case event:
+                screen.show(event)
+    raise AssertionError("a follower ends with Ended")
+
+
+def result_of(session: SessionKey, ended: Ended) -> Result:
+    if ended.run is not None:
+        return _of_run(ended.run)
+    receipt = ended.receipt
+    assert receipt is not None, "one of the two is always there"
+    if receipt.state == "rejected":
+        return rejected(session, receipt.reason or "busy")
+    hint = "send it again" if receipt.state == "cancelled" else "`/queue` shows and sets the queue's limits"
+    error = {"type": f"Message{receipt.state.capitalize()}", "message": _settled(receipt.state, receipt.reason)}
+    return Result(session, receipt.state, error={**error, "hint": hint})
+
+
+def _of_run(run: Run) -> Result:
+    error: dict[str, str | None] | None = None
+    if run.state is not RunState.OK:
+        message = run.error or f"the turn was stopped ({run.reason or 'no reason given'})"
+        error = {"type": _WHY[run.state], "message": message, "hint": f"`ocw runs show {run.id}` tells more"}
+    return Result(run.session_key, run.state, run.id, run.session_id, run.text or "", run.usage, error)
+
+
+def _settled(state: str, reason: str | None) -> str:
+    return f"the message was {state} before a turn began" + (f" ({reason})" if reason else "")
+
+
+def rejected(session: SessionKey, reason: str) -> Result:
+    told = "is busy and its queue mode is reject" if reason == "busy" else "has a full queue"
+    hint = "wait for its turn to end (`ocw runs watch`), or choose another queue mode with `/queue`"
+    return Result(session, "rejected", error={"type": "Rejected", "message": f"{session} {told}", "hint": hint})
