@@ -161,7 +161,11 @@ class Fleet:
             for (worker, beat), fact in zip(beats, facts, strict=True)
         ]
 
-    def prune_runs(self, now_ms: int) -> None:
-        """Forget in the index the runs whose records have expired."""
+    def prune(self, now_ms: int) -> None:
+        """Forget in the index the runs whose records have expired, and the suspects of processes long dead."""
+        k = self._keys
         with store_errors():
-            self._redis.zremrangebyscore(self._keys.runs, "-inf", now_ms - RUNS_KEPT_MS)
+            self._redis.zremrangebyscore(k.runs, "-inf", now_ms - RUNS_KEPT_MS)
+            for worker in self._redis.hkeys(k.suspects):
+                if self._redis.zscore(k.workers, worker) is None:
+                    self._redis.hdel(k.suspects, worker)

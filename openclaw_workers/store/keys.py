@@ -10,10 +10,11 @@
     {ns}:run:{id}                  hash    7 days after end the run record
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
-    {ns}:suspects                  hash    with turn        worker id -> the one suspect run it carries
+    {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
+    {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
     {ns}:archive:{id}              list    when written     a transcript cut off by reset or deletion
     {ns}:archives                  hash    when written     archive id -> whose transcript it is (JSON)
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
@@ -96,6 +97,9 @@ class Keys:
 
     def ticket(self, lane: str) -> str:
         return f"{self.namespace}:lane:{lane}:ticket"
+
+    def broker_queue(self, lane: str) -> str:
+        return f"{self.namespace}:celery:{lane}"
 
     def row(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:row"

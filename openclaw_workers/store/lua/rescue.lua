@@ -65,12 +65,10 @@ if state == "running" then
   if in_grace(sweep, now, lease_ms) then
     return wait_until(now + lease_ms)
   end
+  -- Kept afterwards: the neighbours of a suspect may be judged after it, and are not to be charged either.
   local suspect = redis.call("HGET", suspects, c[4])
   if c[5] ~= "1" and (not suspect or suspect == run) then
     attempt = attempt + 1
-  end
-  if suspect == run then
-    redis.call("HDEL", suspects, c[4])
   end
   event(events, ctl, now, "run.lost", { run = run, worker = c[4], attempt = attempt })
   redis.call("ZREM", slots, session)

@@ -112,6 +112,8 @@ redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
 redis.call("ZADD", running, now, session)
 if attempt >= 2 then
   redis.call("HSET", suspects, worker, run)
+elseif may_suspect then
+  redis.call("HDEL", suspects, worker) -- a process that was only paused lost its suspect to another
 end
 
 local covers = {}
