@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -57,18 +58,14 @@ class Reader:
 
     def sessions(self, limit: int = 100) -> list[SessionEntry]:
         """Sessions, most recently used first. Unreadable rows are left out and quarantined."""
-        with store_errors():
-            keys = [str(key) for key in self._redis.zrange(self._keys.sessions, 0, limit - 1, desc=True)]
-            with self._redis.pipeline(transaction=False) as pipe:
-                for key in keys:
-                    pipe.hgetall(self._keys.row(key))
-                rows = pipe.execute()
-        found = (
-            self._readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
-            for key, row in zip(keys, rows, strict=True)
-            if row
-        )
-        return [entry for entry in found if entry is not None]
+        return list(islice(self.each_session(page=limit), limit))
+
+    def each_session(self, page: int = 200) -> Iterator[SessionEntry]:
+        """All sessions, most recently used first."""
+        for key, row in self._pages(self._keys.sessions, self._keys.row, page):
+            entry = self._readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
+            if entry is not None:
+                yield entry
 
     def control(self, key: SessionKey) -> Control:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
@@ -84,14 +81,27 @@ class Reader:
 
     def runs(self, limit: int = 50) -> list[Run]:
         """Runs, newest first."""
-        with store_errors():
-            ids = self._redis.zrange(self._keys.runs, 0, limit - 1, desc=True)
-            with self._redis.pipeline(transaction=False) as pipe:
-                for run_id in ids:
-                    pipe.hgetall(self._keys.run(str(run_id)))
-                raws = pipe.execute()
-        found = (self._readable(f"run {raw.get('id')}", lambda raw=raw: _run(raw), raw) for raw in raws if raw)  # type: ignore[misc]
-        return [run for run in found if run is not None]
+        return list(islice(self.each_run(page=limit), limit))
+
+    def each_run(self, page: int = 200) -> Iterator[Run]:
+        """All runs, newest first."""
+        for run_id, raw in self._pages(self._keys.runs, self._keys.run, page):
+            run = self._readable(f"run {run_id}", lambda raw=raw: _run(raw), raw)  # type: ignore[misc]
+            if run is not None:
+                yield run
+
+    def _pages(self, index: str, key_of: Callable[[str], str], page: int) -> Iterator[tuple[str, dict[str, str]]]:
+        """The hashes that an index names, highest score first; what has expired is left out."""
+        start, names = 0, [""] * page
+        while len(names) == page:
+            with store_errors():
+                names = [str(name) for name in self._redis.zrange(index, start, start + page - 1, desc=True)]
+                with self._redis.pipeline(transaction=False) as pipe:
+                    for name in names:
+                        pipe.hgetall(key_of(name))
+                    hashes = pipe.execute()
+            yield from ((name, found) for name, found in zip(names, hashes, strict=True) if found)
+            start += page
 
     def running(self) -> list[SessionKey]:
         with store_errors():
@@ -101,6 +111,13 @@ class Reader:
         with store_errors():
             raws = self._redis.lrange(self._keys.log(key), start, end)
         return self.entries(key, (str(raw) for raw in raws))
+
+    def raw_transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> tuple[list[str], int]:
+        """Entries as they are stored, without the unreadable ones, and how many those were."""
+        with store_errors():
+            raws = [str(raw) for raw in self._redis.lrange(self._keys.log(key), start, end)]
+        whole = [raw for raw in raws if self.entries(key, [raw])]
+        return whole, len(raws) - len(whole)
 
     def entries(self, key: SessionKey, raws: Iterable[str]) -> list[TranscriptEntry]:
         """Parse stored entries; an unreadable one is quarantined and left out."""

@@ -1,0 +1,123 @@
+"""The whole installation at a glance: who holds what, what waits on each lane, how messages stand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openclaw_workers.models.ids import RunId, SessionKey, WorkerId
+from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.store.keys import TURN, Keys
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session that a worker holds at this moment."""
+
+    session: SessionKey
+    run: RunId
+    worker: WorkerId
+    attempt: int
+    lease_left_ms: int
+    """Below zero when the owner is silent and nobody has taken over yet."""
+    taken_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What stands before the workers of one lane."""
+
+    wakes: int
+    """Wake-ups that no worker has fetched yet."""
+    slots: int
+    """Taken of the lane's cap; 0 where it has none."""
+    line: int
+    """Sessions waiting for a slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Messages of one session that no run has taken yet."""
+
+    session: SessionKey
+    messages: int
+    oldest_at: int
+
+
+class Overview:
+    """Reads many sessions at once; for people who look, not for turns."""
+
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    def held(self) -> list[Held]:
+        """Running sessions, longest running first."""
+        k = self._keys
+        with store_errors():
+            running: Any = self._redis.zrange(k.running, 0, -1, withscores=True)
+            with self._redis.pipeline(transaction=False) as pipe:
+                pipe.time()
+                for session, _ in running:
+                    pipe.hmget(k.ctl(str(session)), ["run", "owner", "attempt", "lease_until"])
+                (seconds, micros), *found = pipe.execute()
+        now = seconds * 1000 + micros // 1000
+        return [
+            Held(SessionKey(session), RunId(run), WorkerId(owner), int(attempt or 1), int(until) - now, int(at))
+            for (session, at), (run, owner, attempt, until) in zip(running, found, strict=True)
+            if run and owner and until  # otherwise it ended between the two looks
+        ]
+
+    def queue(self, lane: str) -> Queue:
+        k = self._keys
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.llen(k.broker_queue(lane))
+            pipe.zcard(k.slots(lane))
+            pipe.zcard(k.line(lane))
+            return Queue(*pipe.execute())
+
+    def waiting(self) -> list[Waiting]:
+        """Every session with messages that wait; a session has an entry in `due` as long as it has work."""
+        found: list[Waiting] = []
+        for sessions in self._sessions_with_work():
+            with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+                for session in sessions:
+                    pipe.zcard(self._keys.inbox(session))
+                    pipe.zrange(self._keys.inbox(session), 0, 0)
+                replies = pipe.execute()
+            for session, messages, head in zip(sessions, replies[::2], replies[1::2], strict=True):
+                if head:
+                    found.append(Waiting(session, messages, int(json.loads(head[0])["accepted_at"])))
+        return found
+
+    def receipts(self, session: SessionKey) -> Counter[str]:
+        """How many messages of a session stand how."""
+        with store_errors():
+            raws: Any = self._redis.hvals(self._keys.receipts(session))
+        return Counter(str(json.loads(raw)["state"]) for raw in raws)
+
+    def session_keys(self, most: int = 1000) -> list[SessionKey]:
+        with store_errors():
+            return [SessionKey(str(key)) for key in self._redis.zrange(self._keys.sessions, 0, most - 1, desc=True)]
+
+    def totals(self) -> dict[str, int]:
+        k = self._keys
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.zcard(k.sessions)
+            pipe.zcard(k.runs)
+            pipe.zcard(k.running)
+            pipe.llen(k.quarantine)
+            sessions, runs, running, quarantined = pipe.execute()
+        return {"sessions": sessions, "runs": runs, "running": running, "quarantined": quarantined}
+
+    def _sessions_with_work(self) -> Iterator[Sequence[SessionKey]]:
+        with store_errors():
+            due = [str(item) for item in self._redis.zrange(self._keys.due, 0, -1)]
+        sessions = [SessionKey(item.removeprefix(TURN)) for item in due if item.startswith(TURN)]
+        for start in range(0, len(sessions), PAGE):
+            yield sessions[start : start + PAGE]
