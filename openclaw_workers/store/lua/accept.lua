@@ -60,6 +60,10 @@ end
 if redis.call("EXISTS", row) == 0 then
   redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
     "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
+  -- A deleted session left these to expire; now they belong to a living one again.
+  redis.call("PERSIST", receipts)
+  redis.call("PERSIST", ages)
+  redis.call("PERSIST", events)
   store_fields(row_new)
 end
 redis.call("HSET", row, "updatedAt", now)
