@@ -22,7 +22,8 @@
   Returns  {"released", granted: run, session, …} | {"lost"}
 
   Invariant
-    The run keeps its messages, its step and its lane ticket, and is charged no attempt (rule 5).
+    The run keeps its messages, its step and its lane ticket, and is charged no attempt (rule 5). A repeat with the same
+    lease counts nothing twice and says "released" again, so that the wake-up is not forgotten (rule 13).
 ]]
 local ctl, due, running, run_key, suspects = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local slots, line, events = KEYS[6], KEYS[7], KEYS[8]
@@ -32,6 +33,9 @@ local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "lease", "ticket")
 if c[1] ~= lease then
+  if redis.call("HGET", run_key, "released_by") == lease then
+    return { "released", {} }
+  end
   return { "lost" }
 end
 for field, amount in pairs(usage) do
@@ -39,7 +43,7 @@ for field, amount in pairs(usage) do
 end
 redis.call("HDEL", ctl, "lease", "lease_until", "owner")
 redis.call("HSET", ctl, "state", "queued", "resumed", 1, "how", "handover", "ready_at", 0, "wakes", 1, "woken_at", now)
-redis.call("HSET", run_key, "state", "queued")
+redis.call("HSET", run_key, "state", "queued", "released_by", lease)
 redis.call("ZREM", running, session)
 redis.call("ZADD", due, now + rewake_ms, "turn|" .. session)
 if redis.call("HGET", suspects, worker) == run then

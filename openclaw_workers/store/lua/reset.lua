@@ -42,6 +42,9 @@ local now, reason = now_ms(), "session-" .. verb
 if redis.call("EXISTS", row) == 0 then
   return { "missing" }
 end
+if redis.call("HGET", row, "sessionId") == new_session_id then
+  return { "done", {} } -- a repeat (rule 13): what came since belongs to the new life
+end
 local c = redis.call("HMGET", ctl, "state", "run")
 if c[1] and c[1] ~= "idle" then
   if c[2] ~= run then
