@@ -1,0 +1,64 @@
+"""Reading back: damaged records are set aside once, and the rest is still there."""
+
+from __future__ import annotations
+
+from openclaw_workers.models.ids import RunId
+from tests.unit.store.desk import SESSION, Desk, session_named, texts
+
+
+def test_a_damaged_transcript_entry_is_left_out_and_quarantined_once(desk: Desk) -> None:
+    desk.say("one")
+    desk.commit(desk.take())
+    desk.redis.rpush(desk.keys.log(SESSION), "{not json", '{"role": "wizard"}')
+    desk.say("two")
+    desk.take()
+
+    for _ in range(2):
+        assert [texts(entry) for entry in desk.users()] == [["one"], ["two"]]
+    notes = desk.reader.quarantined()
+    assert [note["raw"] for note in notes] == ['{"role": "wizard"}', "{not json"]
+    assert {note["where"] for note in notes} == {f"transcript of {SESSION}"}
+
+
+def test_a_damaged_row_or_run_does_not_hide_the_others(desk: Desk) -> None:
+    good, bad = session_named("good", "bad")
+    for session in (good, bad):
+        desk.say("hi", session=session, run=f"run-{session}")
+    desk.redis.hset(desk.keys.row(bad), "createdAt", "yesterday")
+    desk.redis.hset(desk.keys.run(f"run-{bad}"), "attempts", "[")
+
+    assert [entry.session_key for entry in desk.reader.sessions()] == [good]
+    assert desk.reader.session(bad) is None
+    assert [run.session_key for run in desk.reader.runs()] == [good]
+    assert desk.reader.run(RunId(f"run-{bad}")) is None
+    assert len(desk.reader.quarantined()) == 2
+
+
+def test_what_is_not_there_reads_as_nothing(desk: Desk) -> None:
+    assert desk.reader.session(SESSION) is None
+    assert desk.reader.run(RunId("run-x")) is None
+    assert desk.reader.transcript(SESSION) == []
+    assert desk.reader.events(SESSION, "0") == []
+    assert desk.reader.last_event_id(SESSION) == "0"
+    control = desk.reader.control(SESSION)
+    assert (control.state, control.run, control.waiting) == ("idle", "", 0)
+    assert desk.redis.keys("*") == []
+
+
+def test_events_are_read_from_where_one_left_off(desk: Desk) -> None:
+    desk.say("one")
+    seen = desk.reader.last_event_id(SESSION)
+    desk.take()
+
+    (event,) = desk.reader.events(SESSION, seen)
+    assert (event.type, event.seq, event.data["worker"], event.data["covers"]) == ("run.started", 2, "w1", ["one"])
+
+
+def test_control_tells_who_owns_a_session_and_what_waits(desk: Desk) -> None:
+    desk.say("one", run="run-a")
+    desk.take("w1")
+    desk.say("two")
+
+    control = desk.reader.control(SESSION)
+    assert (control.state, control.run, control.owner, control.waiting) == ("running", "run-a", "w1", 1)
+    assert control.lease_until > desk.now()

@@ -1,0 +1,300 @@
+"""A script cut off by a time-out and repeated with the same arguments is applied once (rule 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import resources
+from typing import Any, TypeVar
+
+import pytest
+
+from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.models.messages import DropPolicy, QueueMode
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
+from openclaw_workers.store.connection import connect, script_source
+from tests.support.redis_server import RedisServer
+from tests.unit.store.conftest import MakeDesk
+from tests.unit.store.desk import SESSION, Desk, session_named
+from tests.unit.store.snapshot import Snapshot, snapshot
+
+T = TypeVar("T")
+
+SAID = AssistantEntry(content=[TextBlock(text="said")])
+OTHER, THIRD = session_named("other", "third")
+
+
+def accept_first(desk: Desk) -> None:
+    desk.say("one")
+
+
+def accept_waiting(desk: Desk) -> None:
+    desk.say("one")
+    desk.say("two", debounce_ms=1000)
+
+
+def accept_summarizing(desk: Desk) -> None:
+    desk.say("one", cap=1)
+    desk.say("two", cap=1, drop=DropPolicy.SUMMARIZE)
+
+
+def accept_refused(desk: Desk) -> None:
+    desk.say("one", cap=1)
+    desk.say("two", cap=1, drop=DropPolicy.NEW)
+
+
+def accept_interrupt(desk: Desk) -> None:
+    desk.say("one")
+    desk.take()
+    desk.say("two")
+    desk.say("three", mode=QueueMode.INTERRUPT)
+
+
+def take(desk: Desk) -> None:
+    desk.say("one")
+    desk.say("two")
+    desk.take()
+
+
+def take_stale(desk: Desk) -> None:
+    desk.say("one")
+    desk.commit(desk.take())
+    desk.say("two")
+    desk.take(daily_boundary_ms=desk.now() + 1000)
+
+
+def take_resumed_suspect(desk: Desk) -> None:
+    desk.say("one")
+    desk.take()
+    desk.crash()
+    desk.take()
+
+
+def take_refused_suspect(desk: Desk) -> None:
+    desk.say("one")
+    desk.take()
+    desk.crash()
+    desk.refused(may_suspect=False)
+
+
+def take_into_the_line(desk: Desk) -> None:
+    desk.say("hi", session=OTHER)
+    desk.take(session=OTHER)
+    desk.say("one")
+    desk.refused()
+
+
+def step(desk: Desk) -> None:
+    desk.say("one")
+    taken = desk.take()
+    desk.say("two", mode=QueueMode.STEER)
+    desk.say("three", mode=QueueMode.STEER_BACKLOG)
+    events = [{"type": "text.delta", "data": {"text": "said"}}]
+    desk.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, usage=Usage(input=3), events=events)
+
+
+def commit(desk: Desk) -> None:
+    desk.say("one")
+    desk.commit(desk.take(), entries=[SAID], usage=Usage(input=3, output=1), context_tokens=4)
+
+
+def commit_and_go_on(desk: Desk) -> None:
+    desk.say("one")
+    taken = desk.take()
+    desk.say("two", debounce_ms=1000)
+    desk.commit(taken, entries=[SAID])
+
+
+def commit_reset(desk: Desk) -> None:
+    desk.say("one")
+    desk.commit(desk.take(), entries=[SAID])
+    desk.say("/new", kind="command")
+    desk.commit(desk.take(), reset=True, row={"modelOverride": "script"})
+
+
+def commit_granting(desk: Desk) -> None:
+    desk.say("one")
+    taken = desk.take()
+    for session in (OTHER, THIRD):
+        desk.say("hi", session=session)
+        desk.refused(session=session)
+    desk.commit(taken)
+
+
+def release(desk: Desk) -> None:
+    desk.say("one")
+    desk.turns().release(desk.take().lease, Usage(input=3))
+
+
+def stop_running(desk: Desk) -> None:
+    desk.say("one")
+    desk.take()
+    desk.say("two")
+    desk.stop()
+
+
+def stop_queued(desk: Desk) -> None:
+    desk.say("one")
+    desk.stop()
+
+
+def tick(desk: Desk) -> None:
+    desk.say("one")
+    lease = desk.take().lease
+    desk.fleet.tick(WorkerId("w1"), {"host": "h"}, [lease])
+
+
+def due(desk: Desk) -> None:
+    desk.redis.zadd(desk.keys.due, {"archive|x": 1, "archive|y": desk.now() + 60_000})
+    desk.fleet.due()
+
+
+def due_in_grace(desk: Desk) -> None:
+    desk.redis.hset(desk.keys.sweep, "last", "1")
+    due(desk)
+
+
+def rescue_crashed(desk: Desk) -> None:
+    desk.say("one")
+    desk.take()
+    desk.crash()
+
+
+def rescue_given_up(desk: Desk) -> None:
+    desk.say("one")
+    for _ in range(3):
+        desk.take()
+        desk.crash()
+
+
+def reset(desk: Desk) -> None:
+    commit_and_go_on(desk)
+    desk.sessions.reset(SESSION, Lane.MAIN, cap=desk.cap)
+
+
+def delete(desk: Desk) -> None:
+    commit_and_go_on(desk)
+    desk.sessions.delete(SESSION, Lane.MAIN, cap=desk.cap)
+
+
+def patch_row(desk: Desk) -> None:
+    desk.say("one")
+    desk.sessions.patch(SESSION, {"label": "x", "lastChannel": ""})
+
+
+CASES: dict[str, list[Callable[[Desk], None]]] = {
+    "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_interrupt],
+    "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
+    "step": [step],
+    "commit": [commit, commit_and_go_on, commit_reset, commit_granting],
+    "release": [release],
+    "stop": [stop_running, stop_queued],
+    "tick": [tick],
+    "due": [due, due_in_grace],
+    "rescue": [rescue_crashed, rescue_given_up],
+    "reset": [reset, delete],
+    "patch_row": [patch_row],
+}
+# Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
+NEVER_REPEATED = {"emit"}
+
+
+def test_every_script_is_repeated_here() -> None:
+    folder = resources.files("openclaw_workers.store") / "lua"
+    scripts = {path.name.removesuffix(".lua") for path in folder.iterdir() if path.name.endswith(".lua")}
+    assert scripts - {"_lib"} == CASES.keys() | NEVER_REPEATED
+
+
+@pytest.mark.parametrize(
+    ("script", "act", "cap"),
+    [
+        (name, act, cap)
+        for name, acts in CASES.items()
+        for act in acts
+        for cap in (0, 1)
+        if cap or act not in (take_into_the_line, commit_granting)
+    ],
+)
+def test_a_repeat_leaves_the_state_of_one_application(
+    make_desk: MakeDesk, monkeypatch: pytest.MonkeyPatch, script: str, act: Callable[[Desk], None], cap: int
+) -> None:
+    desk, calls = make_desk(cap=cap), list[Any]()
+    run = desk.redis.evalsha
+
+    def spy(*call: Any) -> Any:
+        calls.append(call)
+        return run(*call)
+
+    monkeypatch.setattr(desk.redis, "evalsha", spy)
+    act(desk)
+    assert calls[-1][0] == script_source(script)[1], "the case ends with its script"
+    once = snapshot(desk.redis)
+
+    run(*calls[-1])
+
+    assert but_for_wakes(snapshot(desk.redis)) == but_for_wakes(once)
+
+
+def but_for_wakes(state: Snapshot) -> Snapshot:
+    """A second look of the sweep at a session that still waits may wake it once more; that is its work."""
+    return {
+        key: {name: each for name, each in value.items() if name != "wakes"} if isinstance(value, dict) else value
+        for key, value in state.items()
+    }
+
+
+@pytest.fixture
+def frozen_desk(namespace: str) -> Iterator[tuple[Desk, Callable[[Callable[[], T]], T]]]:
+    """A desk on a server of its own, and a way to call through a freeze: cut off first, then repeated."""
+    with RedisServer() as server, server.client() as watcher:
+        # The client of production, which never retries by itself; only its patience is shorter.
+        client = connect(server.url, timeout_seconds=0.2)
+        for name in CASES:
+            watcher.script_load(script_source(name)[0])
+
+        def scripts_run() -> int:
+            stats: Any = watcher.info("commandstats")
+            return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
+
+        def through_a_freeze(call: Callable[[], T]) -> T:
+            client.ping()
+            before = scripts_run()
+            server.stop()
+            try:
+                with pytest.raises(StoreUnavailable):
+                    call()
+            finally:
+                server.cont()
+            answer = call()
+            assert scripts_run() == before + 2, "the call that was cut off reached Redis all the same"
+            return answer
+
+        yield Desk(client, namespace), through_a_freeze
+        client.close()
+
+
+def test_a_whole_turn_cut_off_at_every_script_is_applied_once(
+    frozen_desk: tuple[Desk, Callable[[Callable[[], Any]], Any]],
+) -> None:
+    desk, through_a_freeze = frozen_desk
+    through_a_freeze(lambda: desk.say("one", id="m1", run="run-a"))
+    assert desk.waiting() == ["m1"]
+
+    taken = through_a_freeze(lambda: desk.take("w1", run="run-a", nonce="n1"))
+    assert (desk.ctl("fence"), desk.bound(), taken.lease.token) == ("1", ["m1"], "1:n1")
+    desk.say("two", id="m2", mode=QueueMode.STEER)
+
+    turns, usage = desk.turns("w1"), Usage(input=5)
+    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, usage=usage))
+    assert [entry["messageIds"] for entry in steered] == [["m2"]]
+
+    assert through_a_freeze(lambda: turns.release(taken.lease, usage)) == ()
+    taken = through_a_freeze(lambda: desk.take("w2", run="run-a", nonce="n2"))
+    committed = through_a_freeze(lambda: desk.commit(taken, worker="w2", entries=[SAID], usage=usage))
+
+    assert committed.next_run is None
+    assert [entry.role for entry in desk.log()] == ["user", "assistant", "user", "assistant"]
+    assert desk.run("run-a").usage.input == 15
+    assert (desk.row()["turns"], desk.ctl("attempt"), desk.ctl("fence")) == ("1", "1", "2")
+    assert desk.states("m1", "m2") == ["answered", "answered"]

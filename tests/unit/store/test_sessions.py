@@ -1,0 +1,206 @@
+"""Reset and deletion from outside: whatever runs loses its lease, and nothing late brings anything back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from openclaw_workers.errors import LeaseLost
+from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import Lane, RunState
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
+from openclaw_workers.store.inbox import Accepted, Stopped
+from openclaw_workers.store.turns import Taken
+from tests.unit.store.conftest import MakeDesk
+from tests.unit.store.desk import SESSION, Desk, session_named, texts
+
+SAID = AssistantEntry(content=[TextBlock(text="of the old life")])
+
+End = Callable[[Desk], object]
+
+
+def reset(desk: Desk) -> object:
+    return desk.sessions.reset(SESSION, Lane.MAIN, cap=desk.cap)
+
+
+def delete(desk: Desk) -> object:
+    return desk.sessions.delete(SESSION, Lane.MAIN, cap=desk.cap)
+
+
+both = pytest.mark.parametrize("end", [reset, delete])
+
+
+def late_writes(desk: Desk, taken: Taken) -> None:
+    """Everything an owner could still try."""
+    for _ in range(2):
+        with pytest.raises(LeaseLost):
+            desk.turns().step(taken.lease, taken.step + 1, [SAID], events=[{"type": "text.delta", "data": {}}])
+        with pytest.raises(LeaseLost):
+            desk.turns().emit(taken.lease, [{"type": "text.delta", "data": {}}])
+        with pytest.raises(LeaseLost):
+            desk.turns().release(taken.lease, Usage(input=1))
+        with pytest.raises(LeaseLost):
+            desk.commit(taken, "late", entries=[SAID])
+        assert desk.fleet.tick(WorkerId("w1"), {}, [taken.lease]).verdicts == ["lost"]
+
+
+@both
+def test_there_is_nothing_to_end_in_a_session_that_does_not_exist(desk: Desk, end: End) -> None:
+    assert end(desk) is None
+    assert desk.redis.keys("*") == []
+
+
+@both
+def test_running_and_waiting_messages_are_cancelled_with_a_receipt(desk: Desk, end: End) -> None:
+    desk.say("running", run="run-a")
+    desk.take()
+    desk.say("waiting")
+    desk.say("/new", kind="command")
+
+    assert end(desk) == ()
+
+    assert desk.states("running", "waiting", "/new") == ["cancelled"] * 3
+    run = desk.run("run-a")
+    assert (run.state, run.reason) == (RunState.KILLED, f"session-{end.__name__}")
+    assert run.covers == ["running", "waiting", "/new"]
+    assert desk.due() is None
+    assert desk.reader.running() == []
+
+
+@both
+def test_the_transcript_is_left_for_the_archive(desk: Desk, end: End) -> None:
+    desk.say("one")
+    desk.commit(desk.take(), entries=[SAID])
+    old = desk.row()["sessionId"]
+
+    end(desk)
+
+    assert desk.log() == []
+    (archive_id,) = map(str, desk.redis.hkeys(desk.keys.archives))
+    archive = desk.sessions.archive(archive_id)
+    assert archive is not None
+    assert (archive.session_id, archive.agent_id, len(archive.entries)) == (old, "main", 2)
+    assert desk.due(f"archive|{archive_id}") is not None
+    desk.sessions.archived(archive_id)
+    assert desk.sessions.archive(archive_id) is None
+    assert desk.due(f"archive|{archive_id}") is None
+    assert desk.redis.keys(desk.keys.archive("*")) == []
+
+
+@both
+def test_a_turn_in_flight_can_write_nothing_more(desk: Desk, end: End) -> None:
+    desk.say("hi", run="run-a")
+    taken = desk.take()
+    end(desk)
+    before = desk.log()
+
+    late_writes(desk, taken)
+
+    assert desk.log() == before == []
+    assert desk.run("run-a").state == RunState.KILLED
+    assert desk.run("run-a").usage.input == 0
+
+
+def test_nothing_of_the_old_turn_enters_the_new_life(desk: Desk) -> None:
+    desk.say("old")
+    taken = desk.take("w1")
+    reset(desk)
+    desk.say("new")
+    fresh = desk.take("w2")
+
+    late_writes(desk, taken)
+
+    desk.commit(fresh, worker="w2", entries=[AssistantEntry(content=[TextBlock(text="new answer")])])
+    assert [entry.role for entry in desk.log()] == ["user", "assistant"]
+    assert texts(desk.users()[0]) == ["new"]
+
+
+def test_a_reset_keeps_the_row_and_its_settings_under_a_new_session_id(desk: Desk) -> None:
+    desk.say("hi")
+    desk.sessions.patch(SESSION, {"queueMode": "steer"})
+    desk.commit(desk.take(), usage=Usage(input=5))
+    old = desk.row()
+
+    reset(desk)
+
+    new = desk.row()
+    assert new["sessionId"] != old["sessionId"]
+    assert (new["createdAt"], new["queueMode"], new["inputTokens"], new["turns"]) == (
+        old["createdAt"],
+        "steer",
+        "0",
+        "0",
+    )
+    assert desk.events()[-1] == "session.reset"
+
+
+def test_a_deleted_session_leaves_only_what_tells_how_its_messages_ended(desk: Desk) -> None:
+    desk.say("hi", run="run-a")
+    taken = desk.take("w1")
+    delete(desk)
+    late_writes(desk, taken)
+    assert desk.stop() == Stopped(run=None)
+    assert desk.rescue().verb == "gone"
+    assert not desk.sessions.patch(SESSION, {"label": "back"})
+    assert desk.refused(run="run-a") == "gone"
+
+    k = desk.keys
+    gone = [k.row(SESSION), k.ctl(SESSION), k.inbox(SESSION), k.bound(SESSION), k.log(SESSION)]
+    assert desk.redis.exists(*gone) == 0
+    assert desk.reader.sessions() == []
+    for key in (k.receipts(SESSION), k.ages(SESSION), k.events(SESSION), k.run("run-a")):
+        assert desk.redis.ttl(key) > 0, key
+    assert desk.receipt("hi").state is MessageState.CANCELLED
+
+
+def test_a_session_begun_again_after_deletion_does_not_expire_with_the_old_one(desk: Desk) -> None:
+    desk.say("old")
+    desk.commit(desk.take())
+    delete(desk)
+
+    accepted = desk.say("new")
+
+    assert isinstance(accepted, Accepted)
+    assert accepted.wake is not None
+    k = desk.keys
+    for key in (k.receipts(SESSION), k.ages(SESSION), k.events(SESSION), k.row(SESSION), k.ctl(SESSION)):
+        assert desk.redis.ttl(key) == -1, key
+
+
+def test_ending_a_session_passes_its_slot_on(make_desk: MakeDesk) -> None:
+    desk = make_desk(cap=1)
+    (other,) = session_named("other")
+    desk.say("hi")
+    desk.say("hi", session=other)
+    desk.take()
+    assert desk.refused(session=other) == "lane"
+
+    assert reset(desk) == ((desk.ctl("run", other), other),)
+    assert desk.slots() == {other}
+
+
+def test_a_waiting_session_that_ends_leaves_the_line(make_desk: MakeDesk) -> None:
+    desk = make_desk(cap=1)
+    (other,) = session_named("other")
+    desk.say("hi", session=other)
+    desk.take(session=other)
+    desk.say("hi")
+    assert desk.refused() == "lane"
+
+    delete(desk)
+
+    assert desk.line() == []
+
+
+def test_patch_sets_and_clears_fields_of_a_session_that_exists(desk: Desk) -> None:
+    assert not desk.sessions.patch(SESSION, {"label": "x"})
+    assert desk.redis.keys("*") == []
+    desk.say("hi")
+
+    assert desk.sessions.patch(SESSION, {"label": "x", "queueMode": "steer"})
+    assert desk.sessions.patch(SESSION, {"queueMode": ""})
+
+    assert desk.row()["label"] == "x"
+    assert "queueMode" not in desk.row()

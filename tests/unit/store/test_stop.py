@@ -1,0 +1,107 @@
+"""Stopping: names one run and messages up to one moment, and never hits what comes later."""
+
+from __future__ import annotations
+
+from openclaw_workers.models.messages import MessageState, QueueMode
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import Usage
+from openclaw_workers.store.inbox import Stopped
+from tests.unit.store.conftest import MakeDesk
+from tests.unit.store.desk import Desk, session_named
+
+
+def test_there_is_nothing_to_stop_in_an_idle_or_unknown_session(desk: Desk) -> None:
+    assert desk.stop() == Stopped(run=None)
+    desk.say("hi")
+    desk.commit(desk.take())
+    assert desk.stop() == Stopped(run=None)
+
+
+def test_a_running_turn_is_marked_and_what_waits_is_cancelled(desk: Desk) -> None:
+    desk.say("running", run="run-a")
+    taken = desk.take()
+    desk.say("waiting")
+    desk.say("/new", kind="command")
+
+    assert desk.stop() == Stopped(run=taken.lease.run, begun=True, cancelled=1)
+
+    assert desk.ctl("abort") == "run-a"
+    assert desk.waiting() == ["/new"]
+    assert desk.states("running", "waiting") == ["bound", "cancelled"]
+    desk.commit(taken, state=RunState.KILLED, reason="killed", messages=MessageState.CANCELLED)
+    assert desk.states("running", "/new") == ["cancelled", "accepted"]
+
+
+def test_a_stop_of_one_run_leaves_what_waits(desk: Desk) -> None:
+    desk.say("running", run="run-a")
+    desk.take()
+    desk.say("waiting")
+
+    assert desk.stop(run="run-a", with_waiting=False).cancelled == 0
+    assert desk.waiting() == ["waiting"]
+
+
+def test_a_run_that_has_not_begun_is_over_at_once(desk: Desk) -> None:
+    desk.say("hi", run="run-a")
+
+    assert desk.stop() == Stopped(run=desk.run("run-a").id, cancelled=1)
+
+    run = desk.run("run-a")
+    assert (run.state, run.reason, run.covers) == (RunState.KILLED, "killed", ["hi"])
+    assert desk.states("hi") == ["cancelled"]
+    assert (desk.ctl("state"), desk.due()) == ("idle", None)
+    assert desk.events()[-1] == "run.ended"
+    assert desk.refused(run="run-a") == "idle"
+
+
+def test_a_waiting_command_keeps_the_run_that_would_have_taken_it(desk: Desk) -> None:
+    desk.say("hi", run="run-a")
+    desk.say("/new", kind="command")
+
+    desk.stop()
+
+    assert desk.states("hi", "/new") == ["cancelled", "accepted"]
+    desk.take(run="run-a")
+    assert desk.bound() == ["/new"]
+
+
+def test_a_stop_during_a_handover_reaches_the_next_owner(desk: Desk) -> None:
+    desk.say("hi", run="run-a")
+    taken = desk.take("w1")
+    desk.turns("w1").release(taken.lease, Usage())
+
+    stopped = desk.stop()
+
+    assert (stopped.begun, stopped.wake) == (True, True), "nobody carries it, so somebody must be woken to end it"
+    assert desk.take("w2").abort == "killed"
+
+
+def test_a_stop_just_after_a_commit_hits_nothing_of_the_next_run(desk: Desk) -> None:
+    desk.say("one", run="run-a")
+    taken = desk.take()
+    desk.say("two", mode=QueueMode.FOLLOWUP)
+    desk.commit(taken, next_run="run-b")
+
+    assert desk.stop(run="run-a", with_waiting=False) == Stopped(run=None)
+
+    assert desk.run("run-a").state == RunState.OK
+    assert desk.take(run="run-b").abort == ""
+    assert desk.states("two") == ["bound"]
+
+
+def test_a_stopped_run_leaves_the_line_and_its_grant_to_the_next(make_desk: MakeDesk) -> None:
+    desk = make_desk(cap=1)
+    first, second, third = session_named("a", "b", "c")
+    for session in (first, second, third):
+        desk.say("hi", session=session)
+    taken = desk.take(session=first)
+    for session in (second, third):
+        assert desk.refused(session=session) == "lane"
+    desk.commit(taken)
+    assert desk.slots() == {second}, "granted, not yet used"
+
+    stopped = desk.stop(session=second)
+
+    assert [session for _, session in stopped.granted] == [third]
+    assert desk.slots() == {third}
+    assert desk.line() == []
