@@ -22,13 +22,16 @@ TURNS = {
     "before-answer": (program(call(mark("before-answer")), say("done", delay_ms=SLOW_MS)), 3),
 }
 SESSIONS = [(f"{name}-{copy}", *turn) for name, turn in TURNS.items() for copy in range(3)]
-"""Several of each: when the sleeper wakes, its ticker and its turns race, and every kind should win once."""
+"""Several of each, so that the late writes come from many threads at once."""
 
 
 def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make_fleet: MakeFleet) -> None:
-    """I1, I2, I5: another worker finishes the turns; the sleeper adds no entry, no answer and runs no tool."""
+    """I1, I2, I5: another worker finishes the turns; the sleeper adds no entry, no answer and runs no tool.
+
+    Its ticker does not tell it, so each write is really tried.
+    """
     fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
-    sleeper = fleet.worker(concurrency=len(SESSIONS))
+    sleeper = fleet.worker(concurrency=len(SESSIONS), deaf=True)
     sent = [fleet.send(turn, session) for session, turn, _ in SESSIONS]
     for session, _, journalled in SESSIONS:
         eventually(lambda s=session, j=journalled: len(fleet.transcript(s)) == j, within=20)  # type: ignore[misc]

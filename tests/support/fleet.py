@@ -37,6 +37,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 
 OCW = [sys.executable, "-c", "from openclaw_workers.cli.main import main; main()"]
+DEAF = str(Path(__file__).parent / "deaf")
 UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)
 
 # Quick enough for tests, slow enough that a busy machine does not lose leases by itself.
@@ -180,11 +181,17 @@ class Fleet:
         concurrency: int = 4,
         pool: str = "threads",
         respawn: bool = False,
+        deaf: bool = False,
         loglevel: str = "INFO",
         wait: bool = True,
         **env: str,
     ) -> WorkerProcess:
-        """Start `ocw worker`; returns when it consumes, or at once without `wait`."""
+        """Start `ocw worker`; returns when it consumes, or at once without `wait`.
+
+        A `deaf` one is never told by its ticker that a lease is lost: only the checks of the scripts stop it.
+        """
+        if deaf:
+            env["PYTHONPATH"] = os.pathsep.join([DEAF, *filter(None, [os.environ.get("PYTHONPATH")])])
         argv = [*OCW, "--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
         argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"
@@ -244,6 +251,11 @@ class Fleet:
     def carrier(self, session: str = "main") -> WorkerProcess:
         """Wait until a worker owns the session, and return it."""
         return eventually(lambda: self._carrier(session), within=30)
+
+    def carries(self, worker: WorkerProcess) -> int:
+        """How many turns a worker owns at this moment."""
+        owners = [self.stores.reader.control(session).owner for session in self.stores.reader.running()]
+        return sum(_group_of(int(owner.rsplit("/", 2)[1])) == worker.pid for owner in owners if owner)
 
     def run(self, run_id: RunId | None) -> Run:
         assert run_id is not None, "the message opened no run of its own"
