@@ -127,7 +127,8 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
     """Name and value per line; what is empty is left out."""
     shown = [(name, printable(str(value))) for name, value in pairs if value not in (None, "", [], {})]
     width = max((len(name) for name, _ in shown), default=0)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in shown)
+    inset = "\n" + " " * (width + 2)
+    return "\n".join(f"{name:<{width}}  {value.strip().replace(chr(10), inset)}" for name, value in shown)
 
 
 def _width(text: str) -> int:

@@ -1,0 +1,153 @@
+"""`ocw chat`: a conversation in the terminal, or line by line from a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.following import Ended, Follower
+from openclaw_workers.cli.keyboard import Keyboard
+from openclaw_workers.cli.output import Exit, echo_json, error_facts, json_option, leave, report, styled
+from openclaw_workers.cli.screen import Screen
+from openclaw_workers.cli.talking import Result, rejected, result_of, send, wait
+from openclaw_workers.engine.accept import Answered, Queued, Rejected
+from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
+from openclaw_workers.models.ids import SessionKey, new_message_id
+
+LEAVE = frozenset({"/exit", "/quit"})
+LOOK_MS = 200
+"""How often the keyboard is looked at while a turn runs."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  ocw chat
+  ocw chat --agent work --session notes
+  printf 'hello\\nwhat tools do you have?\\n' | ocw chat
+Ctrl-C stops the turn, Ctrl-D or /exit leaves. What is typed while a turn runs is sent at once and treated
+by the session's queue mode (/queue). /help lists the commands.
+"""
+)
+@click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
+@click.option("--session", metavar="KEY", default="", help="Which session; the agent's main one otherwise.")
+@click.option("--model", metavar="PROVIDER/MODEL", help="Model for this conversation's turns.")
+@json_option
+@pass_cli
+def chat(cli: CliContext, agent_id: str, session: str, model: str | None) -> None:
+    """Talk to an agent in the terminal."""
+    key = cli.session_key(session, agent=agent_id)
+    leave(Chat(cli, key, model, Keyboard()).run())
+
+
+class Chat:
+    """One conversation; messages are followed in the order they were sent."""
+
+    def __init__(self, cli: CliContext, session: SessionKey, model: str | None, keyboard: Keyboard) -> None:
+        self._cli = cli
+        self._session = session
+        self._model = model
+        self._keyboard = keyboard
+        self._sent: deque[Queued] = deque()
+        self._shown = ""
+        """The run whose answer was printed last; messages that were answered together share it."""
+        self._failed = Exit.OK
+
+    def run(self) -> Exit:
+        """Until the person leaves. A script learns from the exit code whether all was answered."""
+        self._cli.stores.reader.control(self._session)  # fails now rather than after the first message
+        if self._keyboard.is_person:
+            about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
+            click.echo(styled(about, sys.stderr, dim=True), err=True)
+        while self._sent or self._next():
+            self._follow_all()
+        return Exit.OK if self._keyboard.is_person else self._failed
+
+    def _next(self) -> bool:
+        """Read and send one message; False when the person leaves."""
+        while True:
+            try:
+                text = self._keyboard.read()
+            except KeyboardInterrupt:
+                click.echo("(Ctrl-D or /exit leaves)", err=True)
+                continue
+            if text is None or text.strip().lower() in LEAVE:
+                return False
+            if text.strip():
+                self._send(text)
+                return True
+
+    def _send(self, text: str) -> None:
+        try:
+            match send(self._cli, text, self._session, new_message_id(), model=self._model):
+                case Queued() as queued:
+                    self._sent.append(queued)
+                case Answered(told):
+                    self._tell(Result(self._session, "command", text=told), is_text_shown=False)
+                case Rejected(_, reason):
+                    self._tell(rejected(self._session, reason), is_text_shown=True)
+        except (BadInput, StoreUnavailable) as error:
+            self._tell(Result(self._session, "rejected", error=error_facts(error)), is_text_shown=True)
+
+    def _send_typed(self) -> None:
+        """Send what was typed while a turn runs."""
+        text = self._keyboard.typed()
+        if text and text.strip():
+            before = len(self._sent)
+            self._send(text)
+            if len(self._sent) > before:
+                click.echo(styled("[sent]", sys.stderr, dim=True), err=True)
+
+    def _follow_all(self) -> None:
+        while self._sent:
+            queued = self._sent.popleft()
+            try:
+                self._follow(queued)
+            except NotFound as error:
+                report(type(error).__name__, error.message, error.hint, as_json=self._cli.json)
+
+    def _follow(self, queued: Queued) -> None:
+        screen = Screen(is_quiet=self._cli.json)
+        follower = Follower(
+            self._cli.stores,
+            self._session,
+            message=queued.message_id,
+            run=queued.run,
+            after=queued.event_id,
+            block_ms=LOOK_MS if self._keyboard.is_person else 2000,
+        )
+        ended = self._wait(follower, screen)
+        result = result_of(self._session, ended)
+        if result.run != self._shown or result.error:
+            self._tell(result, is_text_shown=True)
+        self._shown = result.run or ""
+
+    def _wait(self, follower: Follower, screen: Screen) -> Ended:
+        """Ctrl-C stops the turn; a second one, when the stop is not heard, leaves the chat."""
+        try:
+            return wait(follower, screen, on_quiet=self._send_typed)
+        except KeyboardInterrupt:
+            screen.note("stopping; Ctrl-C again leaves the chat")
+            self._stop(follower, screen)
+        return wait(follower, screen)
+
+    def _stop(self, follower: Follower, screen: Screen) -> None:
+        try:
+            stopped = self._cli.control.stop_run(follower.run) if follower.run else None
+            if stopped is None or stopped.run is None:
+                self._cli.control.stop_session(self._session)
+        except (NotFound, StoreUnavailable) as error:
+            screen.note(f"not stopped: {error.message}")
+
+    def _tell(self, result: Result, *, is_text_shown: bool) -> None:
+        if result.exit_code is not Exit.OK:
+            self._failed = result.exit_code
+        if self._cli.json:
+            echo_json(result.as_json())
+        elif result.text and not is_text_shown:
+            click.echo(result.text)
+        if result.error and not self._cli.json:
+            report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)

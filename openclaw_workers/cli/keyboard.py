@@ -1,0 +1,51 @@
+"""Reading what a person types or pastes, or what a pipe brings."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+PASTE_SECONDS = 0.03
+"""Lines that follow each other faster than this were pasted, not typed."""
+PROMPT = "> "
+
+
+class Keyboard:
+    """Standard input, one message at a time."""
+
+    def __init__(self) -> None:
+        self.is_person = sys.stdin.isatty()
+        if self.is_person:
+            # Line editing, history, and bracketed paste where the terminal has it.
+            import readline  # noqa: F401
+
+    def read(self) -> str | None:
+        """The next message; None at the end of input. A pasted block of lines is one message."""
+        if not self.is_person:
+            line = sys.stdin.readline()
+            return line.rstrip("\n") if line else None
+        try:
+            lines = [input(PROMPT)]
+            while self._has_more(PASTE_SECONDS):
+                lines.append(input())
+        except EOFError:
+            print(file=sys.stderr)  # noqa: T201 - the shell's prompt begins on a line of its own
+            return None
+        return "\n".join(lines)
+
+    def typed(self) -> str | None:
+        """What was typed and ended with Enter since the last look; never waits."""
+        if not self.is_person:
+            return None
+        # The terminal hands out whole lines, one per read; what is not finished stays for the next prompt.
+        pieces = []
+        while self._has_more(0):
+            piece = os.read(sys.stdin.fileno(), 65536)
+            if not piece:
+                break
+            pieces.append(piece.decode(errors="replace"))
+        return "".join(pieces).rstrip("\n") or None
+
+    def _has_more(self, seconds: float) -> bool:
+        return bool(select.select([sys.stdin], [], [], seconds)[0])

@@ -1,0 +1,59 @@
+"""Finding the session or run that a person named, or saying which one they may have meant."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from openclaw_workers.engine.addressing import named_session
+from openclaw_workers.errors import CorruptRecord, NotFound
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.store.overview import Overview
+
+if TYPE_CHECKING:
+    from openclaw_workers.cli.context import CliContext
+    from openclaw_workers.models.runs import Run
+    from openclaw_workers.models.session import SessionEntry
+
+RECENT_RUNS = 500
+
+
+def overview(cli: CliContext) -> Overview:
+    return Overview(cli.stores.redis, cli.stores.keys)
+
+
+def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry]:
+    """The session of that name, also of an agent that is no longer configured.
+
+    Raises:
+        NotFound: with the nearest key there is.
+        CorruptRecord: it is there, but its row cannot be read.
+    """
+    key = named_session(wanted, cli.sorting)
+    row = cli.stores.reader.session(key)
+    if row is not None:
+        return key, row
+    known = overview(cli).session_keys()
+    if key in known:
+        raise CorruptRecord(f"session {key}", "it was set aside; `ocw sessions delete` removes what is left")
+    raise NotFound(f"no session {key}", hint=_nearest(key, known) or "`ocw sessions list` shows the sessions there are")
+
+
+def find_run(cli: CliContext, wanted: str) -> Run:
+    """The run of that id.
+
+    Raises:
+        NotFound: with the nearest recent one.
+    """
+    run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
+    run = cli.stores.reader.run(run_id)
+    if run is None:
+        recent = [run.id for run in islice(cli.stores.reader.each_run(), RECENT_RUNS)]
+        raise NotFound(f"no run {run_id}", hint=_nearest(run_id, recent) or "`ocw runs list` shows recent runs")
+    return run
+
+
+def _nearest(wanted: str, known: list[SessionKey] | list[RunId]) -> str | None:
+    near = get_close_matches(wanted, known, n=1, cutoff=0.8)
+    return f"did you mean {near[0]}?" if near else None

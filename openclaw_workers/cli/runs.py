@@ -1,0 +1,134 @@
+"""`ocw runs`: list, inspect, watch and stop runs."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.following import Follower
+from openclaw_workers.cli.lookup import find_run, find_session
+from openclaw_workers.cli.output import echo_json, facts, json_option, leave, printable, report
+from openclaw_workers.cli.run_facts import run_facts, run_table, shown
+from openclaw_workers.cli.screen import Screen
+from openclaw_workers.cli.talking import Result, result_of, wait
+from openclaw_workers.cli.transcripts import entry_lines, of_run
+from openclaw_workers.cli.watching import watch_all
+from openclaw_workers.errors import ConflictError
+from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.models.transcript import dump_entry
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ocw runs list --state running
+  ocw runs show run-0123456789abcdef
+  ocw runs watch
+  ocw runs stop run-0123456789abcdef --wait
+"""
+)
+def runs() -> None:
+    """List, inspect, watch and stop runs."""
+
+
+@runs.command("list", epilog="Example: ocw runs list --session main --state error --limit 5")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
+@click.option("--session", metavar="KEY", help="Only runs of this session.")
+@click.option("--state", type=click.Choice([state.value for state in RunState]), help="Only runs in this state.")
+@json_option
+@pass_cli
+def list_runs(cli: CliContext, limit: int, session: str | None, state: str | None) -> None:
+    """List runs, newest first."""
+    key = find_session(cli, session)[0] if session is not None else None
+    wanted = (
+        run
+        for run in cli.stores.reader.each_run()
+        if (key is None or run.session_key == key) and (state is None or run.state == state)
+    )
+    found = list(islice(wanted, limit))
+    if cli.json:
+        echo_json({"ok": True, "runs": [run_facts(run) for run in found]})
+    elif found:
+        click.echo(run_table(found))
+    else:
+        click.echo("no runs")
+
+
+@runs.command("show", epilog="Example: ocw runs show run-0123456789abcdef --json")
+@click.argument("run_id", metavar="RUN")
+@json_option
+@pass_cli
+def show_run(cli: CliContext, run_id: str) -> None:
+    """Show one run: who carried it, what it covers, what it did."""
+    run = find_run(cli, run_id)
+    journal = of_run(cli.stores.reader, run)
+    if cli.json:
+        echo_json({"ok": True, **run_facts(run), "journal": [json.loads(dump_entry(entry)) for entry in journal]})
+        return
+    click.echo(facts(shown(run)))
+    if journal:
+        click.echo("\njournal")
+        for entry in journal:
+            click.echo("\n".join(f"  {line}" for line in entry_lines(entry)))
+    elif run.text:
+        click.echo(f"\nanswer (its session has begun anew since)\n{printable(run.text)}")
+
+
+@runs.command(
+    "watch",
+    epilog="""\b
+Examples:
+  ocw runs watch                            what is running now, until Ctrl-C
+  ocw runs watch run-0123456789abcdef       one run, from its beginning to its end
+""",
+)
+@click.argument("run_id", metavar="[RUN]", required=False)
+@json_option
+@pass_cli
+def watch_run(cli: CliContext, run_id: str | None) -> None:
+    """Follow one run to its end, or all that are running."""
+    if run_id is None:
+        watch_all(cli)
+        return
+    _tell(cli, _followed(cli, find_run(cli, run_id), is_quiet=cli.json))
+
+
+@runs.command("stop", epilog="Example: ocw runs stop run-0123456789abcdef --wait")
+@click.argument("run_id", metavar="RUN")
+@click.option("--wait", "and_wait", is_flag=True, help="Return when it has ended.")
+@json_option
+@pass_cli
+def stop_run(cli: CliContext, run_id: str, and_wait: bool) -> None:
+    """Stop one run, and only that one; what waits behind it goes on."""
+    run = find_run(cli, run_id)
+    stopped = cli.control.stop_run(run.id)
+    if stopped.run is None:
+        run = find_run(cli, run_id)
+        told = f"had already ended ({run.state})" if run.state.is_final else "is not what its session is doing now"
+        raise ConflictError(f"{run.id} {told}; nothing was stopped", hint=f"`ocw runs show {run.id}` tells more")
+    if and_wait:
+        _followed(cli, run, is_quiet=True)
+    state = find_run(cli, run_id).state
+    if cli.json:
+        done = {"state": state, "cancelledMessages": stopped.cancelled}
+        echo_json({"ok": True, "runId": run.id, "sessionKey": run.session_key, **done})
+    elif state.is_final:
+        click.echo(f"{run.id} has ended ({state})")
+    else:
+        click.echo(f"{run.id} is told to stop; its worker ends it within two seconds")
+
+
+def _followed(cli: CliContext, run: Run, *, is_quiet: bool) -> Result:
+    follower = Follower(cli.stores, run.session_key, run=run.id)
+    return result_of(run.session_key, wait(follower, Screen(is_quiet=is_quiet)))
+
+
+def _tell(cli: CliContext, result: Result) -> None:
+    if cli.json:
+        echo_json(result.as_json())
+    elif result.error:
+        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
+    leave(result.exit_code)

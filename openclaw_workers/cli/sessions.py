@@ -1,0 +1,217 @@
+"""`ocw sessions`: list, read, export, reset and delete sessions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.exporting import export_sessions
+from openclaw_workers.cli.lookup import find_session, overview
+from openclaw_workers.cli.output import age, echo_json, facts, json_option, printable, table
+from openclaw_workers.cli.transcripts import entry_lines
+from openclaw_workers.engine.addressing import named_session
+from openclaw_workers.errors import BadInput
+from openclaw_workers.models.session import SessionEntry
+from openclaw_workers.models.session_key import classify
+from openclaw_workers.models.transcript import load_entry
+from openclaw_workers.store.reading import Control
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ocw sessions list
+  ocw sessions history main --limit 5
+  ocw sessions export --out backup
+KEY is a whole key (agent:main:main) or a short one of the default agent (main, notes).
+"""
+)
+def sessions() -> None:
+    """List, read, export, reset and delete sessions."""
+
+
+@sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many, last used first.")
+@click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
+@json_option
+@pass_cli
+def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
+    """List sessions, last used first."""
+    reader = cli.stores.reader
+    wanted = (row for row in reader.each_session() if agent_id is None or row.agent_id == agent_id.lower())
+    found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
+    if cli.json:
+        echo_json({"ok": True, "sessions": [_facts(cli, row, control) for row, control in found]})
+        return
+    if not found:
+        click.echo('no sessions; `ocw agent -m "hello"` begins one')
+        return
+    head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
+    rows = [
+        (row.session_key, _kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
+        + (age(row.updated_at),)
+        for row, control in found
+    ]
+    click.echo(table(head, rows, right=("WAITING", "TURNS", "TOKENS")))
+
+
+@sessions.command("show", epilog="Example: ocw sessions show main")
+@click.argument("key")
+@json_option
+@pass_cli
+def show_session(cli: CliContext, key: str) -> None:
+    """Show everything known about one session but its transcript."""
+    session, row = find_session(cli, key)
+    control = cli.stores.reader.control(session)
+    receipts = overview(cli).receipts(session)
+    damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
+    if cli.json:
+        told = {"receipts": dict(receipts), "quarantined": damaged}
+        stored = row.model_dump(mode="json", by_alias=True, exclude_none=True)
+        echo_json({"ok": True, **_facts(cli, row, control), **told, "row": stored})
+        return
+    messages = ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))
+    click.echo(facts([*_shown(cli, row, control), ("messages", messages)]))
+    for note in damaged:
+        click.echo(f"set aside: {note['where']}: {printable(note['why'])}")
+
+
+@sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
+@click.argument("key")
+@click.option("--limit", type=click.IntRange(1), help="Only the newest entries; all otherwise.")
+@json_option
+@pass_cli
+def show_history(cli: CliContext, key: str, limit: int | None) -> None:
+    """Print a session's transcript, oldest entry first."""
+    session, _ = find_session(cli, key)
+    raws, unreadable = cli.stores.reader.raw_transcript(session, -limit if limit else 0)
+    if cli.json:
+        echo_json([json.loads(raw) for raw in raws])
+    else:
+        for raw in raws:
+            click.echo("\n".join(entry_lines(load_entry(raw))))
+    _tell_unreadable(unreadable)
+
+
+@sessions.command(
+    "export",
+    epilog="""\b
+Examples:
+  ocw sessions export --out backup
+  ocw sessions export --session main --out .
+Writes agents/<id>/sessions/sessions.json and one <sessionId>.jsonl per session below DIR.
+""",
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Where to.")
+@click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
+@click.option("--session", metavar="KEY", help="Only this session.")
+@json_option
+@pass_cli
+def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
+    """Write sessions out as JSONL in OpenClaw's layout."""
+    found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
+    rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
+    exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
+    if cli.json:
+        files = [str(path) for path in exported.files]
+        echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": exported.unreadable})
+    else:
+        for path in exported.files:
+            click.echo(path)
+        click.echo(f"{len(rows)} session(s) written", err=True)
+    _tell_unreadable(exported.unreadable)
+
+
+@sessions.command("reset", epilog="Example: ocw sessions reset notes")
+@click.argument("key")
+@json_option
+@pass_cli
+def reset_session(cli: CliContext, key: str) -> None:
+    """Begin a session anew at once; what runs in it is ended, the old transcript is kept on disk."""
+    session, old = find_session(cli, key)
+    cli.control.reset(session)
+    new = cli.stores.reader.session(session)
+    new_id = new.session_id if new else None
+    if cli.json:
+        told = {"sessionKey": session, "sessionId": new_id, "previousSessionId": old.session_id}
+        echo_json({"ok": True, **told})
+    else:
+        click.echo(f"{session} begins anew as {new_id}")
+
+
+@sessions.command("delete", epilog="Example: ocw sessions delete notes --yes")
+@click.argument("key")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+@pass_cli
+def delete_session(cli: CliContext, key: str, yes: bool) -> None:
+    """Delete a session; its transcript is written to the state directory first."""
+    session = named_session(key, cli.sorting)
+    if session not in overview(cli).session_keys():
+        find_session(cli, key)
+    if not yes:
+        if cli.json or not sys.stdin.isatty():
+            raise BadInput(f"deleting {session} needs a yes", hint="add --yes")
+        click.confirm(f"Delete {session} and everything in it?", abort=True)
+    cli.control.delete(session)
+    if cli.json:
+        echo_json({"ok": True, "sessionKey": session})
+    else:
+        click.echo(f"{session} is deleted")
+
+
+def _kind(cli: CliContext, row: SessionEntry) -> str:
+    return classify(row.session_key, main_key=cli.loaded.settings.session.main_key)
+
+
+def _facts(cli: CliContext, row: SessionEntry, control: Control) -> dict[str, Any]:
+    """A session as JSON; docs/cli.md lists the fields."""
+    busy = control.state != "idle"
+    return {
+        "sessionKey": row.session_key,
+        "sessionId": row.session_id,
+        "agentId": row.agent_id,
+        "kind": _kind(cli, row),
+        "state": control.state,
+        "runId": control.run if busy else None,
+        "worker": control.owner or None,
+        "leaseUntil": control.lease_until or None,
+        "waiting": control.waiting,
+        "turns": row.turns,
+        "tokens": row.total_tokens,
+        "createdAt": row.created_at,
+        "updatedAt": row.updated_at,
+    }
+
+
+def _shown(cli: CliContext, row: SessionEntry, control: Control) -> list[tuple[str, object]]:
+    busy = control.state != "idle"
+    model = "/".join(part for part in (row.provider_override, row.model_override) if part)
+    return [
+        ("session", row.session_key),
+        ("id", row.session_id),
+        ("agent", row.agent_id),
+        ("kind", _kind(cli, row)),
+        ("state", f"{control.state} ({control.run})" if busy else control.state),
+        ("worker", control.owner),
+        ("waiting", f"{control.waiting} message(s)"),
+        ("turns", row.turns),
+        ("tokens", f"{row.input_tokens} in, {row.output_tokens} out, {row.context_tokens} in context"),
+        ("created", age(row.created_at)),
+        ("updated", age(row.updated_at)),
+        ("model", model),
+        ("queue", row.queue_mode),
+        ("channel", row.last_channel),
+        ("spawned by", row.spawned_by),
+    ]
+
+
+def _tell_unreadable(count: int) -> None:
+    if count:
+        click.echo(f"{count} damaged entr{'y was' if count == 1 else 'ies were'} left out and set aside", err=True)

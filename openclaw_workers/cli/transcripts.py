@@ -1,0 +1,69 @@
+"""Transcript entries for people to read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from openclaw_workers.cli.output import printable
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    NoticeEntry,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+    UserEntry,
+)
+
+if TYPE_CHECKING:
+    from openclaw_workers.models.runs import Run
+    from openclaw_workers.store.reading import Reader
+
+PAGE = 200
+CLOCKS_APART_MS = 60_000
+"""Redis dates some entries and workers date others."""
+SHOWN_LINES = 12
+
+
+def of_run(reader: Reader, run: Run) -> list[TranscriptEntry]:
+    """What a run has written so far, read from the end of its session's transcript backwards."""
+    found: list[TranscriptEntry] = []
+    end = -1
+    while page := reader.transcript(run.session_key, end - PAGE + 1, end):
+        found = [entry for entry in page if entry.run_id == run.id] + found
+        if page[0].timestamp < (run.started_at or run.queued_at) - CLOCKS_APART_MS:
+            break
+        end -= PAGE
+    return found
+
+
+def entry_lines(entry: TranscriptEntry) -> list[str]:
+    """`who: what was said`, later lines indented; long tool results are cut short."""
+    match entry:
+        case UserEntry():
+            return _said("user" + (f" ({entry.provenance})" if entry.provenance else ""), _text(entry.content))
+        case AssistantEntry():
+            lines = _said("assistant", entry.text) if entry.text else []
+            return lines + [line for call in entry.tool_calls for line in _called(call)]
+        case ToolResultEntry():
+            who = f"{entry.tool_name} {'failed' if entry.is_error else 'returned'}"
+            lines = _said(who, _text(entry.content))
+            more = len(lines) - SHOWN_LINES
+            return lines if more <= 1 else [*lines[:SHOWN_LINES], f"  ({more} more lines; --json has them all)"]
+        case NoticeEntry():
+            return _said(entry.level, entry.text)
+
+
+def _text(blocks: list[TextBlock]) -> str:
+    return "\n".join(block.text for block in blocks)
+
+
+def _called(call: ToolCallBlock) -> list[str]:
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return [f"assistant calls {call.name} {printable(arguments[:200])}{'…' if len(arguments) > 200 else ''}"]
+
+
+def _said(who: str, text: str) -> list[str]:
+    first, *others = printable(text).splitlines() or [""]
+    return [f"{who}: {first}", *(f"  {line}".rstrip() for line in others)]
