@@ -99,16 +99,17 @@ class Intake:
 
     def _enqueue(self, message: InboundMessage) -> Queued | Rejected:
         session, route = message.session_key, message.route
-        lane = lane_of(session)
+        lane, opening = lane_of(session), new_run_id()
         accepted = self._stores.inbox.accept(
             message,
             rules=self._rules(route.channel),
             lane=lane,
             agent_id=agent_of(session),
-            run_id=new_run_id(),
+            run_id=opening,
             session_id=new_session_id(),
             row_new={"sessionKind": "subagent" if lane == "subagent" else "main", "chatType": chat_type(session)},
             row_each=_routing(route),
+            wake=self._waker.sealed(session, opening),
         )
         match accepted:
             case Refused(reason):

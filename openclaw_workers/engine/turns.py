@@ -183,8 +183,10 @@ class TurnRunner:
 
     def _commit(self, lease: Lease, outcome: Outcome) -> None:
         following = new_run_id()
+        wake = self._waker.sealed(lease.session, following)
         committed = persist(
-            lambda: self._turns.commit(lease, agent_of(lease.session), outcome, next_run=following), self._process
+            lambda: self._turns.commit(lease, agent_of(lease.session), outcome, next_run=following, wake=wake),
+            self._process,
         )
         if committed.next_run is not None and committed.delay_ms == 0:
             self._waker.turn(lease.session, committed.next_run)

@@ -15,6 +15,9 @@ class Waker(Protocol):
         """Ask any worker of the session's lane to look at it. False when the queue could not be reached;
         nothing is lost then, the sweep looks again."""
 
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        """The same wake-up as text, for a script to push into the lane's queue itself; "" if it cannot be."""
+
     def archive(self, archive_id: str) -> bool:
         """Ask the service lane to write an archive out."""
 

@@ -91,8 +91,11 @@ class Inbox:
         session_id: SessionId,
         row_new: dict[str, str],
         row_each: dict[str, str],
+        wake: str = "",
     ) -> Accepted | Refused:
         """Put a message into its inbox. A repeat with the same id changes nothing.
+
+        `wake` is pushed into the lane's queue in the same moment; without it the caller publishes the wake-up.
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
@@ -105,7 +108,7 @@ class Inbox:
             self._redis,
             "accept",
             [k.row(key), k.ctl(key), k.inbox(key), k.receipts(key), k.ages(key), k.events(key), k.due]
-            + [k.sessions, k.run(run_id), k.runs],
+            + [k.sessions, k.run(run_id), k.runs, k.broker_queue(lane)],
             [
                 key,
                 json.dumps(body, ensure_ascii=False),
@@ -124,15 +127,18 @@ class Inbox:
                 json.dumps(row_new),
                 json.dumps(row_each),
                 rules.debounce_ms,
+                wake,
             ],
         )
         match reply:
-            case ["accepted", _, run, wake, event_id]:
+            case ["accepted", _, run, publish, event_id]:
                 opened = RunId(run) if run else None
-                return Accepted(run=opened, wake=opened if wake else None, event_id=event_id)
-            case ["duplicate", raw, wake]:
+                return Accepted(run=opened, wake=opened if publish else None, event_id=event_id)
+            case ["duplicate", raw, publish]:
                 receipt = Receipt.model_validate_json(raw)
-                return Accepted(run=receipt.run, wake=RunId(wake) if wake else None, event_id="0", duplicate=receipt)
+                return Accepted(
+                    run=receipt.run, wake=RunId(publish) if publish else None, event_id="0", duplicate=receipt
+                )
             case ["rejected", reason, _]:
                 return Refused(reason)
         raise AssertionError(reply)

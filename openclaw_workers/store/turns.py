@@ -216,8 +216,12 @@ class Turns:
         keys = [self._keys.ctl(lease.session), self._keys.events(lease.session)]
         self._check(run_script(self._redis, "emit", keys, [lease.token, json.dumps(list(events))]), lease)
 
-    def commit(self, lease: Lease, agent_id: str, outcome: Outcome, *, next_run: RunId | None = None) -> Committed:
+    def commit(
+        self, lease: Lease, agent_id: str, outcome: Outcome, *, next_run: RunId | None = None, wake: str = ""
+    ) -> Committed:
         """End the turn. Safe to repeat with the same lease.
+
+        `wake` is the wake-up of the next run, pushed if messages wait; without it the caller publishes.
 
         Raises:
             LeaseLost: another worker owns the session now; nothing was written.
@@ -252,7 +256,7 @@ class Turns:
                 k.running,
             ]
             + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
-            + [k.archive(archive), k.archives],
+            + [k.archive(archive), k.archives, k.broker_queue(lane)],
             [
                 s,
                 lease.token,
@@ -264,7 +268,7 @@ class Turns:
                 agent_id,
                 self._cap(lane),
             ]
-            + [rules.grant_ms, rules.rewake_ms, session_id, archive]
+            + [rules.grant_ms, rules.rewake_ms, session_id, archive, wake]
             + [len(outcome.entries), *map(dump_entry, outcome.entries)],
         )
         self._check(reply, lease)

@@ -16,6 +16,7 @@ from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.store.connection import Client
+from openclaw_workers.tasks.envelope import Envelope
 
 log = structlog.get_logger(__name__)
 
@@ -30,13 +31,21 @@ class CeleryWaker:
 
     def __init__(self, app: Celery, redis: Client, namespace: str) -> None:
         self._app = app
+        self._envelopes: dict[Lane, Envelope] = {}
         self._redis = redis
         self._prefix = f"{namespace}:celery:"
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         lane = lane_of(session)
-        shown = f"(session={session}, run={run}, lane={lane}, agent={agent_of(session)})"
-        return self._send(TURN, [session, run], lane, task_id=run, shown=shown)
+        return self._send(TURN, [session, run], lane, task_id=run, shown=_shown(session, run))
+
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        lane = lane_of(session)
+        if lane not in self._envelopes:
+            self._envelopes[lane] = Envelope(self._app, TURN, lane)
+        return self._envelopes[lane].fill(
+            [session, run], task_id=run, shown=_shown(session, run), headers={WOKEN_AT: int(time.time() * 1000)}
+        )
 
     def archive(self, archive_id: str) -> bool:
         return self._send(ARCHIVE, [archive_id], Lane.SERVICE, task_id=f"archive-{archive_id}", shown=f"({archive_id})")
@@ -65,3 +74,8 @@ class CeleryWaker:
             log.warning("wake.unpublished", task=name, id=task_id, error=str(error))
             return False
         return True
+
+
+def _shown(session: SessionKey, run: RunId) -> str:
+    """What Flower and Celery's events show of a turn: who and where, never what was said."""
+    return f"(session={session}, run={run}, lane={lane_of(session)}, agent={agent_of(session)})"

@@ -31,24 +31,52 @@ local function read_message(raw)
     debounce_ms = 0 }
 end
 
-local function receipt(receipts, entry, state, run, now, reason)
-  redis.call("HSET", receipts, entry.id, cjson.encode({
+local function receipt_of(entry, state, run, now, reason)
+  return cjson.encode({
     state = state, seq = entry.seq, run = run, reason = reason, accepted_at = entry.accepted_at, at = now,
-  }))
+  })
+end
+
+local function receipt(receipts, entry, state, run, now, reason)
+  redis.call("HSET", receipts, entry.id, receipt_of(entry, state, run, now, reason))
 end
 
 -- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it.
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands)
-  local ids = {}
+  local ids, by_person = {}, false
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
     local entry = read_message(raw)
     if not (spare_commands and entry.kind == "command") then
       redis.call("ZREM", zset, raw)
       receipt(receipts, entry, state, run, now, reason)
       ids[#ids + 1] = entry.id
+      by_person = by_person or entry.kind ~= "internal"
     end
   end
-  return ids
+  return ids, by_person
+end
+
+-- Add one step's tokens to what the run has used; returns the sums as usage fields.
+local function add_usage(run_key, usage)
+  local fields = { "input", "output", "cacheRead", "cacheWrite" }
+  local spent = redis.call("HMGET", run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
+  local sums, changed = {}, {}
+  for i, field in ipairs(fields) do
+    sums[field] = (tonumber(spent[i]) or 0) + (usage[field] or 0)
+    changed[#changed + 1] = "usage_" .. field
+    changed[#changed + 1] = sums[field]
+  end
+  redis.call("HSET", run_key, unpack(changed))
+  return sums
+end
+
+-- Put a wake-up into the lane's queue in the same moment it becomes due; without one the caller publishes.
+local function push_wake(queue, wake)
+  if wake == "" then
+    return false
+  end
+  redis.call("LPUSH", queue, wake)
+  return true
 end
 
 -- Rule 16: a freed slot goes to the head of the line for a short time; `due` looks again if it is not used.
@@ -86,8 +114,8 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
     "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1)
   redis.call("ZADD", runs, now, run)
   redis.call("HSET", ctl, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0, "progress", 0,
-    "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]")
-  redis.call("HDEL", ctl, "ticket")
+    "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
+    "ticket", "")
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
@@ -134,10 +162,9 @@ local function user_entry(entries, run, now, provenance, dropped)
 end
 
 -- A run's list of owners is kept as JSON text; appending needs no decoding.
-local function add_attempt(run_key, worker, now, how)
+local function with_attempt(list, worker, now, how)
   local item = cjson.encode({ worker = worker, at = now, how = how })
-  local list = redis.call("HGET", run_key, "attempts")
-  redis.call("HSET", run_key, "attempts", list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]")
+  return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
 end
 
 local function end_run(run_key, state, reason, now)

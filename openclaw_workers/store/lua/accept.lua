@@ -11,6 +11,7 @@
   KEYS[8]  sessions          zset
   KEYS[9]  run to open       hash
   KEYS[10] runs              zset
+  KEYS[11] the lane's queue  list
 
   ARGV[1]  session key
   ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -27,22 +28,23 @@
   ARGV[13] row fields of a new session, JSON object of strings
   ARGV[14] row fields of every message (routing), JSON object of strings
   ARGV[15] debounce by channel or default, milliseconds
+  ARGV[16] wake-up for the run to open, or "" if the caller publishes it
 
-  Returns  {"accepted", seq, run or "", wake 0|1, event id}
+  Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON, run to wake or ""}
            {"rejected", "busy" | "full", event id}
 
   Invariant
     A message id enters the inbox at most once. Whatever leaves the inbox here leaves a receipt with the reason.
-    Only the change from idle to queued asks for a wake-up.
+    Only the change from idle to queued makes a wake-up.
 ]]
 local row, ctl, inbox, receipts, ages, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local due, sessions, run_key, runs = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local due, sessions, run_key, runs, queue = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local session, message, id, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local mode, cap, drop = ARGV[5], tonumber(ARGV[6]), ARGV[7]
 local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
 local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
-local debounce_ms = tonumber(ARGV[15])
+local debounce_ms, wake_message = tonumber(ARGV[15]), ARGV[16]
 local now = now_ms()
 
 local function store_fields(json)
@@ -131,7 +133,7 @@ end
 local wake, opened = 0, ""
 if state == "idle" then
   open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
-  wake, opened = 1, run
+  wake, opened = push_wake(queue, wake_message) and 0 or 1, run
 end
 local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)
 

@@ -18,6 +18,7 @@
   KEYS[15] lane line         zset
   KEYS[16] archive to fill   list
   KEYS[17] archives          hash
+  KEYS[18] the lane's queue  list
 
   ARGV[1]  session key
   ARGV[2]  lease
@@ -33,9 +34,10 @@
   ARGV[11] milliseconds until a wake-up counts as lost
   ARGV[12] session id if a new session begins
   ARGV[13] archive id if a new session begins
-  ARGV[14] how many entries follow, then the entries (JSON) from ARGV[15] on
+  ARGV[14] wake-up for the next run, or "" if the caller publishes it
+  ARGV[15] how many entries follow, then the entries (JSON) from ARGV[16] on
 
-  Returns  {"committed", next run or "", milliseconds until it may start, granted: run, session, run, session …}
+  Returns  {"committed", next run to wake or "", milliseconds until it may start, granted: run, session, run …}
            {"lost"}
 
   Invariant
@@ -45,11 +47,12 @@
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, next_key = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local runs, suspects, slots, line, archive, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local queue = KEYS[18]
 local session, lease, run, worker, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 local next_run, lane, agent, cap = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local grant_ms, rewake_ms = tonumber(ARGV[10]), tonumber(ARGV[11])
-local new_session_id, archive_id, count = ARGV[12], ARGV[13], tonumber(ARGV[14])
-local first_entry = 15
+local new_session_id, archive_id, wake, count = ARGV[12], ARGV[13], ARGV[14], tonumber(ARGV[15])
+local first_entry = 16
 local now = now_ms()
 
 if redis.call("HGET", ctl, "lease") ~= lease then
@@ -63,40 +66,27 @@ if redis.call("HGET", ctl, "lease") ~= lease then
   return { "lost" }
 end
 
-for i = first_entry, first_entry + count - 1 do
-  redis.call("RPUSH", log, ARGV[i])
+if count > 0 then
+  redis.call("RPUSH", log, unpack(ARGV, first_entry, first_entry + count - 1))
 end
-local by_person = false
-for _, raw in ipairs(redis.call("ZRANGE", bound, 0, -1)) do
-  by_person = by_person or read_message(raw).kind ~= "internal"
-end
-local covers = settle_messages(bound, receipts, "+inf", outcome.messages, run, now, outcome.reason)
+local covers, by_person = settle_messages(bound, receipts, "+inf", outcome.messages, run, now, outcome.reason)
+local spent = add_usage(run_key, outcome.usage)
 
-local usage = outcome.usage
-for field, amount in pairs(usage) do
-  redis.call("HINCRBY", run_key, "usage_" .. field, amount)
-end
-local spent = redis.call("HMGET", run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
-local total = 0
-for i, field in ipairs({ "inputTokens", "outputTokens", "cacheRead", "cacheWrite" }) do
-  local amount = tonumber(spent[i]) or 0
-  total = total + amount
-  redis.call("HINCRBY", row, field, amount)
-end
-redis.call("HINCRBY", row, "totalTokens", total)
-redis.call("HINCRBY", row, "turns", 1)
-redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_tokens)
-if by_person then
-  redis.call("HSET", row, "lastInteractionAt", now)
-end
+local total = spent.input + spent.output + spent.cacheRead + spent.cacheWrite
+local r = redis.call("HMGET", row, "inputTokens", "outputTokens", "cacheRead", "cacheWrite", "totalTokens", "turns",
+  "lastInteractionAt")
+redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_tokens,
+  "inputTokens", (tonumber(r[1]) or 0) + spent.input, "outputTokens", (tonumber(r[2]) or 0) + spent.output,
+  "cacheRead", (tonumber(r[3]) or 0) + spent.cacheRead, "cacheWrite", (tonumber(r[4]) or 0) + spent.cacheWrite,
+  "totalTokens", (tonumber(r[5]) or 0) + total, "turns", (tonumber(r[6]) or 0) + 1,
+  "lastInteractionAt", by_person and now or r[7] or now)
 
 redis.call("HSET", run_key, "committed_by", lease, "text", outcome.text, "error", outcome.error,
   "model", outcome.model, "covers", #covers > 0 and cjson.encode(covers) or "[]")
 end_run(run_key, outcome.state, outcome.reason, now)
 event(events, ctl, now, "run.ended", {
   run = run, state = outcome.state, reason = outcome.reason, text = outcome.text, error = outcome.error,
-  covers = covers, usage = { input = tonumber(spent[1]) or 0, output = tonumber(spent[2]) or 0,
-    cacheRead = tonumber(spent[3]) or 0, cacheWrite = tonumber(spent[4]) or 0 },
+  covers = covers, usage = spent,
 })
 if outcome.reset then
   cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "command")
@@ -111,18 +101,25 @@ redis.call("ZREM", running, session)
 if redis.call("HGET", suspects, worker) == run then
   redis.call("HDEL", suspects, worker)
 end
-redis.call("ZREM", slots, session)
-local granted = grant(slots, line, due, cap, now, grant_ms)
+local granted = {}
+if cap > 0 then
+  redis.call("ZREM", slots, session)
+  granted = grant(slots, line, due, cap, now, grant_ms)
+end
 
-local waiting = redis.call("ZRANGE", inbox, 0, -1)
-if #waiting == 0 then
+local waiting = redis.call("ZRANGE", inbox, 0, 0)[1]
+if not waiting then
   redis.call("HSET", ctl, "state", "idle")
   redis.call("ZREM", due, "turn|" .. session)
   return { "committed", "", 0, granted }
 end
-local ready_at, head, last = 0, read_message(waiting[1]), read_message(waiting[#waiting])
+local ready_at, head = 0, read_message(waiting)
 if head.mode == "collect" and head.kind == "user" then
+  local last = read_message(redis.call("ZRANGE", inbox, -1, -1)[1])
   ready_at = quiet_at(head, last.accepted_at, last.debounce_ms)
 end
 open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
+if ready_at <= now and push_wake(queue, wake) then
+  next_run = ""
+end
 return { "committed", next_run, math.max(0, ready_at - now), granted }

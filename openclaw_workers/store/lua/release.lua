@@ -38,9 +38,7 @@ if c[1] ~= lease then
   end
   return { "lost" }
 end
-for field, amount in pairs(usage) do
-  redis.call("HINCRBY", run_key, "usage_" .. field, amount)
-end
+add_usage(run_key, usage)
 redis.call("HDEL", ctl, "lease", "lease_until", "owner")
 redis.call("HSET", ctl, "state", "queued", "resumed", 1, "how", "handover", "ready_at", 0, "wakes", 1, "woken_at", now)
 redis.call("HSET", run_key, "state", "queued", "released_by", lease)

@@ -91,7 +91,7 @@ if state == "running" then
   end
 elseif (tonumber(c[8]) or 0) > now then
   return wait_until(tonumber(c[8]))
-elseif cap > 0 and c[7] then
+elseif cap > 0 and tonumber(c[7]) then
   -- Waiting for a lane, or granted a slot that nobody used: back into the line under the old ticket.
   local slot = tonumber(redis.call("ZSCORE", slots, session) or 0)
   if slot > now then

@@ -42,9 +42,7 @@ local now = now_ms()
 for i = first_entry, first_entry + count - 1 do
   redis.call("RPUSH", log, ARGV[i])
 end
-for field, amount in pairs(usage) do
-  redis.call("HINCRBY", run_key, "usage_" .. field, amount)
-end
+add_usage(run_key, usage)
 for _, item in ipairs(shown) do
   event(events, ctl, now, item.type, item.data)
 end

@@ -51,15 +51,16 @@ local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[
 local tail, most = tonumber(ARGV[12]), tonumber(ARGV[13])
 local now = now_ms()
 
-local function answer()
-  local c = redis.call("HMGET", ctl, "lease", "step", "attempt", "resumed", "started", "abort", "abort_reason")
-  return { "taken", c[1], c[2], c[3], c[4], c[5] or "", redis.call("HGET", run_key, "deadline_at"), now,
-    c[6] == run and c[7] or "", redis.call("ZRANGE", bound, 0, -1), redis.call("LLEN", log),
-    redis.call("LRANGE", log, -tail, -1), redis.call("HGETALL", row) }
+local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
+  "step", "started", "abort", "abort_reason", "dropped")
+local state, attempt, resumed, ticket = c[1], tonumber(c[5]) or 1, c[7] == "1", tonumber(c[8])
+local abort = c[12] == run and c[13] or ""
+
+local function answer(lease, deadline, messages)
+  return { "taken", lease, c[10], attempt, c[7], c[11] or "", deadline, now, abort, messages,
+    redis.call("LLEN", log), redis.call("LRANGE", log, -tail, -1), redis.call("HGETALL", row) }
 end
 
-local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how")
-local state, attempt, resumed = c[1], tonumber(c[5]) or 1, c[7] == "1"
 if not state then
   return { "gone" }
 end
@@ -71,7 +72,7 @@ if c[2] ~= run then
 end
 if state == "running" then
   if c[3] == (c[6] or "") .. ":" .. nonce then
-    return answer()
+    return answer(c[3], redis.call("HGET", run_key, "deadline_at"), redis.call("ZRANGE", bound, 0, -1))
   end
   return { "held" }
 end
@@ -88,26 +89,24 @@ if cap > 0 then
     redis.call("ZREMRANGEBYSCORE", slots, "-inf", "(" .. now)
   end
   local place = run .. " " .. session
+  ticket = ticket or redis.call("INCR", ticket_key)
   if not redis.call("ZSCORE", slots, session) then
     local head = redis.call("ZRANGE", line, 0, 0)[1]
     if redis.call("ZCARD", slots) >= cap or (head and head ~= place) then
-      local ticket = tonumber(c[8]) or redis.call("INCR", ticket_key)
       redis.call("HSET", ctl, "ticket", ticket)
       redis.call("ZADD", line, ticket, place)
       redis.call("ZADD", due, now + 60000, "turn|" .. session)
       return { "lane" }
     end
   end
-  if not c[8] then
-    redis.call("HSET", ctl, "ticket", redis.call("INCR", ticket_key))
-  end
   redis.call("ZREM", line, place)
   redis.call("ZADD", slots, now + lease_ms, session)
 end
 
-local lease = redis.call("HINCRBY", ctl, "fence", 1) .. ":" .. nonce
-redis.call("HSET", ctl, "state", "running", "lease", lease, "lease_until", now + lease_ms, "owner", worker,
-  "progress", 0, "resumed", resumed and 1 or 0)
+local fence = (tonumber(c[6]) or 0) + 1
+local lease = fence .. ":" .. nonce
+redis.call("HSET", ctl, "state", "running", "fence", fence, "lease", lease, "lease_until", now + lease_ms,
+  "owner", worker, "progress", 0, "ticket", ticket or "")
 redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
 redis.call("ZADD", running, now, session)
 if attempt >= 2 then
@@ -116,42 +115,72 @@ elseif may_suspect then
   redis.call("HDEL", suspects, worker) -- a process that was only paused lost its suspect to another
 end
 
-local covers = {}
-if not resumed then
-  -- Rule 9: whether the session starts anew is decided here, in inbox order.
-  local r = redis.call("HMGET", row, "lastInteractionAt", "lastChannel")
+-- Rule 9: whether the session starts anew is decided here, in inbox order.
+local function start_anew_if_stale()
+  local r = redis.call("HMGET", row, "lastInteractionAt", "lastChannel", "sessionId")
   local seen, limits = tonumber(r[1]) or now, stale[r[2] or ""] or stale[""]
   if seen < limits[1] or (limits[2] > 0 and now - seen > limits[2]) then
     cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "stale")
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
+    return new_session_id
   end
-  local entries, first = {}, nil
-  for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, most - 1)) do
-    local entry = read_message(raw)
-    local merges = first and entry.kind == "user" and first.kind == "user" and entry.mode == "collect"
-      and first.mode == "collect" and entry.authority == first.authority and entry.address == first.address
-      and not entry.model and not first.model
-    if first and not merges then
+  return r[3]
+end
+
+local function merges(first, entry)
+  return entry.kind == "user" and first.kind == "user" and entry.mode == "collect" and first.mode == "collect"
+    and entry.authority == first.authority and entry.address == first.address and not entry.model and not first.model
+end
+
+-- Rule 10: bind the head of the inbox, and with it what may be collected.
+local function bind()
+  local entries, messages, covers, first = {}, {}, {}, nil
+  local reach = 0
+  while true do
+    local raws = redis.call("ZRANGE", inbox, #messages, reach)
+    for _, raw in ipairs(raws) do
+      local entry = read_message(raw)
+      if first and not merges(first, entry) then
+        raws = {}
+        break
+      end
+      first = first or entry
+      entries[#entries + 1], messages[#messages + 1], covers[#covers + 1] = entry, raw, entry.id
+    end
+    if #raws == 0 or first.mode ~= "collect" or #messages >= most then
       break
     end
-    first = first or entry
-    entries[#entries + 1] = entry
-    covers[#covers + 1] = entry.id
+    reach = most - 1
+  end
+  for index, raw in ipairs(messages) do
     redis.call("ZREM", inbox, raw)
-    redis.call("ZADD", bound, entry.seq, raw)
-    receipt(receipts, entry, "bound", run, now)
+    redis.call("ZADD", bound, entries[index].seq, raw)
+    receipt(receipts, entries[index], "bound", run, now)
   end
   if first and first.kind ~= "command" and first.kind ~= "unreadable" then
-    local dropped = cjson.decode(redis.call("HGET", ctl, "dropped") or "[]")
-    redis.call("HDEL", ctl, "dropped")
+    local dropped = cjson.decode(c[14] or "[]")
+    if #dropped > 0 then
+      redis.call("HDEL", ctl, "dropped")
+    end
     redis.call("RPUSH", log, user_entry(entries, run, now, first.metadata.provenance, dropped))
   end
-  redis.call("HSET", run_key, "covers", cjson.encode(covers), "started_at", now, "deadline_at", now + time_ms,
-    "session_id", redis.call("HGET", row, "sessionId"))
-  redis.call("HSET", ctl, "resumed", 0)
+  return messages, covers
 end
-redis.call("HSET", run_key, "state", "running", "attempt", attempt)
-add_attempt(run_key, worker, now, c[9] or "taken")
-event(events, ctl, now, "run.started",
-  { run = run, attempt = attempt, worker = worker, covers = cjson.decode(redis.call("HGET", run_key, "covers")) })
-return answer()
+
+local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers")
+local deadline, messages, covers = known[2], nil, nil
+local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
+if resumed then
+  messages, covers = redis.call("ZRANGE", bound, 0, -1), cjson.decode(known[3] or "[]")
+else
+  local session_id = start_anew_if_stale()
+  messages, covers = bind()
+  deadline = now + time_ms
+  for _, value in ipairs({ "covers", #covers > 0 and cjson.encode(covers) or "[]", "started_at", now,
+    "deadline_at", deadline, "session_id", session_id }) do
+    changed[#changed + 1] = value
+  end
+end
+redis.call("HSET", run_key, unpack(changed))
+event(events, ctl, now, "run.started", { run = run, attempt = attempt, worker = worker, covers = covers })
+return answer(lease, deadline, messages)
