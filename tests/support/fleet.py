@@ -23,7 +23,6 @@ from openclaw_workers.config.loader import load
 from openclaw_workers.engine.accept import Intake, Queued
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.engine.wake import Waker
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import Authority, MessageState, Route
 from openclaw_workers.models.runs import Run
@@ -56,6 +55,13 @@ class Outcome:
     def text(self) -> str:
         assert self.run is not None, self.receipt
         return self.run.text or ""
+
+
+class LosingWaker(CeleryWaker):
+    """Publishes no turn, as when the broker is away or a message falls out of it."""
+
+    def turn(self, session: SessionKey, run: RunId) -> bool:
+        return False
 
 
 class WorkerProcess:
@@ -152,6 +158,7 @@ class Fleet:
         self.stores = open_stores(self.settings, self.redis_server.url)
         self._app = self._celery_app()
         self.waker = CeleryWaker(self._app, self.stores.redis, self.settings.engine.namespace)
+        self._losing_waker = LosingWaker(self._app, self.stores.redis, self.settings.engine.namespace)
         self.intake = Intake(self.stores, self.waker)
         self.control = Control(self.stores, self.waker)
         return self
@@ -211,13 +218,13 @@ class Fleet:
         message: str | Program,
         session: str = "main",
         *,
-        waker: Waker | None = None,
+        lose_wake_up: bool = False,
         message_id: str | None = None,
         model: str | None = None,
         authority: Authority = Authority.OWNER,
     ) -> Queued:
-        """Accept a message as an ingress does; `waker` replaces the real one, to lose its wake-up."""
-        intake = self.intake if waker is None else Intake(self.stores, waker)
+        """Accept a message as an ingress does."""
+        intake = Intake(self.stores, self._losing_waker) if lose_wake_up else self.intake
         queued = intake.accept(
             as_text(message),
             session=session_key(session),

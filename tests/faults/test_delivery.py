@@ -1,0 +1,73 @@
+"""Wake-ups that come twice, late or never: a Celery message changes nothing but time (I1, I2, I5)."""
+
+from __future__ import annotations
+
+from tests.faults.conftest import MakeFleet
+from tests.support.checker import check
+from tests.support.fleet import Fleet, WorkerProcess
+from tests.support.programs import call, mark, program, say
+from tests.support.waiting import eventually
+
+
+def skipped(worker: WorkerProcess, why: str = "") -> int:
+    """How many deliveries found nothing to do."""
+    return sum("run.skipped" in line and f"why={why}" in line for line in worker.log_text().splitlines())
+
+
+def test_a_wake_up_delivered_three_times_at_once_during_and_after_its_turn_runs_one_turn(fleet: Fleet) -> None:
+    """I1, I2, I5: one owner, one tool run, one answer, whenever the copies come."""
+    turn = program(call(mark("tool"), delay_ms=800), say("once", delay_ms=800))
+    sent = [fleet.send(turn, f"s{n}") for n in range(4)]
+
+    def deliver_twice_more() -> None:
+        for queued in sent:
+            assert queued.run is not None
+            for _ in range(2):
+                fleet.waker.turn(queued.session_key, queued.run)
+
+    deliver_twice_more()
+    worker = fleet.worker(concurrency=16, loglevel="DEBUG")
+    eventually(lambda: len(fleet.stores.reader.running()) == 4, within=20)
+    deliver_twice_more()
+    outcomes = fleet.outcomes(sent)
+    deliver_twice_more()
+    eventually(lambda: skipped(worker) == 24, within=20)
+    following = [fleet.send(program(say("next", delay_ms=800)), f"s{n}") for n in range(4)]
+    eventually(lambda: len(fleet.stores.reader.running()) == 4, within=20)
+    deliver_twice_more()
+
+    assert [outcome.text for outcome in outcomes + fleet.outcomes(following)] == ["once"] * 4 + ["next"] * 4
+    eventually(lambda: skipped(worker) == 32, within=20)
+    assert min(skipped(worker, "held"), skipped(worker, "idle"), skipped(worker, "stale")) > 0
+    assert fleet.count("tool") == 4
+    assert [len(run.attempts) for run in fleet.runs()] == [1] * 8
+    check(fleet.stores, sent + following, one_each=True)
+
+
+def test_a_wake_up_deleted_from_the_broker_is_made_good_by_the_sweep(fleet: Fleet) -> None:
+    """I1, I8: accepted is accepted, though nothing is left of the message in the queue."""
+    sent = [fleet.send(program(say(f"answer {n}")), f"s{n}") for n in range(4)]
+    assert fleet.stores.redis.delete(fleet.queue_key) == 1
+    fleet.worker()
+
+    assert [outcome.text for outcome in fleet.outcomes(sent)] == [f"answer {n}" for n in range(4)]
+    unpublished = fleet.send(program(say("never published")), "s0", lose_wake_up=True)
+    assert fleet.outcome(unpublished).text == "never published"
+    check(fleet.stores, [*sent, unpublished], one_each=True)
+
+
+def test_a_turn_longer_than_the_visibility_timeout_is_committed_once(make_fleet: MakeFleet) -> None:
+    """I1, I2: Redis delivers the message again while the turn runs; the copies find it owned and leave at once."""
+    fleet = make_fleet({"engine": {"visibilityTimeoutSeconds": 2}})
+    workers = [fleet.worker(loglevel="DEBUG", wait=False) for _ in range(2)]
+    fleet.ready(*workers)
+    queued = fleet.send(program(call(mark("tool")), say("long", delay_ms=8_000)))
+
+    outcome = fleet.outcome(queued)
+
+    assert sum(skipped(worker, "held") for worker in workers) >= 1, "nothing was delivered again"
+    assert outcome.text == "long"
+    assert outcome.run is not None
+    assert len(outcome.run.attempts) == 1
+    assert fleet.count("tool") == 1
+    check(fleet.stores, [queued], one_each=True)
