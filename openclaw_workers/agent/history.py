@@ -28,11 +28,16 @@ def estimate_tokens(entry: TranscriptEntry) -> int:
 def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
     match block:
         case TextBlock():
-            return len(block.text)
+            return _size_bytes(block.text)
         case ThinkingBlock():
-            return len(block.thinking)
+            return _size_bytes(block.thinking)
         case ToolCallBlock():
-            return len(block.name) + len(str(block.arguments))
+            return len(block.name) + _size_bytes(str(block.arguments))
+
+
+def _size_bytes(text: str) -> int:
+    # Chinese has one character to three bytes, and about one to a token.
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def fit(entries: Sequence[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:

@@ -28,6 +28,7 @@ from openclaw_workers.models.transcript import (
 )
 from openclaw_workers.providers.base import Answer, ModelRequest, Provider, TextDelta, UsageSoFar
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.registry import canonical
 
 log = structlog.get_logger(__name__)
 
@@ -139,6 +140,7 @@ class AgentLoop:
                 if error.reason not in RETRIED or failed >= RETRIES:
                     raise
                 failed += 1
+                self.partial = ""
                 log.warning("model.retried", reason=error.reason, attempt=failed, error=error.message)
                 self._journal.show("model.retried", {"reason": error.reason, "attempt": failed})
                 self._cancel.wait(0.5 * failed)
@@ -169,7 +171,6 @@ class AgentLoop:
             self.unrecorded = self.unrecorded.plus(spent)
             raise
         self.unrecorded = self.unrecorded.plus(spent)
-        self.partial = ""
         raise ProviderError("the model's answer was cut off", reason=FailureReason.CUT)
 
     def _entry(self, answer: Answer) -> AssistantEntry:
@@ -186,6 +187,9 @@ class AgentLoop:
 
     def _finish_calls(self, *, resuming: bool = False) -> None:
         calls = open_calls(self.history)
+        if resuming and calls and calls[0].id != self._setup.started_call:
+            # An owner that was leaving did not start it. Now it is started, and must not be again if we die too (I5).
+            self._journal.record([], starting=calls[0].id)
         for index, call in enumerate(calls, start=1):
             result = self._recover(call) if resuming else self._execute(call)
             result.timestamp, result.run_id = _now_ms(), self._setup.run_id
@@ -194,7 +198,7 @@ class AgentLoop:
 
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
         """Finish a call that an earlier owner left open, as its effect allows (I5)."""
-        tool = self._setup.tools.get(call.name)
+        tool = self._tool(call)
         if tool is not None and tool.effect is Effect.ONCE and call.id == self._setup.started_call:
             log.warning("tool.interrupted", tool=call.name, call_id=call.id)
             return result_for(call, INTERRUPTED, is_error=True)
@@ -219,7 +223,7 @@ class AgentLoop:
 
     def _run_tool(self, call: ToolCallBlock) -> str:
         setup = self._setup
-        tool = setup.tools.get(call.name)
+        tool = self._tool(call)
         if tool is None:
             raise ToolError(f"there is no tool {call.name!r}; you have {', '.join(sorted(setup.tools)) or 'none'}")
         context = ToolContext(
@@ -232,6 +236,9 @@ class AgentLoop:
             progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": line}),
         )
         return tool.run(tool.parse(call.arguments), context)
+
+    def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:
+        return self._setup.tools.get(canonical(call.name))
 
 
 def _now_ms() -> int:
