@@ -121,7 +121,9 @@ class Chat:
         )
         ended = self._wait(follower, screen)
         result = result_of(self._session, ended)
-        if result.run != self._shown or result.error:
+        if result.status == "killed" and self._keyboard.is_person:
+            screen.note("stopped")
+        elif result.run != self._shown or result.error:
             self._tell(result, is_text_shown=True)
         self._shown = result.run or ""
 

@@ -165,6 +165,7 @@ def _plan(loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool) ->
         concurrency={lane: concurrency.get(lane) or getattr(settings.lanes, lane).concurrency for lane in Lane},
         grace_seconds=settings.engine.grace_seconds,
         with_flower=with_flower,
+        task_events=settings.engine.task_events,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
+import secrets
+import sys
 
 import click
 
@@ -13,7 +14,10 @@ from openclaw_workers.models.runs import Lane
 
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
 @click.option(
-    "--lane", type=click.Choice([lane.value for lane in Lane]), required=True, help="Queue to consume: turns, sub-agents or service."
+    "--lane",
+    type=click.Choice([lane.value for lane in Lane]),
+    required=True,
+    help="Queue to consume: turns, sub-agents or service.",
 )
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; the lane's setting by default.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
@@ -24,9 +28,18 @@ def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, logle
     settings = cli.loaded.settings
     slots = concurrency or getattr(settings.lanes, lane).concurrency
     cli.export_environment()
-    os.execvp(  # noqa: S606 - our own interpreter, arguments we built
-        cli.python,
-        [cli.python, "-m", "celery", "-A", "openclaw_workers.tasks.app", "worker", "-Q", lane, "-P", pool]
-        + ["-c", str(slots), "-n", f"{lane}.{os.getpid()}@{socket.gethostname()}", "-l", loglevel]
-        + ["--without-gossip", "--without-mingle", *(["-E"] if settings.engine.task_events else [])],
-    )
+    argv = celery_argv(Lane(lane), slots, pool=pool, loglevel=loglevel, events=settings.engine.task_events)
+    os.execv(argv[0], argv)  # noqa: S606 - our own interpreter, arguments we built
+
+
+def celery_argv(
+    lane: Lane, concurrency: int, *, pool: str = "threads", loglevel: str = "INFO", events: bool = True
+) -> list[str]:
+    """The Celery command line of one worker; it finds our configuration through the environment."""
+    # Two workers of one name on a host would answer for each other in Flower.
+    name = f"{lane}-{secrets.token_hex(2)}@%h"
+    return [
+        *(sys.executable, "-m", "celery", "-q", "-A", "openclaw_workers.tasks.app", "worker"),
+        *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
+        *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
+    ]

@@ -55,7 +55,7 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
 
 @celeryd_after_setup.connect
 def _after_setup(instance: Any, **_: Any) -> None:
-    pool = instance.pool_cls if isinstance(instance.pool_cls, str) else instance.pool_cls.__module__.rsplit(".", 1)[-1]
+    pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)
     if pool != "prefork":

@@ -39,6 +39,7 @@ class Plan:
     concurrency: Mapping[Lane, int]
     grace_seconds: float
     with_flower: bool
+    task_events: bool
 
 
 class Fleet:
@@ -121,7 +122,12 @@ class Fleet:
         names = []
         for lane, concurrency in self._plan.concurrency.items():
             spec = workers.worker_spec(
-                lane, concurrency, env=env, is_ready=probe, grace_seconds=self._plan.grace_seconds
+                lane,
+                concurrency,
+                env=env,
+                is_ready=probe,
+                grace_seconds=self._plan.grace_seconds,
+                events=self._plan.task_events,
             )
             self._supervisor.start(spec)
             names.append(spec.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import redis
 
 from openclaw_workers.cli.embedded.child import ChildSpec
+from openclaw_workers.cli.worker import celery_argv
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.keys import Keys
 
@@ -24,13 +24,11 @@ def worker_spec(
     env: Mapping[str, str],
     is_ready: Callable[[int], bool],
     grace_seconds: float,
+    events: bool,
 ) -> ChildSpec:
     return ChildSpec(
         name=worker_name(lane),
-        argv=(
-            *(sys.executable, "-m", "openclaw_workers.cli.main", "worker"),
-            *("--lane", str(lane), "--concurrency", str(concurrency)),
-        ),
+        argv=tuple(celery_argv(lane, concurrency, events=events)),
         env=env,
         is_ready=is_ready,
         # The worker leaves within the grace by itself; the kill is for one that does not.
