@@ -86,7 +86,7 @@ class Intake:
             session_key=session,
             text=text,
             route=route,
-            sender=sender,
+            sender=_encodable(sender),
             authority=authority,
             kind="command" if parsed else "user",
             model=model,
@@ -129,9 +129,13 @@ class Intake:
         )
 
 
-def _clean(text: str) -> str:
+def _encodable(text: str) -> str:
     # A lone surrogate cannot be stored as UTF-8; the rest of the message should not be lost with it.
-    text = text.encode("utf-8", "replace").decode("utf-8").strip()
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _clean(text: str) -> str:
+    text = _encodable(text).strip()
     if not text:
         raise BadInput("the message is empty")
     size = len(text.encode())

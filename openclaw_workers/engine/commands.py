@@ -141,7 +141,7 @@ def parse_queue(argument: str) -> dict[str, str]:
         if option is None and mode in list(QueueMode):
             fields["queueMode"] = mode
         elif option is None:
-            near = difflib.get_close_matches(word, [*QueueMode, *_MODE_ALIASES], 1)
+            near = difflib.get_close_matches(word, [*map(str, QueueMode), *_MODE_ALIASES], 1)
             raise BadInput(
                 f"{word!r} is no queue mode; expected one of {', '.join(QueueMode)}"
                 + (f" (did you mean {near[0]!r}?)" if near else "")
