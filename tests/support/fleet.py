@@ -63,6 +63,9 @@ class LosingWaker(CeleryWaker):
     def turn(self, session: SessionKey, run: RunId) -> bool:
         return False
 
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        return ""
+
 
 class WorkerProcess:
     """One `ocw worker` in a process group of its own."""

@@ -1,0 +1,41 @@
+"""The wake-up that scripts push is the very message that Celery would have published."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from openclaw_workers.models.ids import RunId, SessionKey
+from tests.support.fleet import Fleet
+
+SESSION = SessionKey("agent:main:telegram:group:-100")
+VARYING = {"woken_at", "delivery_tag"}
+
+
+def flat(message: dict[str, Any]) -> dict[str, Any]:
+    """One level, without the fields that differ from one publish to the next."""
+    parts = {**message["headers"], **message["properties"], **{k: v for k, v in message.items() if k[0] in "bc"}}
+    return {name: value for name, value in parts.items() if name not in VARYING}
+
+
+def test_a_sealed_wake_up_equals_a_published_one(fleet: Fleet) -> None:
+    fleet.waker.turn(SESSION, RunId("run-1"))
+    published = json.loads(str(fleet.stores.redis.lpop(fleet.queue_key)))
+
+    sealed = json.loads(fleet.waker.sealed(SESSION, RunId("run-1")))
+
+    assert sealed.keys() == published.keys()
+    assert flat(sealed) == flat(published)
+
+
+def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(fleet: Fleet) -> None:
+    fleet.send("the secret plan", session="agent:main:main")
+    raw = str(fleet.stores.redis.lpop(fleet.queue_key))
+
+    message = json.loads(raw)
+    args, kwargs, _ = json.loads(base64.b64decode(message["body"]))
+    run = message["headers"]["id"]
+    assert (args, kwargs) == (["agent:main:main", run], {})
+    assert message["headers"]["argsrepr"] == f"(session=agent:main:main, run={run}, lane=main, agent=main)"
+    assert "secret plan" not in raw + json.dumps(args)
