@@ -19,19 +19,19 @@ def flat(message: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if name not in VARYING}
 
 
-def test_a_sealed_wake_up_equals_a_published_one(fleet: Fleet) -> None:
-    fleet.waker.turn(SESSION, RunId("run-1"))
-    published = json.loads(str(fleet.stores.redis.lpop(fleet.queue_key)))
+def test_a_sealed_wake_up_equals_a_published_one(unstaffed: Fleet) -> None:
+    unstaffed.waker.turn(SESSION, RunId("run-1"))
+    published = json.loads(str(unstaffed.stores.redis.lpop(unstaffed.queue_key)))
 
-    sealed = json.loads(fleet.waker.sealed(SESSION, RunId("run-1")))
+    sealed = json.loads(unstaffed.waker.sealed(SESSION, RunId("run-1")))
 
     assert sealed.keys() == published.keys()
     assert flat(sealed) == flat(published)
 
 
-def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(fleet: Fleet) -> None:
-    fleet.send("the secret plan", session="agent:main:main")
-    raw = str(fleet.stores.redis.lpop(fleet.queue_key))
+def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(unstaffed: Fleet) -> None:
+    unstaffed.send("the secret plan", session="agent:main:main")
+    raw = str(unstaffed.stores.redis.lpop(unstaffed.queue_key))
 
     message = json.loads(raw)
     args, kwargs, _ = json.loads(base64.b64decode(message["body"]))
