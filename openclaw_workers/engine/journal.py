@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -48,8 +49,10 @@ class RedisJournal:
         self._handle = handle
         self._process = process
         self._step = step
+        self._lock = threading.Lock()
         self._buffer: list[dict[str, Any]] = []
-        self._flushed = time.monotonic()
+        self._gathering_since = 0.0
+        handle.on_tick = self._flush_if_old
 
     def record(
         self,
@@ -60,7 +63,7 @@ class RedisJournal:
         usage: Usage | None = None,
     ) -> list[UserEntry]:
         leaving = self._process.draining
-        events, self._buffer = self._buffer, []
+        events = self._taken()
         number = self._step + 1
         abort, steered = persist(
             lambda: self._turns.step(
@@ -85,18 +88,18 @@ class RedisJournal:
         return [UserEntry.model_validate(entry) for entry in steered]
 
     def text(self, delta: str) -> None:
-        last = self._buffer[-1] if self._buffer else None
-        if last is not None and last["type"] == "text.delta":
-            last["data"]["text"] += delta
-        else:
-            self._add("text.delta", {"text": delta})
-        if time.monotonic() - self._flushed > COALESCE_SECONDS:
-            self.flush()
+        with self._lock:
+            last = self._buffer[-1] if self._buffer else None
+            if last is not None and last["type"] == "text.delta":
+                last["data"]["text"] += delta
+            else:
+                self._add("text.delta", {"text": delta})
+        self._flush_if_old()
 
     def show(self, kind: str, data: Mapping[str, Any]) -> None:
-        self._add(kind, data)
-        if time.monotonic() - self._flushed > COALESCE_SECONDS:
-            self.flush()
+        with self._lock:
+            self._add(kind, data)
+        self._flush_if_old()
 
     def allow(self, seconds: float) -> None:
         # A tool starts now and may be slow: what was said and done so far should be on screen meanwhile.
@@ -105,8 +108,7 @@ class RedisJournal:
 
     def flush(self) -> None:
         """Send what has gathered. Viewers may miss it; the run does not depend on it."""
-        events, self._buffer = self._buffer, []
-        self._flushed = time.monotonic()
+        events = self._taken()
         if not events:
             return
         try:
@@ -116,5 +118,17 @@ class RedisJournal:
         except StoreUnavailable as error:
             log.warning("events.dropped", count=len(events), error=error.message)
 
+    def _flush_if_old(self) -> None:
+        """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls."""
+        if self._buffer and time.monotonic() - self._gathering_since > COALESCE_SECONDS:
+            self.flush()
+
+    def _taken(self) -> list[dict[str, Any]]:
+        with self._lock:
+            events, self._buffer = self._buffer, []
+            return events
+
     def _add(self, kind: str, data: Mapping[str, Any]) -> None:
+        if not self._buffer:
+            self._gathering_since = time.monotonic()
         self._buffer.append({"type": kind, "data": {"run": self._handle.lease.run, **data}})

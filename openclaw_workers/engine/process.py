@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from openclaw_workers.cancel import Cancel
@@ -26,6 +26,8 @@ class RunHandle:
         now = time.monotonic()
         self.deadline = now + seconds_left
         self._step_until = self.deadline + STEP_SLACK_SECONDS
+        self.on_tick: Callable[[], None] = lambda: None
+        """Shows what has gathered for viewers."""
 
     def allow(self, seconds: float) -> None:
         self._step_until = min(time.monotonic() + seconds, self.deadline) + STEP_SLACK_SECONDS

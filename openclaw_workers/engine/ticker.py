@@ -86,6 +86,7 @@ class Ticker(threading.Thread):
                 handle.cancel.set(LeaseLost(f"{handle.lease.session} is owned by another worker now"))
             elif verdict != "ok":
                 handle.cancel.set(TurnAborted(verdict))
+            handle.on_tick()
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
