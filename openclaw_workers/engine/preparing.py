@@ -19,7 +19,7 @@ from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, resolve_agent, workspace_dir
 from openclaw_workers.engine.freshness import boundaries
-from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.errors import CorruptRecord, NotFound
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import InboxEntry
 from openclaw_workers.models.session_key import agent_of, chat_type
@@ -68,7 +68,11 @@ class Preparer:
 
     def time_ms(self, session: SessionKey) -> int:
         """How long a run of this session may take from when it is first taken."""
-        seconds = self._agent(agent_of(session), Overrides(), Overrides()).timeout_seconds
+        try:
+            seconds = self._agent(agent_of(session), Overrides(), Overrides()).timeout_seconds
+        except NotFound:
+            # The agent was taken out of the configuration; `prepare` says so once the run is owned.
+            seconds = self._settings.agents.defaults.timeout_seconds
         return seconds * 1000 or NO_LIMIT_MS
 
     def freshness(self, session: SessionKey) -> dict[str, Freshness]:
