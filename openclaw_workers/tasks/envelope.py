@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 import uuid
 from typing import Any, cast
 
@@ -18,6 +19,9 @@ from kombu import Connection, Producer
 from kombu.transport import virtual
 
 from openclaw_workers.models.runs import Lane
+
+_ONE_AT_A_TIME = threading.Lock()
+"""All in-memory connections of a process share their queues: a second thread would purge or take the first one's."""
 
 
 class Envelope:
@@ -45,7 +49,7 @@ class Envelope:
 
 
 def _published_in_memory(app: Celery, task: str, lane: Lane) -> dict[str, Any]:
-    with Connection("memory://") as connection, connection.channel() as channel:
+    with _ONE_AT_A_TIME, Connection("memory://") as connection, connection.channel() as channel:
         queue = app.amqp.queues[lane].bind(channel)
         queue.declare()
         queue.purge()
