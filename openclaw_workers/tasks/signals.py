@@ -49,7 +49,7 @@ def current_worker() -> Worker:
 def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     setup_our_logging(json=os.environ.get("OPENCLAW_LOG_FORMAT") == "json", level=loglevel)
     # Celery would add two lines to each run's own; a wake-up that found nothing to do is not worth any.
-    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+    for chatty in ("celery.worker.strategy", "celery.app.trace", "celery.worker.consumer", "celery.apps.worker"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
@@ -79,6 +79,8 @@ def _stopped(**_: Any) -> None:
 @worker_ready.connect
 def _ready(**_: Any) -> None:
     log.info("worker.ready", lane=_Current.facts.lane if _Current.facts else "")
+    if os.geteuid() == 0:
+        log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
 
 
 @worker_shutting_down.connect
