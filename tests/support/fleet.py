@@ -156,7 +156,7 @@ class Fleet:
 
     def __enter__(self) -> Self:
         self.redis_server.start()
-        configured = load(self.config_path, env=self._environment(), state_dir=self.state_dir)
+        configured = load(self.config_path, env=self.environment(), state_dir=self.state_dir)
         self.settings = configured.settings
         self.stores = open_stores(self.settings, self.redis_server.url)
         self._app = self._celery_app()
@@ -205,7 +205,7 @@ class Fleet:
         argv = [*OCW, "--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
         argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"
-        worker = WorkerProcess(argv, {**self._environment(), **env}, self.state_dir, log, respawn=respawn)
+        worker = WorkerProcess(argv, {**self.environment(), **env}, self.state_dir, log, respawn=respawn)
         self.workers.append(worker)
         if wait:
             self.ready(worker)
@@ -304,7 +304,7 @@ class Fleet:
         names = [str(name) for name in self.stores.redis.zrange(self.stores.keys.workers, 0, -1)]
         return any(_group_of(int(name.rsplit("/", 2)[1])) == worker.pid for name in names)
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """Ours, with PYTHONPATH as it is, but with no key or address of the person who runs the tests."""
         kept = {
             name: value
@@ -320,7 +320,7 @@ class Fleet:
 
     def _celery_app(self) -> Celery:
         """A client with the real celeryconfig.py, read under this fleet's configuration."""
-        with patch.dict(os.environ, self._environment(), clear=True), _fresh_settings():
+        with patch.dict(os.environ, self.environment(), clear=True), _fresh_settings():
             settings = runpy.run_module("celeryconfig")
         app = Celery("openclaw-tests", set_as_current=False)
         app.conf.update({name: value for name, value in settings.items() if name.islower() and name[0] != "_"})
