@@ -90,11 +90,15 @@ class Process:
                 handle.cancel.set(TurnHandedOver("this worker is leaving"))
 
     def try_suspect(self, run: RunId) -> bool:
-        """Reserve the one place for a suspect (rule 5)."""
+        """Reserve the one place for a suspect (rule 5); whoever gets it clears it.
+
+        The same run may be delivered to two threads: the second one gets nothing, so that it has nothing to clear.
+        """
         with self._lock:
-            if self._suspect is None:
-                self._suspect = run
-            return self._suspect == run
+            if self._suspect is not None:
+                return False
+            self._suspect = run
+            return True
 
     def clear_suspect(self, run: RunId) -> tuple[SessionKey, RunId] | None:
         """Free the place, and return the next suspect that was turned away meanwhile."""
