@@ -121,6 +121,10 @@ class Preparer:
         """Keep what could not be read for a person to look at."""
         self._reader.quarantine(f"session {session}: {error.where}", error.why, raw)
 
+    def recorded(self, taken: Taken) -> list[TranscriptEntry]:
+        """The newest stored entries, as `take` brought them."""
+        return self._reader.entries(taken.lease.session, taken.tail)
+
     def history_of(self, session: SessionKey) -> list[TranscriptEntry]:
         return self._reader.transcript(session, -PAGE, -1)
 

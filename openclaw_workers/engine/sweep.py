@@ -10,7 +10,7 @@ import structlog
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.turns import TurnRunner
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all
-from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable
+from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreUnavailable
 from openclaw_workers.models.ids import SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.keys import ARCHIVE, TURN
@@ -63,7 +63,7 @@ class Sweeper(threading.Thread):
         for item in items:
             try:
                 self._look_after(item, oldest)
-            except CorruptRecord as error:
+            except (CorruptRecord, BadInput) as error:
                 # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
                 log.error("sweep.unreadable", item=item, error=error.message)
                 self._stores.reader.quarantine(item, error.message, "")

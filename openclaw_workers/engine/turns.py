@@ -75,10 +75,12 @@ class TurnRunner:
                 return False
             if taken.attempt < 2 and suspect:
                 self._free_suspect(run)
+                suspect = False
             self._carry(taken)
             return True
         finally:
-            self._free_suspect(run)
+            if suspect:
+                self._free_suspect(run)
 
     def settle_lost(self, lease: Lease) -> None:
         """End a run whose last attempt was lost; the sweep holds its lease.
@@ -147,7 +149,7 @@ class TurnRunner:
                 error = CorruptRecord("a message", "it is not in the form this version writes")
             if isinstance(error, CorruptRecord):
                 self._preparer.quarantine(taken.lease.session, error, taken.bound)
-            return _failed(error, [], taken.lease.run, Usage())
+            return _failed(error, self._preparer.recorded(taken), taken.lease.run, Usage())
         journal = RedisJournal(self._turns, handle, self._process, step=taken.step)
         try:
             loop = AgentLoop(prepared.setup, prepared.history, journal, handle.cancel)
