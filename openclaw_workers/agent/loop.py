@@ -17,9 +17,13 @@ import structlog
 from openclaw_workers.agent.history import fit, open_calls, repair, result_for
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import FailureReason, LeaseLost, ProviderError, ToolError, TurnEnded
+from openclaw_workers.models.text import encodable, encodable_json
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
+    AssistantBlock,
     AssistantEntry,
+    TextBlock,
+    ThinkingBlock,
     ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
@@ -161,8 +165,8 @@ class AgentLoop:
             for event in setup.provider.stream(request, self._cancel):
                 match event:
                     case TextDelta(text):
-                        self.partial += text
-                        self._journal.text(text)
+                        self.partial += encodable(text)
+                        self._journal.text(encodable(text))
                     case UsageSoFar(usage):
                         spent = usage
                     case Answer():
@@ -175,7 +179,7 @@ class AgentLoop:
 
     def _entry(self, answer: Answer) -> AssistantEntry:
         return AssistantEntry(
-            content=answer.content,
+            content=[_storable(block) for block in answer.content],
             timestamp=_now_ms(),
             run_id=self._setup.run_id,
             api=self._setup.provider.api,
@@ -219,7 +223,7 @@ class AgentLoop:
             log.exception("tool.broken", tool=call.name, call_id=call.id)
             text, failed = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}", True
         self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": failed})
-        return result_for(call, text, is_error=failed)
+        return result_for(call, encodable(text), is_error=failed)
 
     def _run_tool(self, call: ToolCallBlock) -> str:
         setup = self._setup
@@ -239,6 +243,16 @@ class AgentLoop:
 
     def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:
         return self._setup.tools.get(canonical(call.name))
+
+
+def _storable(block: AssistantBlock) -> AssistantBlock:
+    match block:
+        case TextBlock():
+            return TextBlock(text=encodable(block.text))
+        case ThinkingBlock():
+            return ThinkingBlock(thinking=encodable(block.thinking), signature=block.signature)
+        case ToolCallBlock():
+            return ToolCallBlock(id=block.id, name=encodable(block.name), arguments=encodable_json(block.arguments))
 
 
 def _now_ms() -> int:

@@ -13,6 +13,7 @@ from openclaw_workers.errors import BadInput
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.models.messages import Authority, InboundMessage, Route
 from openclaw_workers.models.session_key import agent_of, chat_type
+from openclaw_workers.models.text import encodable
 from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
 
 MAX_TEXT_BYTES = 1_000_000
@@ -86,7 +87,7 @@ class Intake:
             session_key=session,
             text=text,
             route=route,
-            sender=_encodable(sender),
+            sender=encodable(sender),
             authority=authority,
             kind="command" if parsed else "user",
             model=model,
@@ -129,13 +130,8 @@ class Intake:
         )
 
 
-def _encodable(text: str) -> str:
-    # A lone surrogate cannot be stored as UTF-8; the rest of the message should not be lost with it.
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _clean(text: str) -> str:
-    text = _encodable(text).strip()
+    text = encodable(text).strip()
     if not text:
         raise BadInput("the message is empty")
     size = len(text.encode())
