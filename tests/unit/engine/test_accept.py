@@ -1,0 +1,104 @@
+"""The door: what is taken, what is refused, and by which rules it waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from openclaw_workers.engine.accept import MAX_TEXT_BYTES, Queued, Rejected, message_id_for
+from openclaw_workers.errors import BadInput, StoreUnavailable
+from openclaw_workers.models.ids import MessageId, RunId, SessionKey
+from openclaw_workers.models.messages import Authority, QueueMode, Route
+from tests.support.redis_server import free_port
+from tests.unit.engine.conftest import CLI, SESSION, House, MakeHouse
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\u2003"])
+def test_an_empty_message_is_refused(house: House, text: str) -> None:
+    with pytest.raises(BadInput, match="the message is empty"):
+        house.say(text)
+    assert house.stores.reader.session(SESSION) is None
+
+
+def test_a_message_may_have_a_million_bytes_and_no_more(house: House) -> None:
+    house.say("雪" * (MAX_TEXT_BYTES // 3))
+    with pytest.raises(BadInput, match="1,000,002 bytes; at most 1,000,000 are taken"):
+        house.say("雪" * (MAX_TEXT_BYTES // 3 + 1))
+
+
+def test_half_a_surrogate_pair_does_not_cost_the_rest_of_the_message(house: House) -> None:
+    house.say("before \ud83e after", sender="Ann \udd80")
+
+    (entry,) = house.stores.inbox.waiting(SESSION)
+    assert (entry.text, entry.sender) == ("before ? after", "Ann ?")
+
+
+def test_an_accepted_message_is_durable_before_it_is_woken(house: House) -> None:
+    queued = house.say("hi")
+
+    assert house.receipt(queued).state == "accepted"
+    assert house.waker.turns == [(SESSION, queued.run)]
+    house.say("more")
+    assert len(house.waker.turns) == 1
+
+
+def test_a_message_delivered_twice_is_one_message(house: House) -> None:
+    number = message_id_for("telegram", "bot", "42", "7")
+    assert number == message_id_for("telegram", "bot", "42", "7") != message_id_for("telegram", "bot", "4", "27")
+
+    first, second = (house.say("hi", message_id=number) for _ in range(2))
+
+    assert first.duplicate is None
+    assert second.duplicate is not None
+    assert len(house.stores.inbox.waiting(SESSION)) == 1
+    assert house.waker.turns == [(SESSION, first.run)] * 2, "the first wake-up may be lost; one more costs nothing"
+
+
+def test_the_row_keeps_the_last_route_and_does_not_forget_by_silence(house: House) -> None:
+    house.say("hi", route=Route(channel="telegram", to="42", account_id="bot", thread_id="7"))
+    house.say("hi again", route=Route(channel="cli"))
+
+    entry = house.stores.reader.session(SESSION)
+    assert entry is not None
+    assert (entry.last_channel, entry.last_to, entry.last_thread_id) == ("cli", "42", "7")
+    assert (entry.agent_id, entry.session_kind, entry.chat_type) == ("main", "main", "dm")
+
+
+def test_mode_and_debounce_are_by_channel_before_the_default(make_house: MakeHouse) -> None:
+    queue = {
+        "mode": "followup",
+        "byChannel": {"telegram": "steer"},
+        "debounceMs": 100,
+        "debounceMsByChannel": {"telegram": 900},
+    }
+    house = make_house({"messages": {"queue": queue}})
+    house.say("one", route=Route(channel="telegram"))
+    house.say("two")
+
+    first, second = house.stores.inbox.waiting(SESSION)
+    assert (first.mode, second.mode) == (QueueMode.STEER, QueueMode.FOLLOWUP)
+    raws = map(str, house.stores.redis.zrange(house.stores.keys.inbox(SESSION), 0, -1))
+    assert ['"debounce_ms":900' in raw for raw in raws] == [True, False]
+
+
+def test_a_refusal_says_why(make_house: MakeHouse) -> None:
+    house = make_house({"messages": {"queue": {"mode": "reject"}}})
+    house.say("one")
+    refused = house.intake.accept("two", session=SESSION, route=CLI, message_id=MessageId("m2"))
+    assert refused == Rejected(MessageId("m2"), "busy")
+
+
+def test_a_sub_agents_session_goes_to_its_own_lane(house: House) -> None:
+    key = SessionKey("agent:main:subagent:7c1f6f0e-9b1d-4d53-8a5e-1d2f3a4b5c6d")
+    queued = house.intake.accept("work", session=key, route=CLI, authority=Authority.OWNER)
+    assert isinstance(queued, Queued)
+    run = house.stores.reader.run(queued.run or RunId(""))
+    assert run is not None
+    assert (run.lane, run.kind) == ("subagent", "subagent")
+
+
+def test_without_redis_nothing_is_said_to_be_accepted(make_house: MakeHouse) -> None:
+    house = make_house(url=f"redis://127.0.0.1:{free_port()}/0")
+    with pytest.raises(StoreUnavailable) as error:
+        house.say("hi")
+    assert error.value.hint is not None
+    assert house.waker.turns == []

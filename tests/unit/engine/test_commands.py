@@ -1,0 +1,210 @@
+"""Slash commands: what counts as one, who may use it, and what each does."""
+
+from __future__ import annotations
+
+import pytest
+
+from openclaw_workers.engine.accept import Answered, Queued
+from openclaw_workers.engine.commands import COMMANDS, When, parse_command, parse_queue
+from openclaw_workers.errors import BadInput
+from openclaw_workers.models.messages import Authority
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.turns import NotTaken
+from tests.unit.engine.conftest import CLI, SESSION, House
+
+
+def answer(house: House, text: str, authority: Authority = Authority.OWNER) -> str:
+    answered = house.intake.accept(text, session=SESSION, route=CLI, authority=authority)
+    assert isinstance(answered, Answered)
+    return answered.text
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "argument"),
+    [
+        ("/stop", "stop", ""),
+        ("  /STOP  ", "stop", ""),
+        ("/stop@my_bot", "stop", ""),
+        ("/queue collect debounce:2s", "queue", "collect debounce:2s"),
+        ("/queue: collect", "queue", "collect"),
+        ("/queue@bot   steer ", "queue", "steer"),
+        ("/new offline/demo", "new", "offline/demo"),
+    ],
+)
+def test_a_command_is_known_by_its_first_word(text: str, name: str, argument: str) -> None:
+    parsed = parse_command(text)
+    assert parsed is not None
+    assert (parsed.command.name, parsed.argument) == (name, argument)
+
+
+@pytest.mark.parametrize(
+    "text", ["stop", "please /stop", "/usr/bin/env", "/stopping", "/", "/ stop", "//stop", "/unknown", ""]
+)
+def test_anything_else_is_an_ordinary_message(text: str) -> None:
+    assert parse_command(text) is None
+
+
+def test_some_commands_act_at_once_and_some_in_order() -> None:
+    assert {name: command.when for name, command in COMMANDS.items()} == {
+        "help": When.NOW,
+        "status": When.NOW,
+        "stop": When.NOW,
+        "queue": When.NOW,
+        "new": When.IN_ORDER,
+        "reset": When.IN_ORDER,
+    }
+
+
+@pytest.mark.parametrize(
+    ("argument", "fields"),
+    [
+        (
+            "collect debounce:2s cap:25 drop:old",
+            {"queueMode": "collect", "queueDebounceMs": "2000", "queueCap": "25", "queueDrop": "old"},
+        ),
+        ("steer-backlog", {"queueMode": "steer-backlog"}),
+        ("FOLLOWUP", {"queueMode": "followup"}),
+        ("queue", {"queueMode": "steer"}),
+        ("abort", {"queueMode": "interrupt"}),
+        ("debounce:500", {"queueDebounceMs": "500"}),
+        ("debounce:250ms", {"queueDebounceMs": "250"}),
+        ("debounce:1m", {"queueDebounceMs": "60000"}),
+        ("debounce:0", {"queueDebounceMs": "0"}),
+        ("drop:summary", {"queueDrop": "summarize"}),
+        ("drop:newest cap:1", {"queueDrop": "new", "queueCap": "1"}),
+    ],
+)
+def test_queue_options_are_understood(argument: str, fields: dict[str, str]) -> None:
+    assert parse_queue(argument) == fields
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [
+        ("colect", "'colect' is no queue mode; expected one of collect, followup, .*did you mean 'collect'"),
+        ("collect loudly", "'loudly' is no queue mode"),
+        ("cap:0", "cap:0 is not understood; expected a number of at least 1"),
+        ("cap:2s", "expected a number of at least 1"),
+        ("cap:many", "expected a number of at least 1"),
+        ("debounce:soon", "debounce:soon is not understood; expected a time such as 500ms, 2s or 1m"),
+        ("debounce:-1", "expected a time"),
+        ("drop:all", "drop:all is no drop policy; expected one of old, new, summarize"),
+        ("cap:", "'cap:' is no queue mode"),
+    ],
+)
+def test_a_queue_option_that_is_not_understood_is_named(argument: str, told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        parse_queue(argument)
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("/help", Authority.ANYONE),
+        ("/status", Authority.ANYONE),
+        ("/stop", Authority.AUTHORIZED),
+        ("/new", Authority.AUTHORIZED),
+        ("/reset", Authority.AUTHORIZED),
+        ("/queue", Authority.OWNER),
+    ],
+)
+@pytest.mark.parametrize("authority", list(Authority))
+def test_each_command_needs_its_authority(house: House, text: str, needed: Authority, authority: Authority) -> None:
+    if authority.covers(needed):
+        house.intake.accept(text, session=SESSION, route=CLI, authority=authority)
+        return
+    with pytest.raises(BadInput, match=f"{text} needs the authority of {needed}"):
+        house.intake.accept(text, session=SESSION, route=CLI, authority=authority)
+    assert house.stores.inbox.waiting(SESSION) == []
+
+
+def test_help_lists_every_command(house: House) -> None:
+    told = answer(house, "/help").splitlines()
+    assert len(told) == len(COMMANDS)
+    for command in COMMANDS.values():
+        assert any(line.startswith(command.usage) and command.summary in line for line in told)
+
+
+def test_status_tells_of_a_session_before_during_and_after_a_turn(house: House) -> None:
+    assert "state   idle" in answer(house, "/status")
+    assert house.stores.reader.session(SESSION) is None, "asking creates nothing"
+
+    house.say('{"steps": [{"text": "hi"}]}')
+    taken = house.turns.take(
+        SESSION,
+        house.waker.turns[0][1],
+        Lane.MAIN,
+        nonce="n",
+        time_ms=60_000,
+        freshness=house.preparer.freshness(SESSION),
+        may_suspect=True,
+    )
+    assert not isinstance(taken, NotTaken)
+    house.say("next")
+    told = answer(house, "/status")
+    assert f"state   running ({taken.lease.run})" in told
+    assert "waiting 1 message(s)" in told
+    assert "worker  here/1/a, attempt 1" in told
+    assert "queue   collect" in told
+
+
+def test_stop_says_what_it_stopped(house: House) -> None:
+    assert answer(house, "/stop") == "Nothing is running."
+    first = house.say("one")
+    house.say("two")
+    assert answer(house, "/stop") == f"Stopped {first.run} and cancelled 2 waiting message(s)."
+
+
+def test_queue_settings_are_kept_shown_and_cleared(house: House) -> None:
+    with pytest.raises(BadInput, match="has not begun yet"):
+        answer(house, "/queue steer")
+    assert "collect (default)" in answer(house, "/queue")
+    house.say("hi")
+
+    assert answer(house, "/queue steer cap:3") == "Queue set: mode steer, cap 3."
+    assert answer(house, "/queue").startswith("Queue mode: steer.")
+    entry = house.stores.reader.session(SESSION)
+    assert entry is not None
+    assert (entry.queue_mode, entry.queue_cap) == ("steer", 3)
+    answer(house, "/queue default")
+    entry = house.stores.reader.session(SESSION)
+    assert entry is not None
+    assert (entry.queue_mode, entry.queue_cap) == (None, None)
+
+
+def test_commands_in_order_go_through_the_inbox(house: House) -> None:
+    queued = house.intake.accept("/new", session=SESSION, route=CLI, authority=Authority.OWNER)
+    assert isinstance(queued, Queued)
+    (entry,) = house.stores.inbox.waiting(SESSION)
+    assert (entry.kind, entry.text) == ("command", "/new")
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "row"),
+    [
+        ("/new", "New session.", {}),
+        ("/reset", "Session reset.", {}),
+        (
+            "/new offline/demo",
+            "New session, with offline/demo.",
+            {"providerOverride": "offline", "modelOverride": "demo"},
+        ),
+        ("/new hello you", "is no `provider/model` name", {}),
+    ],
+)
+def test_a_command_in_order_begins_a_new_session(house: House, text: str, told: str, row: dict[str, str]) -> None:
+    house.say('{"steps": [{"text": "before"}]}')
+    house.work()
+    before = house.stores.reader.session(SESSION)
+    queued = house.say(text)
+    house.work()
+
+    after = house.stores.reader.session(SESSION)
+    assert before is not None
+    assert after is not None
+    assert after.session_id != before.session_id
+    assert told in (house.run_of(queued).text or "")
+    assert house.receipt(queued).state == "answered"
+    assert house.log() == []
+    stored = house.stores.redis.hgetall(house.stores.keys.row(SESSION))
+    assert row.items() <= dict(stored).items()

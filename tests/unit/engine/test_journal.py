@@ -1,0 +1,179 @@
+"""The journal in Redis: deltas gathered, writes repeated, and what it learns from each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from openclaw_workers.engine.journal import RedisJournal, persist
+from openclaw_workers.engine.process import Process, RunHandle
+from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
+from openclaw_workers.models.messages import QueueMode
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
+from openclaw_workers.store.turns import Taken
+from tests.support.redis_server import RedisServer
+from tests.unit.engine.conftest import SESSION, House
+
+SAID = AssistantEntry(content=[TextBlock(text="said")])
+
+
+def take(house: House) -> Taken:
+    house.say("hi")
+    taken = house.turns.take(
+        SESSION,
+        house.waker.turns[-1][1],
+        Lane.MAIN,
+        nonce="n",
+        time_ms=60_000,
+        freshness=house.preparer.freshness(SESSION),
+        may_suspect=True,
+    )
+    assert isinstance(taken, Taken)
+    return taken
+
+
+@pytest.fixture
+def handle(house: House) -> RunHandle:
+    return RunHandle(take(house).lease, seconds_left=60)
+
+
+@pytest.fixture
+def journal(house: House, handle: RunHandle) -> RedisJournal:
+    return RedisJournal(house.turns, handle, house.process, step=0)
+
+
+def deltas(house: House) -> list[str]:
+    events = house.stores.reader.events(SESSION, "0")
+    return [event.data["text"] for event in events if event.type == "text.delta"]
+
+
+def test_text_is_gathered_into_few_events_that_join_to_the_whole(house: House, journal: RedisJournal) -> None:
+    words = [f"{n} " for n in range(1_000)]
+    for word in words:
+        journal.text(word)
+    journal.flush()
+
+    shown = deltas(house)
+    assert "".join(shown) == "".join(words)
+    assert len(shown) < 50
+
+
+def test_what_has_gathered_goes_out_with_the_step_in_order(house: House, journal: RedisJournal) -> None:
+    journal.text("one ")
+    journal.show("tool.started", {"call": "c"})
+    journal.text("two ")
+    journal.text("three")
+    assert deltas(house) == []
+
+    journal.record([SAID])
+
+    assert house.events()[-3:] == ["text.delta", "tool.started", "text.delta"]
+    assert deltas(house) == ["one ", "two three"]
+    journal.flush()
+    assert deltas(house) == ["one ", "two three"]
+
+
+def test_before_a_slow_tool_everything_is_on_screen(house: House, journal: RedisJournal) -> None:
+    journal.text("let me look")
+    journal.allow(60)
+    assert deltas(house) == ["let me look"]
+
+
+def test_steps_are_numbered_and_steered_messages_come_back_parsed(house: House, journal: RedisJournal) -> None:
+    house.stores.sessions.patch(SESSION, {"queueMode": QueueMode.STEER})
+    house.say("look at the other one")
+
+    assert journal.record([SAID]) == []
+    (steered,) = journal.record([SAID], may_steer=True, usage=Usage(input=1))
+
+    assert steered.content[0].text == "look at the other one"
+    assert house.ctl("step") == "2"
+
+
+def test_a_stop_is_raised_after_the_entries_are_recorded(house: House, journal: RedisJournal) -> None:
+    house.control.stop_session(SESSION)
+    with pytest.raises(TurnAborted, match="killed"):
+        journal.record([SAID])
+    assert len(house.log()) == 2
+
+
+def test_a_leaving_worker_records_but_starts_nothing_and_steers_nobody(house: House, journal: RedisJournal) -> None:
+    house.stores.sessions.patch(SESSION, {"queueMode": QueueMode.STEER})
+    house.say("join")
+    house.process.drain()
+
+    with pytest.raises(TurnHandedOver):
+        journal.record([SAID], starting="call-1", may_steer=True)
+
+    assert len(house.log()) == 2
+    assert house.ctl("started") == ""
+    assert len(house.stores.inbox.waiting(SESSION)) == 1
+
+
+def test_a_lost_lease_stops_the_turn_from_a_step_and_from_shown_text(
+    house: House, handle: RunHandle, journal: RedisJournal
+) -> None:
+    house.control.reset(SESSION)
+    with pytest.raises(LeaseLost):
+        journal.record([SAID])
+    assert handle.cancel.reason is None
+    journal.text("into the void")
+    journal.flush()
+    assert isinstance(handle.cancel.reason, LeaseLost)
+
+
+def failing(times: int) -> Callable[[], str]:
+    left = iter(range(times))
+
+    def write() -> str:
+        if next(left, None) is not None:
+            raise StoreUnavailable("away")
+        return "written"
+
+    return write
+
+
+def test_a_write_is_repeated_until_redis_has_taken_it() -> None:
+    assert persist(failing(2), Process(grace_seconds=30)) == "written"
+
+
+def test_a_leaving_process_does_not_wait_for_redis_for_ever() -> None:
+    process = Process(grace_seconds=0.5)
+    process.drain()
+    with pytest.raises(StoreUnavailable):
+        persist(failing(1), process)
+
+
+def test_a_refused_write_is_not_repeated() -> None:
+    calls = []
+
+    def write() -> None:
+        calls.append(1)
+        raise LeaseLost("taken over")
+
+    with pytest.raises(LeaseLost):
+        persist(write, Process(grace_seconds=30))
+    assert len(calls) == 1
+
+
+def test_text_that_redis_did_not_take_is_dropped_and_never_sent_twice(
+    make_house: Callable[..., House],
+) -> None:
+    """A repeated `emit` would show text twice; viewers read the transcript in the end."""
+    with RedisServer() as server:
+        house = make_house({"engine": {"acceptTimeoutSeconds": 0.2}}, url=server.url)
+        handle = RunHandle(take(house).lease, seconds_left=60)
+        journal = RedisJournal(house.turns, handle, house.process, step=0)
+        server.stop()
+        try:
+            journal.text("cut off")
+            journal.flush()
+        finally:
+            server.cont()
+        journal.text("after")
+        journal.flush()
+
+        assert deltas(house) in (["cut off", "after"], ["after"])
+        assert handle.cancel.reason is None

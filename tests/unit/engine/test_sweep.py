@@ -1,0 +1,119 @@
+"""The sweep: accepted work that nobody looks after is found, woken, settled, and never blocks the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, ToolCallBlock, ToolResultEntry
+from openclaw_workers.store.keys import TURN
+from openclaw_workers.store.turns import Taken
+from tests.unit.engine.conftest import SESSION, House, MakeHouse
+
+OTHER = SessionKey("agent:main:other")
+
+
+def fall_due(house: House, *items: str) -> None:
+    house.stores.redis.zadd(house.stores.keys.due, dict.fromkeys(items, 1))
+
+
+def crash(house: House, session: SessionKey = SESSION) -> None:
+    """A worker takes the session and dies; its lease runs out."""
+    run = house.ctl("run", session)
+    taken = house.turns.take(
+        session,
+        run,  # type: ignore[arg-type]
+        Lane.MAIN,
+        nonce="n" + house.ctl("fence", session),
+        time_ms=60_000,
+        freshness=house.preparer.freshness(session),
+        may_suspect=True,
+    )
+    assert isinstance(taken, Taken)
+    house.set_ctl("lease_until", 1, session)
+    fall_due(house, TURN + session)
+
+
+def test_a_lost_wake_is_repeated(house: House) -> None:
+    queued = house.say("hi")
+    house.waker.turns.clear()
+    fall_due(house, TURN + SESSION)
+
+    wait = house.sweeper.sweep()
+
+    assert house.waker.turns == [(SESSION, queued.run)]
+    assert 0 < wait <= 5
+
+
+def test_nothing_is_added_while_the_queue_holds_older_wakes(house: House) -> None:
+    house.say("hi")
+    house.waker.turns.clear()
+    house.waker.oldest = 1
+    fall_due(house, TURN + SESSION)
+
+    house.sweeper.sweep()
+
+    assert house.waker.turns == []
+
+
+def test_a_turn_whose_worker_died_too_often_is_settled_and_the_session_goes_on(house: House) -> None:
+    poison = house.say("poison")
+    for _ in range(3):
+        crash(house)
+        house.sweeper.sweep()
+    after = house.say('{"steps": [{"text": "all well"}]}')
+    house.work()
+
+    assert house.receipt(poison).state == "failed"
+    run = house.run_of(poison)
+    assert (run.state, run.reason) == ("error", "lost")
+    assert "died 3 times" in (run.error or "")
+    assert any(isinstance(entry, NoticeEntry) for entry in house.log())
+    assert house.run_of(after).text == "all well"
+
+
+def test_calls_of_a_turn_that_is_given_up_are_closed(make_house: MakeHouse) -> None:
+    house = make_house({"engine": {"maxAttempts": 1}})
+    house.say("poison")
+    crash(house)
+    house.set_ctl("lease_until", 10**15)
+    call = ToolCallBlock(id="call-1", name="exec", arguments={"command": "x"})
+    house.stores.redis.rpush(
+        house.stores.keys.log(SESSION), AssistantEntry(content=[call]).model_dump_json(by_alias=True)
+    )
+    house.set_ctl("lease_until", 1)
+
+    house.sweeper.sweep()
+
+    roles = [entry.role for entry in house.log()]
+    assert roles == ["user", "assistant", "toolResult", "notice"]
+    closed = house.log()[2]
+    assert isinstance(closed, ToolResultEntry)
+    assert closed.is_error
+
+
+@pytest.mark.parametrize("damaged", [TURN + "agent:main:damaged", TURN + "no such form"])
+def test_a_session_that_cannot_be_swept_does_not_keep_others_from_it(house: House, damaged: str) -> None:
+    house.stores.redis.set(house.stores.keys.ctl(damaged.removeprefix(TURN)), "not a hash")
+    queued = house.say("hi", OTHER)
+    house.waker.turns.clear()
+    fall_due(house, damaged, TURN + OTHER)
+
+    house.sweeper.sweep()
+
+    assert house.waker.turns == [(OTHER, queued.run)]
+
+
+def test_archives_are_handed_to_the_service_lane_and_asked_for_again_later(house: House) -> None:
+    fall_due(house, "archive|abc")
+    house.sweeper.sweep()
+    assert house.waker.archives == ["abc"]
+    house.sweeper.sweep()
+    assert house.waker.archives == ["abc"]
+
+
+def test_what_nobody_knows_is_dropped_from_the_index(house: House) -> None:
+    fall_due(house, "mystery|x")
+    house.sweeper.sweep()
+    assert house.stores.redis.zcard(house.stores.keys.due) == 0

@@ -1,0 +1,117 @@
+"""The heartbeat thread: whom it renews, whom it stops, and when it gives the process up."""
+
+from __future__ import annotations
+
+import pytest
+
+from openclaw_workers.engine.process import RunHandle
+from openclaw_workers.engine.ticker import Ticker
+from openclaw_workers.errors import LeaseLost, TurnAborted, TurnTimedOut
+from openclaw_workers.models.ids import SessionKey, WorkerId
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.turns import Taken
+from tests.support.redis_server import free_port
+from tests.unit.engine.conftest import SESSION, House, MakeHouse
+
+WORKER = WorkerId("here/1/a")
+OTHER = SessionKey("agent:main:other")
+
+
+def carry(house: House, session: SessionKey = SESSION, *, seconds_left: float = 60) -> RunHandle:
+    house.say("hi", session)
+    taken = house.turns.take(
+        session,
+        house.waker.turns[-1][1],
+        Lane.MAIN,
+        nonce="n",
+        time_ms=60_000,
+        freshness=house.preparer.freshness(session),
+        may_suspect=True,
+    )
+    assert isinstance(taken, Taken)
+    return RunHandle(taken.lease, seconds_left=seconds_left)
+
+
+class Ticking:
+    def __init__(self, house: House) -> None:
+        self.stuck: list[bool] = []
+        self.ticker = Ticker(
+            house.stores.fleet,
+            house.process,
+            WORKER,
+            lambda: {"host": "here"},
+            parent=None,
+            on_stuck=lambda: self.stuck.append(True),
+        )
+
+
+@pytest.fixture
+def ticking(house: House) -> Ticking:
+    return Ticking(house)
+
+
+def test_leases_of_carried_runs_are_renewed(house: House, ticking: Ticking) -> None:
+    handle = carry(house)
+    house.set_ctl("lease_until", 1)
+    with house.process.carrying(handle):
+        ticking.ticker.tick()
+    assert int(house.ctl("lease_until")) > 1
+    assert [worker.id for worker in house.stores.fleet.workers()] == [WORKER]
+    house.set_ctl("lease_until", 1)
+    ticking.ticker.tick()
+    assert house.ctl("lease_until") == "1", "a run that is over is renewed by nobody"
+
+
+def test_stops_losses_and_deadlines_reach_the_runs_they_mean(house: House, ticking: Ticking) -> None:
+    stopped, lost = carry(house), carry(house, OTHER)
+    late = carry(house, SessionKey("agent:main:late"), seconds_left=0)
+    house.control.stop_session(SESSION)
+    house.control.reset(OTHER)
+    with house.process.carrying(stopped), house.process.carrying(lost), house.process.carrying(late):
+        ticking.ticker.tick()
+
+    assert isinstance(stopped.cancel.reason, TurnAborted)
+    assert isinstance(lost.cancel.reason, LeaseLost)
+    assert isinstance(late.cancel.reason, TurnTimedOut)
+
+
+def test_a_drain_that_was_asked_for_through_redis_begins_here(house: House, ticking: Ticking) -> None:
+    house.stores.fleet.drain(WORKER)
+    ticking.ticker.tick()
+    assert house.process.draining
+
+
+def test_a_stuck_run_is_not_renewed_while_its_neighbours_are_let_go(
+    house: House, ticking: Ticking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, healthy = carry(house), carry(house, OTHER)
+    monkeypatch.setattr(stuck, "is_stuck", lambda _now: True)
+    house.set_ctl("lease_until", 1)
+    house.set_ctl("lease_until", 1, OTHER)
+    with house.process.carrying(stuck):
+        with house.process.carrying(healthy):
+            ticking.ticker.tick()
+            assert (house.ctl("lease_until"), house.process.draining, ticking.stuck) == ("1", True, [])
+            assert int(house.ctl("lease_until", OTHER)) > 1
+        ticking.ticker.tick()
+    assert ticking.stuck == [True], "with the others gone, the process ends"
+
+
+def test_a_tick_without_redis_changes_nothing_and_says_nothing_to_the_runs(make_house: MakeHouse) -> None:
+    house = make_house()
+    handle = carry(house)
+    away = Ticking(make_house(url=f"redis://127.0.0.1:{free_port()}/0"))
+    with house.process.carrying(handle):
+        away.ticker.tick()
+    assert handle.cancel.reason is None
+
+
+def test_runs_left_after_the_grace_end_the_process(make_house: MakeHouse) -> None:
+    house = make_house(grace_seconds=0)
+    ticking = Ticking(house)
+    house.process.drain()
+    ticking.ticker.tick()
+    assert ticking.stuck == []
+    with house.process.carrying(carry(house)):
+        ticking.ticker.tick()
+    assert ticking.stuck == [True]

@@ -1,0 +1,326 @@
+"""Turns in one process: from wake-up to commit, with every way a turn can end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw_workers.engine.turns import NOT_RUN
+from openclaw_workers.errors import TurnAborted, TurnHandedOver
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.messages import QueueMode
+from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry
+from openclaw_workers.store.turns import Taken
+from tests.support.waiting import eventually
+from tests.unit.engine.conftest import SESSION, House, MakeHouse
+
+
+def program(*steps: dict[str, Any]) -> str:
+    return json.dumps({"steps": steps})
+
+
+def execute(command: str) -> dict[str, Any]:
+    return {"calls": [{"tool": "exec", "input": {"command": command}}]}
+
+
+def workspace(house: House) -> Path:
+    return house.loaded.state_dir / "workspace"
+
+
+def in_background(house: House) -> threading.Thread:
+    """Carry the oldest wake-up in a thread of its own."""
+    thread = threading.Thread(target=house.runner.run, args=house.waker.turns.pop(0), daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_message_is_answered_and_everything_is_written(house: House) -> None:
+    queued = house.say(program({"text": "hello"}))
+
+    assert house.work() == 1
+
+    run, row = house.run_of(queued), house.stores.reader.session(SESSION)
+    assert (run.state, run.reason, run.text, run.model) == ("ok", "complete", "hello", "offline/script")
+    assert [entry.role for entry in house.log()] == ["user", "assistant"]
+    assert row is not None
+    assert (row.input_tokens, row.output_tokens, row.turns) == (run.usage.input, run.usage.output, 1)
+    assert house.ctl("state") == "idle"
+    assert house.events() == ["message.accepted", "run.started", "run.ended"]
+
+
+def test_wakes_that_find_nothing_to_do_change_nothing(house: House) -> None:
+    queued = house.say(program({"text": "hello"}))
+    wake = house.waker.turns[0]
+    house.waker.turns = [wake] * 3
+    assert house.work() == 1
+    assert not house.runner.run(SESSION, RunId("run-unknown"))
+    assert not house.runner.run(SessionKey("agent:main:nobody"), RunId("run-unknown"))
+    assert len(house.log()) == 2
+    assert house.run_of(queued).attempt == 1
+
+
+def test_waiting_messages_are_answered_one_run_after_another(make_house: MakeHouse) -> None:
+    house = make_house({"messages": {"queue": {"mode": "followup"}}})
+    sent = [house.say(program({"text": f"answer {n}"})) for n in range(3)]
+    assert house.work() == 3
+    assert [house.run_of(queued).text for queued in sent] == ["answer 0", "answer 1", "answer 2"]
+
+
+@pytest.mark.parametrize(
+    ("step", "reason", "told"),
+    [
+        ({"fail": "auth"}, "auth", "the model call failed (auth)"),
+        ({"calls": [{"tool": "read", "input": {"path": "x"}}]}, "unknown", "after 2 model calls"),
+    ],
+)
+def test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript(
+    make_house: MakeHouse, step: dict[str, Any], reason: str, told: str
+) -> None:
+    house = make_house({"engine": {"maxSteps": 2}})
+    queued = house.say(program(step, step, step))
+
+    house.work()
+
+    run = house.run_of(queued)
+    assert (run.state, run.reason, house.receipt(queued).state) == ("error", reason, "failed")
+    assert told in (run.error or "")
+    assert house.log()[-1].role == "notice"
+    assert run.usage.input > 0
+    assert house.say(program({"text": "next"}))
+    house.work()
+    assert house.log()[-1].role == "assistant"
+
+
+def test_an_unknown_model_fails_its_own_turn_only(house: House) -> None:
+    queued = house.say("hi", model="nowhere/model")
+    house.work()
+    assert house.run_of(queued).reason == "model_not_found"
+    after = house.say(program({"text": "well"}))
+    house.work()
+    assert house.run_of(after).text == "well"
+
+
+def test_a_stop_ends_the_turn_keeps_what_was_said_and_closes_open_calls(house: House) -> None:
+    steps = [{"text": "I begin.", **execute("touch begun; sleep 60")}, {"text": "never"}]
+    queued = house.say(program(*steps))
+    thread = in_background(house)
+    eventually((workspace(house) / "begun").exists, within=20)
+    (handle,) = house.process.runs()
+
+    house.control.stop_session(SESSION)
+    handle.cancel.set(TurnAborted("killed"))
+    thread.join(5)
+
+    run = house.run_of(queued)
+    assert (run.state, run.reason, house.receipt(queued).state) == ("killed", "killed", "cancelled")
+    result = house.log()[2]
+    assert isinstance(result, ToolResultEntry)
+    assert (result.content[0].text, result.is_error) == (NOT_RUN, True)
+    assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult", "notice"]
+
+
+def test_text_that_was_streamed_before_a_stop_is_kept_as_aborted(house: House) -> None:
+    queued = house.say(program({"text": "half whole", "chunks": 2, "chunkDelayMs": 60_000}))
+    thread = in_background(house)
+    (handle,) = eventually(house.process.runs, within=20)
+    handle.cancel.set(TurnAborted("interrupt"))
+    thread.join(5)
+
+    run = house.run_of(queued)
+    assert (run.state, run.reason) == ("killed", "interrupt")
+    said = [(entry.text, entry.stop_reason) for entry in house.log() if isinstance(entry, AssistantEntry)]
+    # The stop may come before the first word.
+    assert said == ([(run.text, "aborted")] if run.text else [])
+
+
+def test_a_worker_that_leaves_hands_the_turn_over_at_the_next_step(house: House, make_house: MakeHouse) -> None:
+    queued = house.say(program(execute("touch begun; until [ -e go ]; do sleep 0.05; done"), {"text": "done"}))
+    thread = in_background(house)
+    eventually((workspace(house) / "begun").exists, within=20)
+    house.process.drain()
+    (workspace(house) / "go").touch()
+    thread.join(10)
+
+    assert (house.ctl("state"), house.ctl("owner")) == ("queued", "")
+    assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult"], "the journal is complete"
+    assert house.waker.turns == [(SESSION, queued.run)]
+
+    heir = make_house()
+    heir.waker.turns = house.waker.turns
+    assert heir.work() == 1
+    run = heir.run_of(queued)
+    assert (run.state, run.text, run.attempt) == ("ok", "done", 1)
+    assert [attempt.how for attempt in run.attempts] == ["taken", "handover"]
+
+
+def test_a_leaving_worker_passes_wakes_on(house: House) -> None:
+    queued = house.say("hi")
+    house.process.drain()
+    assert not house.runner.run(SESSION, RunId(str(queued.run)))
+    assert house.waker.turns == [(SESSION, queued.run)] * 2
+    assert house.ctl("state") == "queued"
+
+
+def test_a_command_needs_no_model(make_house: MakeHouse) -> None:
+    house = make_house({"agents": {"defaults": {"model": "offline/demo"}}})
+    queued = house.say("/reset")
+    house.work()
+    run = house.run_of(queued)
+    assert (run.text, run.model, run.usage.total) == ("Session reset.", None, 0)
+
+
+def take_elsewhere(house: House) -> Taken:
+    taken = house.turns.take(
+        SESSION,
+        RunId(house.ctl("run")),
+        Lane.MAIN,
+        nonce="elsewhere",
+        time_ms=60_000,
+        freshness=house.preparer.freshness(SESSION),
+        may_suspect=True,
+    )
+    assert isinstance(taken, Taken)
+    return taken
+
+
+def die(house: House) -> None:
+    """The owner's lease runs out and a sweep takes the session from it."""
+    house.set_ctl("lease_until", 1)
+    house.stores.redis.zadd(house.stores.keys.due, {f"turn|{SESSION}": 1})
+    house.sweeper.sweep()
+
+
+def call_recorded(house: House, taken: Taken, command: str) -> None:
+    message = AssistantEntry.model_validate(
+        {"content": [{"type": "toolCall", "id": "call-1", "name": "exec", "arguments": {"command": command}}]}
+    )
+    house.turns.step(taken.lease, taken.step + 1, [message], starting="call-1")
+
+
+def test_a_turn_goes_on_where_its_dead_owner_left_it(house: House) -> None:
+    queued = house.say(program({}, {"text": "I will check"}))
+    call_recorded(house, take_elsewhere(house), "echo run >> ran")
+    house.waker.turns.clear()
+    die(house)
+
+    house.work()
+
+    run = house.run_of(queued)
+    assert (run.state, run.text, run.attempt) == ("ok", "I will check", 1)
+    assert [attempt.how for attempt in run.attempts] == ["taken", "takeover"]
+    assert not (workspace(house) / "ran").exists(), "a command that may have run is not run again"
+
+
+def test_calls_left_open_by_a_turn_that_cannot_be_prepared_are_not_run_by_the_next(house: House) -> None:
+    """A crash in mid-call, then a configuration without the model: the call must not come back to life later."""
+    queued = house.say(program({}, {"text": "never"}))
+    call_recorded(house, take_elsewhere(house), "echo run >> ran")
+    house.waker.turns.clear()
+    house.stores.sessions.patch(SESSION, {"providerOverride": "nowhere", "modelOverride": "model"})
+    die(house)
+    house.work()
+    assert house.receipt(queued).state == "failed"
+
+    house.stores.sessions.patch(SESSION, {"providerOverride": "", "modelOverride": ""})
+    after = house.say(program({"text": "a new question"}))
+    house.work()
+
+    assert house.run_of(after).text == "a new question"
+    assert not (workspace(house) / "ran").exists()
+    assert [entry.role for entry in house.log()] == [
+        *("user", "assistant", "toolResult", "notice"),
+        *("user", "assistant"),
+    ]
+
+
+def test_a_session_of_an_agent_that_is_no_longer_configured_fails_visibly(house: House) -> None:
+    session = SessionKey("agent:retired:main")
+    queued = house.say("anyone there?", session)
+
+    house.work()
+
+    assert house.receipt(queued).state == "failed"
+    assert "retired" in (house.run_of(queued).error or "")
+    assert house.ctl("state", session) == "idle"
+
+
+def test_a_damaged_message_fails_visibly_and_the_session_goes_on(house: House) -> None:
+    house.say("damaged")
+    house.stores.redis.delete(house.stores.keys.inbox(SESSION))
+    house.stores.redis.zadd(house.stores.keys.inbox(SESSION), {"{not json": 1})
+    after = house.say(program({"text": "well"}), message_id="m2")
+
+    house.work()
+
+    assert house.run_of(after).text == "well"
+    assert house.stores.reader.quarantined() != []
+
+
+def test_an_answer_that_is_no_valid_unicode_does_not_lose_the_turn(house: House) -> None:
+    queued = house.say('{"steps": [{"text": "before \\ud800 after"}]}')
+
+    house.work()
+
+    assert house.run_of(queued).state == "ok"
+    assert house.run_of(queued).text == "before ? after"
+
+
+def test_at_most_one_suspect_is_carried_even_if_its_wake_is_delivered_twice(house: House) -> None:
+    suspect, other = SessionKey("agent:main:suspect"), SessionKey("agent:main:other")
+    first = house.say(program(execute("touch begun; sleep 60")), suspect)
+    second = house.say(program({"text": "quick"}), other)
+    for session in (suspect, other):
+        house.set_ctl("attempt", 2, session)
+    house.waker.turns = [(suspect, RunId(str(first.run)))]
+    thread = in_background(house)
+    eventually((workspace(house) / "begun").exists, within=20)
+
+    assert not house.runner.run(suspect, RunId(str(first.run))), "held"
+    assert not house.runner.run(other, RunId(str(second.run)))
+    assert house.ctl("state", other) == "queued"
+
+    house.process.runs()[0].cancel.set(TurnAborted("killed"))
+    thread.join(10)
+    assert house.work() == 1
+    assert house.run_of(second).text == "quick", "it was woken again when the place became free"
+
+
+def test_a_model_call_abandoned_by_a_leaving_worker_is_repeated_elsewhere_and_counted(
+    house: House, make_house: MakeHouse
+) -> None:
+    queued = house.say(program({"text": "late", "delayMs": 1_000}))
+    thread = in_background(house)
+    (handle,) = eventually(house.process.runs, within=20)
+    handle.cancel.set(TurnHandedOver("leaving"))
+    thread.join(5)
+    heir = make_house()
+    heir.waker.turns = house.waker.turns
+
+    assert heir.work() == 1
+
+    run = heir.run_of(queued)
+    assert (run.state, run.text, run.attempt) == ("ok", "late", 1)
+    (answer,) = (entry for entry in heir.log() if isinstance(entry, AssistantEntry))
+    # The stop may have come before the call began.
+    assert run.usage.input in (answer.usage.input, 2 * answer.usage.input)
+
+
+def test_steered_messages_end_with_the_turn_they_joined(make_house: MakeHouse) -> None:
+    house = make_house({"messages": {"queue": {"mode": "steer"}}})
+    steps = [execute("touch begun; until [ -e go ]; do sleep 0.05; done"), {"text": "unsteered"}]
+    first = house.say(program(*steps))
+    thread = in_background(house)
+    eventually((workspace(house) / "begun").exists, within=20)
+    second = house.say(program({"text": "steered"}))
+    (workspace(house) / "go").touch()
+    thread.join(10)
+
+    assert house.run_of(first).id == house.run_of(second).id
+    assert house.run_of(first).text == "steered"
+    assert house.run_of(first).covers == [first.message_id, second.message_id]
+    assert QueueMode.STEER in [getattr(entry, "provenance", None) for entry in house.log()]
