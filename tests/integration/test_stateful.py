@@ -1,0 +1,333 @@
+"""Inbox, lease and commit against a simple model: any order of calls, by any worker, however late, on a real Redis."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+
+import pytest
+import redis
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from openclaw_workers.errors import LeaseLost
+from openclaw_workers.models.messages import Authority, MessageState, QueueMode
+from openclaw_workers.models.runs import Lane, RunState
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry
+from openclaw_workers.store.inbox import Accepted
+from openclaw_workers.store.turns import Outcome, Taken
+from tests.unit.store.desk import SESSION, Desk
+
+MAX_ATTEMPTS = 3
+SAID = AssistantEntry(content=[TextBlock(text="said")])
+
+WORKERS = st.sampled_from(["w1", "w2", "w3"])
+MODES = st.sampled_from([QueueMode.COLLECT, QueueMode.FOLLOWUP, QueueMode.STEER])
+AUTHORITIES = st.sampled_from([Authority.OWNER, Authority.ANYONE])
+
+
+@dataclass(frozen=True)
+class Message:
+    id: str
+    mode: QueueMode
+    authority: Authority
+    is_command: bool = False
+
+    def merges_with(self, first: Message) -> bool:
+        return (
+            self.mode == first.mode == QueueMode.COLLECT
+            and not self.is_command
+            and not first.is_command
+            and self.authority == first.authority
+        )
+
+
+@dataclass
+class Model:
+    """What the engine promises, without leases, clocks or scripts."""
+
+    state: str = "idle"
+    inbox: list[Message] = field(default_factory=list)
+    bound: list[Message] = field(default_factory=list)
+    settled: dict[str, str] = field(default_factory=dict)
+    log: list[list[str]] = field(default_factory=list)
+    """The message ids of each user entry of the transcript."""
+    begun: bool = False
+    moved: bool = False
+    attempt: int = 1
+    stopped: bool = False
+
+    def accept(self, message: Message) -> bool:
+        self.inbox.append(message)
+        wakes = self.state == "idle"
+        if wakes:
+            self._open()
+        return wakes
+
+    def take(self) -> None:
+        self.state, self.moved = "running", False
+        if self.begun:
+            return
+        self.begun = True
+        first = self.inbox.pop(0)
+        self.bound = [first]
+        while self.inbox and self.inbox[0].merges_with(first):
+            self.bound.append(self.inbox.pop(0))
+        if not first.is_command:
+            self.log.append([message.id for message in self.bound])
+
+    def step(self) -> list[str]:
+        self.moved = True
+        if self.stopped:
+            return []
+        reachable = self.inbox
+        for index, message in enumerate(self.inbox):
+            if message.is_command:
+                reachable = self.inbox[:index]
+                break
+        steered = [message for message in reachable if message.mode is QueueMode.STEER]
+        self.inbox = [message for message in self.inbox if message not in steered]
+        self.bound += steered
+        self.log += [[message.id] for message in steered]
+        return [message.id for message in steered]
+
+    def end(self, state: str) -> None:
+        self._settle(self.bound, state)
+        self.bound, self.state, self.stopped = [], "idle", False
+        if self.inbox:
+            self._open()
+
+    def lose(self) -> bool:
+        """The owner's lease ran out; True if that was the last attempt."""
+        self.attempt += not self.moved
+        if self.attempt <= MAX_ATTEMPTS:
+            self.state = "queued"
+        return self.attempt > MAX_ATTEMPTS
+
+    def stop(self) -> None:
+        if self.state == "idle":
+            return
+        self._settle([message for message in self.inbox if not message.is_command], "cancelled")
+        self.inbox = [message for message in self.inbox if message.is_command]
+        if self.begun:
+            self.stopped = True
+        elif not self.inbox:
+            self.state = "idle"
+
+    def reset(self) -> None:
+        self._settle([*self.bound, *self.inbox], "cancelled")
+        self.bound, self.inbox, self.log = [], [], []
+        self.state, self.stopped = "idle", False
+
+    def _open(self) -> None:
+        self.state, self.begun, self.attempt = "queued", False, 1
+
+    def _settle(self, messages: list[Message], state: str) -> None:
+        for message in messages:
+            assert message.id not in self.settled, "a message is settled once"
+            self.settled[message.id] = state
+
+
+class Sessions(RuleBasedStateMachine):
+    def __init__(self, client: redis.Redis) -> None:
+        super().__init__()
+        self.desk = Desk(client, f"t{uuid.uuid4().hex[:8]}")
+        self.model = Model()
+        self.messages: list[Message] = []
+        self.owner: tuple[str, Taken] | None = None
+        self.step_number = 0
+        self.gone: list[tuple[str, Taken]] = []
+        """Owners whose session was taken from them."""
+        self.committed: tuple[str, Taken] | None = None
+        self.fence = 0
+
+    # people
+
+    @rule(mode=MODES, authority=AUTHORITIES, is_command=st.sampled_from([False] * 7 + [True]))
+    def say(self, mode: QueueMode, authority: Authority, is_command: bool) -> None:
+        message = Message(f"m{len(self.messages)}", mode, authority, is_command)
+        self.messages.append(message)
+        accepted = self._send(message)
+        assert accepted.duplicate is None
+        assert (accepted.wake is not None) == self.model.accept(message)
+
+    @precondition(lambda self: self.messages)
+    @rule(data=st.data())
+    def say_again(self, data: st.DataObject) -> None:
+        accepted = self._send(data.draw(st.sampled_from(self.messages)))
+        assert accepted.duplicate is not None
+
+    @rule()
+    def stop(self) -> None:
+        stopped = self.desk.stop()
+        assert (stopped.run is None) == (self.model.state == "idle")
+        self.model.stop()
+
+    @precondition(lambda self: self.messages)
+    @rule()
+    def reset(self) -> None:
+        assert self.desk.sessions.reset(SESSION, Lane.MAIN, cap=0) == ()
+        self._lose_owner()
+        self.model.reset()
+
+    # workers
+
+    @precondition(lambda self: self.messages)
+    @rule(worker=WORKERS)
+    def take(self, worker: str) -> None:
+        taken = self.desk.try_take(worker)
+        assert isinstance(taken, Taken) == (self.model.state == "queued"), taken
+        if not isinstance(taken, Taken):
+            return
+        assert taken.resumed == self.model.begun
+        assert taken.abort == ("killed" if self.model.stopped else "")
+        self.model.take()
+        assert taken.attempt == self.model.attempt
+        self.owner, self.step_number = (worker, taken), taken.step
+
+    @precondition(lambda self: self.owner)
+    @rule(again=st.booleans())
+    def step(self, again: bool) -> None:
+        worker, taken = self._owner()
+        self.step_number += 1
+        expected = ("killed" if self.model.stopped else "", self.model.step())
+        for _ in range(1 + again):
+            abort, steered = self.desk.turns(worker).step(taken.lease, self.step_number, [SAID], may_steer=True)
+            assert (abort, [entry["messageIds"][0] for entry in steered]) == expected
+
+    @precondition(lambda self: self.owner)
+    @rule()
+    def commit(self) -> None:
+        worker, taken = self._owner()
+        self.committed, self.owner = (worker, taken), None
+        stopped = self.model.stopped
+        committed = self.desk.commit(
+            taken,
+            worker=worker,
+            entries=[SAID],
+            state=RunState.KILLED if stopped else RunState.OK,
+            messages=MessageState.CANCELLED if stopped else MessageState.ANSWERED,
+        )
+        self.model.end("cancelled" if stopped else "answered")
+        assert (committed.next_run is not None) == (self.model.state == "queued")
+
+    @precondition(lambda self: self.committed)
+    @rule()
+    def commit_again(self) -> None:
+        assert self.committed is not None
+        worker, taken = self.committed
+        entries = len(self.desk.log())
+        self.desk.commit(taken, worker=worker, entries=[SAID])
+        assert len(self.desk.log()) == entries
+
+    @precondition(lambda self: self.owner)
+    @rule(again=st.booleans())
+    def release(self, again: bool) -> None:
+        worker, taken = self._owner()
+        for _ in range(1 + again):
+            self.desk.turns(worker).release(taken.lease, SAID.usage)
+        self.owner = None
+        self.model.state = "queued"
+
+    @precondition(lambda self: self.owner)
+    @rule()
+    def lease_runs_out(self) -> None:
+        self.desk.expire()
+        rescue = self.desk.rescue(max_attempts=MAX_ATTEMPTS)
+        self._lose_owner()
+        given_up = self.model.lose()
+        assert rescue.verb == ("settle" if given_up else "wake")
+        if rescue.lease is not None:
+            outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED)
+            self.desk.turns("sweeper").commit(rescue.lease, "main", outcome)
+            self.model.end("failed")
+
+    @precondition(lambda self: self.owner)
+    @rule()
+    def sweep_of_a_live_lease(self) -> None:
+        assert self.desk.rescue().verb == "wait"
+
+    @precondition(lambda self: self.gone)
+    @rule(data=st.data())
+    def late_write(self, data: st.DataObject) -> None:
+        worker, taken = data.draw(st.sampled_from(self.gone))
+        turns = self.desk.turns(worker)
+        with pytest.raises(LeaseLost):
+            turns.step(taken.lease, taken.step + 50, [SAID], may_steer=True)
+        with pytest.raises(LeaseLost):
+            turns.emit(taken.lease, [{"type": "text.delta", "data": {}}])
+        with pytest.raises(LeaseLost):
+            turns.release(taken.lease, SAID.usage)
+        with pytest.raises(LeaseLost):
+            self.desk.commit(taken, worker=worker, entries=[SAID])
+
+    # what always holds
+
+    @invariant()
+    def every_message_is_in_exactly_one_place(self) -> None:
+        waiting, bound = self.desk.waiting(), self.desk.bound()
+        assert waiting == [message.id for message in self.model.inbox]
+        assert sorted(bound) == sorted(message.id for message in self.model.bound)
+        places = {**dict.fromkeys(waiting, "accepted"), **dict.fromkeys(bound, "bound"), **self.model.settled}
+        assert len(places) == len(waiting) + len(bound) + len(self.model.settled)
+        assert {message.id: self.desk.states(message.id)[0] for message in self.messages} == places
+
+    @invariant()
+    def there_is_at_most_one_owner_and_the_fence_only_grows(self) -> None:
+        lease = self.desk.ctl("lease")
+        assert lease == (self.owner[1].lease.token if self.owner else "")
+        fence = int(self.desk.ctl("fence") or 0)
+        assert fence >= self.fence
+        self.fence = fence
+        assert self.desk.ctl("state") in ("", self.model.state)
+        assert self.desk.reader.running() == ([SESSION] if self.model.state == "running" else [])
+        assert (self.desk.due() is None) == (self.model.state == "idle"), "the sweep knows of it while it has work"
+
+    @invariant()
+    def the_transcript_holds_each_message_once_in_order_of_arrival(self) -> None:
+        carried = [entry.message_ids for entry in self.desk.log() if isinstance(entry, UserEntry)]
+        assert carried == self.model.log
+        order = [self.messages[int(each.removeprefix("m"))] for ids in carried for each in ids]
+        assert len(set(order)) == len(order)
+        for steered in (True, False):
+            numbers = [int(m.id.removeprefix("m")) for m in order if (m.mode is QueueMode.STEER) == steered]
+            assert numbers == sorted(numbers)
+
+    def teardown(self) -> None:
+        """When the faults stop, everything that was accepted is settled."""
+        while self.model.state != "idle":
+            if self.model.state == "queued":
+                self.take("w1")
+            self.commit()
+            self.every_message_is_in_exactly_one_place()
+        assert self.model.settled.keys() == {message.id for message in self.messages}
+        assert self.desk.ctl("state") in ("", "idle")
+
+    def _send(self, message: Message) -> Accepted:
+        accepted = self.desk.say(
+            "hi",
+            id=message.id,
+            mode=message.mode,
+            authority=message.authority,
+            kind="command" if message.is_command else "user",
+            cap=1000,
+        )
+        assert isinstance(accepted, Accepted)
+        return accepted
+
+    def _owner(self) -> tuple[str, Taken]:
+        assert self.owner is not None
+        return self.owner
+
+    def _lose_owner(self) -> None:
+        if self.owner is not None:
+            self.gone.append(self.owner)
+            self.owner = None
+
+
+def test_no_order_of_calls_breaks_a_promise(redis_client: redis.Redis) -> None:
+    run_state_machine_as_test(
+        lambda: Sessions(redis_client),  # type: ignore[arg-type] # any factory will do
+        settings=settings(max_examples=60, stateful_step_count=40, deadline=None),
+    )
