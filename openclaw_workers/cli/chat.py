@@ -58,7 +58,9 @@ class Chat:
 
     def run(self) -> Exit:
         """Until the person leaves. A script learns from the exit code whether all was answered."""
-        self._cli.stores.reader.control(self._session)  # fails now rather than after the first message
+        # What is slow or may fail happens now, not after the first message.
+        self._cli.stores.reader.control(self._session)
+        _ = self._cli.intake
         if self._keyboard.is_person:
             about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
             click.echo(styled(about, sys.stderr, dim=True), err=True)

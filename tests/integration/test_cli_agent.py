@@ -1,0 +1,187 @@
+"""`ocw agent` against real workers: what is printed, what programs read, and what the exit code says."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Ocw, finish
+from tests.support.programs import as_text, call, execute, program, say
+from tests.support.waiting import eventually
+
+FIELDS = ["ok", "runId", "sessionKey", "sessionId", "status", "text", "usage", "error"]
+
+
+def test_the_answer_is_printed_and_the_exit_code_is_zero(ocw_cli: Ocw) -> None:
+    done = ocw_cli("agent", "--session", "plain", "-m", as_text(program(say("the answer"))))
+
+    assert (done.code, done.out, done.err) == (0, "the answer\n", "")
+
+
+def test_the_answer_arrives_while_it_is_being_said(staffed: Fleet, ocw_cli: Ocw) -> None:
+    slowly = {"text": "one two three four", "chunks": 4, "chunkDelayMs": 700}
+    process = ocw_cli.start("agent", "--session", "slow", "-m", as_text(program(slowly)))
+    assert process.stdout is not None
+
+    first = process.stdout.read(3)
+    running = staffed.stores.reader.control(session_key("slow")).state
+    done = finish(process)
+
+    assert (first, running) == ("one", "running")
+    assert first + done.out == "one two three four\n"
+
+
+def test_json_has_exactly_the_documented_fields(ocw_cli: Ocw) -> None:
+    done = ocw_cli("agent", "--json", "--session", "json", "-m", as_text(program(say("as json"))))
+
+    result = done.json
+    assert list(result) == FIELDS
+    assert (result["ok"], result["status"], result["text"], result["error"]) == (True, "ok", "as json", None)
+    assert result["sessionKey"] == "agent:main:json"
+    assert list(result["usage"]) == ["input", "output", "cacheRead", "cacheWrite", "total"]
+    assert result["usage"]["total"] == result["usage"]["input"] + result["usage"]["output"] > 0
+    assert done.out.count("\n") == 1
+
+
+def test_json_may_be_asked_for_before_the_command(ocw_cli: Ocw) -> None:
+    assert ocw_cli("--json", "agent", "--session", "json", "-m", as_text(program(say("x")))).json["ok"] is True
+
+
+def test_the_message_may_come_from_stdin(ocw_cli: Ocw) -> None:
+    done = ocw_cli("agent", "--session", "stdin", "-m", "-", stdin=as_text(program(say("read"))) + "\n")
+
+    assert (done.code, done.out) == (0, "read\n")
+
+
+def test_tool_activity_is_told_apart_from_the_answer(ocw_cli: Ocw) -> None:
+    steps = program(call(execute("echo from-the-tool"), text="I look."), say("I looked."))
+    done = ocw_cli("agent", "--session", "tools", "-m", as_text(steps))
+
+    assert done.out == "I look.\nI looked.\n"
+    assert "exec ..." in done.err
+    assert "from-the-tool" in done.err
+    assert "exec done" in done.err
+
+
+def test_no_wait_returns_when_the_message_is_safely_in(staffed: Fleet, ocw_cli: Ocw) -> None:
+    slow = as_text(program(say("late", delay_ms=2500)))
+    first = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", slow).json
+    eventually(lambda: staffed.stores.reader.control(session_key("later")).state == "running", within=10)
+    second = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", as_text(program(say("next")))).json
+
+    assert list(first) == FIELDS
+    assert (first["ok"], first["status"], first["text"]) == (True, "accepted", None)
+    assert first["runId"].startswith("run-")
+    assert first["sessionId"]
+    assert (second["status"], second["runId"]) == ("accepted", None), "the session was busy: its run is not known yet"
+
+
+def test_a_command_that_acts_at_once_needs_no_run(ocw_cli: Ocw) -> None:
+    text = ocw_cli("agent", "-m", "/help")
+    json = ocw_cli("agent", "--json", "-m", "/status").json
+
+    assert text.code == 0
+    assert "/stop" in text.out
+    assert (json["ok"], json["status"], json["runId"]) == (True, "command", None)
+
+
+def test_a_command_in_order_is_answered_like_a_message(ocw_cli: Ocw) -> None:
+    ocw_cli("agent", "--session", "fresh", "-m", as_text(program(say("before"))))
+    before = ocw_cli("agent", "--json", "--session", "fresh", "-m", "/status").json["sessionId"]
+
+    done = ocw_cli("agent", "--session", "fresh", "-m", "/new")
+
+    assert (done.code, done.out) == (0, "New session.\n")
+    assert ocw_cli("agent", "--json", "--session", "fresh", "-m", "/status").json["sessionId"] != before
+
+
+def test_a_failed_run_is_told_and_exits_with_one(ocw_cli: Ocw) -> None:
+    failing = as_text(program({"fail": "billing"}))
+    told = ocw_cli("agent", "--session", "failing", "-m", failing)
+    json = ocw_cli("agent", "--json", "--session", "failing", "-m", failing)
+
+    assert told.code == 1
+    assert told.err.startswith("error: ")
+    assert "billing" in told.err
+    assert "hint: `ocw runs show run-" in told.err
+    assert json.code == 1
+    assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "error", "RunFailed")
+    assert set(json.json["error"]) == {"type", "message", "hint"}
+
+
+def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw) -> None:
+    whole = "this sentence is streamed, cut off, and said again"
+    steps = program({"text": whole, "chunks": 8, "chunkDelayMs": 120, "fail": "cut"}, say(whole))
+    done = ocw_cli("agent", "--session", "cut", "-m", as_text(steps))
+
+    assert (done.code, done.out) == (0, whole + "\n")
+    assert "trying again" in done.err
+
+
+def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("begin")), "refusing"))
+    staffed.command("/queue reject", "refusing")
+    busy = staffed.send(program(say("busy", delay_ms=4000)), "refusing")
+    eventually(lambda: staffed.stores.reader.control(session_key("refusing")).state == "running", within=10)
+
+    told = ocw_cli("agent", "--session", "refusing", "-m", "now?")
+    json = ocw_cli("agent", "--json", "--session", "refusing", "-m", "now?")
+
+    assert told.code == json.code == 6
+    assert "queue mode is reject" in told.err
+    assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "rejected", "Rejected")
+    assert staffed.outcome(busy).text == "busy"
+
+
+def test_a_timeout_leaves_the_run_alone(staffed: Fleet, ocw_cli: Ocw) -> None:
+    slow = as_text(program(say("in the end", delay_ms=3000)))
+    json = ocw_cli("agent", "--json", "--timeout", "0.5", "--session", "timeout", "-m", slow)
+
+    assert json.code == 124
+    assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "running", "WaitOver")
+    watched = ocw_cli("runs", "watch", json.json["runId"])
+    assert (watched.code, watched.out) == (0, "in the end\n")
+    assert len([run for run in staffed.runs() if run.session_key == session_key("timeout")]) == 1
+
+
+def test_repeating_a_message_under_its_id_gives_the_first_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
+    words = ("agent", "--json", "--session", "twice", "--message-id", "mine-1", "-m")
+    first = ocw_cli(*words, as_text(program(say("once"))))
+    again = ocw_cli(*words, as_text(program(say("never"))))
+
+    assert first.json == again.json
+    assert first.json["text"] == "once"
+    assert len([run for run in staffed.runs() if run.session_key == session_key("twice")]) == 1
+
+
+def test_control_c_says_that_the_run_goes_on_and_how_to_stop_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+    slowly = {"text": "a b c d e f", "chunks": 6, "chunkDelayMs": 500}
+    process = ocw_cli.start("agent", "--session", "ctrl-c", "-m", as_text(program(slowly)))
+    assert process.stdout is not None
+    process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+
+    run = next(run for run in staffed.runs() if run.session_key == session_key("ctrl-c"))
+    assert done.code == 130
+    assert f"ocw runs stop {run.id}" in done.err
+    assert "Traceback" not in done.err
+    eventually(lambda: staffed.run(run.id).state == "ok", within=20)
+
+
+def test_a_message_that_joins_a_running_turn_gets_that_turns_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("begin")), "steered"))
+    staffed.command("/queue steer", "steered")
+    first = staffed.send(program(call(execute("sleep 2")), say("for both of you")), "steered")
+    eventually(lambda: staffed.stores.reader.control(session_key("steered")).state == "running", within=10)
+
+    done = ocw_cli("agent", "--json", "--session", "steered", "-m", "me too")
+
+    assert (done.json["text"], done.json["runId"]) == ("for both of you", staffed.outcome(first).receipt.run)
+
+
+def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:
+    done = ocw_cli("agent", "--json", "--model", "offline/demo", "--session", "model", "-m", "hello")
+
+    assert "offline/demo" in done.json["text"]
+    assert staffed.run(done.json["runId"]).model == "offline/demo"

@@ -1,0 +1,136 @@
+"""`ocw chat`: line by line from a pipe, and by keyboard on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Ocw
+from tests.support.programs import as_text, call, execute, program, say
+from tests.support.waiting import eventually
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+
+
+class Terminal:
+    """`ocw chat` on a terminal of its own: type, and read what is on the screen."""
+
+    def __init__(self, ocw: Ocw, *words: str) -> None:
+        self._main, side = pty.openpty()
+        opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", opened, "sh", *ocw.argv("chat", *words)],
+            env={**ocw.env, "TERM": "xterm", "TERMINAL": os.ttyname(side)},
+            # A session leader that opens a terminal gets it as the one whose Ctrl-C it hears.
+            start_new_session=True,
+        )
+        os.close(side)
+        os.set_blocking(self._main, False)
+        self.screen = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self._main, keys.encode())
+
+    def see(self, text: str, *, within: float = 20) -> None:
+        """Wait until the text is on the screen, and forget what was before it."""
+        eventually(lambda: text in self._look(), within=within)
+        self.screen = self.screen.partition(text)[2]
+
+    def wait(self) -> int:
+        """Its exit code, once it has left."""
+        eventually(lambda: self._look() is not None and self._process.poll() is not None, within=20)
+        return self._process.returncode
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._main)
+
+    def _look(self) -> str:
+        with suppress(OSError):  # nothing new, or the other side has closed
+            self.screen += _ESCAPES.sub("", os.read(self._main, 65536).decode(errors="replace"))
+        return self.screen
+
+
+@pytest.fixture
+def terminal(ocw_cli: Ocw, request: pytest.FixtureRequest) -> Iterator[Terminal]:
+    terminal = Terminal(ocw_cli, "--session", request.node.name)
+    yield terminal
+    terminal.close()
+
+
+def test_a_pipe_is_answered_line_by_line_without_decoration(ocw_cli: Ocw) -> None:
+    lines = [as_text(program(say("first"))), "", "/queue", as_text(program(say("second"))), "/exit", "unread"]
+    done = ocw_cli("chat", "--session", "piped", stdin="\n".join(lines))
+
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "first"
+    assert "Queue mode" in done.out.splitlines()[1]
+    assert done.out.splitlines()[2:] == ["second"]
+    assert done.err == ""
+
+
+def test_json_gives_one_result_per_message(ocw_cli: Ocw) -> None:
+    lines = [as_text(program(say("one"))), "/help", as_text(program({"fail": "auth"}))]
+    done = ocw_cli("chat", "--json", "--session", "piped-json", stdin="\n".join(lines))
+
+    results = [json.loads(line) for line in done.out.splitlines()]
+    assert [result["status"] for result in results] == ["ok", "command", "error"]
+    assert done.code == 1, "a script must notice that something was not answered"
+
+
+def test_a_person_sees_a_prompt_tool_activity_and_the_answer(terminal: Terminal) -> None:
+    terminal.see("> ")
+    terminal.type(as_text(program(call(execute("echo working")), say("It is done."))) + "\r")
+    terminal.see("exec ...")
+    terminal.see("working")
+    terminal.see("It is done.")
+    terminal.see("> ")
+    terminal.type("/exit\r")
+
+    assert terminal.wait() == 0
+
+
+def test_control_c_stops_the_turn_and_control_d_leaves(terminal: Terminal, staffed: Fleet) -> None:
+    session = "test_control_c_stops_the_turn_and_control_d_leaves"
+    terminal.see("> ")
+    terminal.type(as_text(program({"text": "a b c d e f g h", "chunkDelayMs": 1000})) + "\r")
+    eventually(lambda: staffed.events(session, "text.delta"), within=20)
+    terminal.type("\x03")
+    terminal.see("[stopped]")
+    terminal.see("> ")
+    terminal.type("\x04")
+
+    assert terminal.wait() == 0
+    assert [run.state for run in staffed.runs() if run.session_key == session_key(session)] == ["killed"]
+
+
+def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, staffed: Fleet) -> None:
+    session = "test_what_is_typed_during_a_turn_is_sent_at_once"
+    terminal.see("> ")
+    terminal.type(as_text(program(say("the first", delay_ms=3000))) + "\r")
+    eventually(lambda: staffed.events(session, "run.started"), within=20)
+    terminal.type("/status\r")
+    terminal.see("running (run-")
+    terminal.type(as_text(program(say("the second"))) + "\r")
+    terminal.see("[sent]")
+    terminal.see("the first")
+    terminal.see("the second")
+
+
+def test_a_pasted_block_of_lines_is_one_message(terminal: Terminal, staffed: Fleet) -> None:
+    terminal.see("> ")
+    terminal.type("\x1b[200~several\rlines\rat once\x1b[201~\r")
+    terminal.see("steps")  # the scripted model says that this is no program
+
+    [entry, *_] = staffed.transcript("test_a_pasted_block_of_lines_is_one_message")
+    assert entry.role == "user"
+    assert entry.content[0].text == "several\nlines\nat once"

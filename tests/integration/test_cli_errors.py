@@ -1,0 +1,83 @@
+"""What `ocw` says and returns when it cannot do what was asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.fleet import Fleet
+from tests.support.ocw import Done, Ocw
+
+
+def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
+    """The same failure as people and as programs are told it."""
+    return ocw(*words, env=env), ocw(*words, "--json", env=env)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind", "told"),
+    [
+        (("agent", "-m", "  "), 2, "BadInput", "empty"),
+        (("agent",), 2, "UsageError", "--message"),
+        (("agent", "-m", "x", "--agent", "nobody"), 5, "NotFound", "no agent 'nobody'"),
+        (("agent", "-m", "x", "--model", "nothing"), 2, "BadInput", "neither provider/model nor an alias"),
+        (("agent", "-m", "/queue sideways"), 2, "BadInput", "'sideways' is no queue mode"),
+        (("sessions", "show", "nowhere"), 5, "NotFound", "no session agent:main:nowhere"),
+        (("runs", "show", "run-0"), 5, "NotFound", "no run run-0"),
+    ],
+)
+def test_a_failure_is_told_with_its_own_exit_code(
+    ocw_cli: Ocw, words: tuple[str, ...], code: int, kind: str, told: str
+) -> None:
+    text, json = _both(ocw_cli, *words)
+
+    assert text.code == json.code == code
+    assert text.out == ""
+    assert text.err.startswith("error: ")
+    assert told in text.err
+    assert "Traceback" not in text.err
+    assert json.json["ok"] is False
+    assert set(json.json) == {"ok", "error"}
+    assert set(json.json["error"]) == {"type", "message", "hint"}
+    assert json.json["error"]["type"] == kind
+    assert told in json.json["error"]["message"]
+
+
+def test_every_problem_of_the_configuration_is_told_at_once(ocw_cli: Ocw, tmp_path: Path) -> None:
+    broken = tmp_path / "openclaw.yaml"
+    broken.write_text("engine: {leaseSecond: 3}\nlanes: {main: {concurrency: 0}}\n")
+
+    text, json = _both(ocw_cli, "status", OPENCLAW_CONFIG=str(broken))
+
+    assert text.code == json.code == 3
+    assert "leaseSecond" in text.err
+    assert "lanes.main.concurrency" in text.err
+    assert json.json["error"]["type"] == "ConfigurationError"
+
+
+def test_a_redis_that_is_not_there_exits_with_four(ocw_cli: Ocw) -> None:
+    text, json = _both(ocw_cli, "status", REDIS_URL="redis://127.0.0.1:1/0")
+
+    assert text.code == json.code == 4
+    assert "hint: check that Redis runs" in text.err
+    assert json.json["error"]["type"] == "StoreUnavailable"
+
+
+def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path) -> None:
+    ocw = Ocw(staffed)
+    for name in ("REDIS_URL", "OPENCLAW_CONFIG"):
+        del ocw.env[name]
+
+    text, json = _both(ocw, "sessions", "list", OPENCLAW_STATE_DIR=str(tmp_path))
+
+    assert text.code == json.code == 4
+    assert "ocw up" in text.err
+    assert json.json["error"]["type"] == "StoreUnavailable"
+
+
+def test_a_misspelt_command_gets_the_one_that_was_meant(ocw_cli: Ocw) -> None:
+    text = ocw_cli("sesions")
+
+    assert text.code == 2
+    assert "sessions" in text.err

@@ -1,0 +1,97 @@
+"""`ocw runs`: list, inspect, watch and stop."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Ocw, finish
+from tests.support.programs import call, execute, program, say
+from tests.support.waiting import eventually
+
+TEXT = "one two three four five six"
+SLOWLY = {"text": TEXT, "chunks": 6, "chunkDelayMs": 500}
+
+
+def test_runs_are_listed_newest_first_and_filtered(staffed: Fleet, ocw_cli: Ocw) -> None:
+    well = staffed.outcome(staffed.send(program(say("well")), "runs")).receipt.run
+    badly = staffed.outcome(staffed.send(program({"fail": "billing"}), "runs")).receipt.run
+
+    listed = ocw_cli("runs", "list", "--session", "runs", "--json").json["runs"]
+    failed = ocw_cli("runs", "list", "--session", "runs", "--state", "error", "--json").json["runs"]
+    text = ocw_cli("runs", "list", "--session", "runs", "--limit", "1")
+
+    assert [run["runId"] for run in listed] == [badly, well]
+    assert [run["runId"] for run in failed] == [badly]
+    assert str(badly) in text.out
+    assert str(well) not in text.out
+
+
+def test_show_tells_who_carried_a_run_and_what_it_did(staffed: Fleet, ocw_cli: Ocw) -> None:
+    queued = staffed.send(program(call(execute("echo out")), say("Seen.")), "journal")
+    run = staffed.outcome(queued).receipt.run
+    staffed.outcome(staffed.send(program(say("another run")), "journal"))
+
+    shown = ocw_cli("runs", "show", str(run), "--json").json
+    text = ocw_cli("runs", "show", str(run)).out
+
+    assert (shown["state"], shown["covers"], shown["text"]) == ("ok", [queued.message_id], "Seen.")
+    assert shown["attempts"][0]["how"] == "taken"
+    assert [entry["role"] for entry in shown["journal"]] == ["user", "assistant", "toolResult", "assistant"]
+    assert f"pid {staffed.workers[0].pid}" in text
+    assert "assistant calls exec" in text
+    assert "another run" not in text
+
+
+def test_watch_shows_a_run_from_its_beginning_to_its_end(staffed: Fleet, ocw_cli: Ocw) -> None:
+    run = staffed.send(program(SLOWLY), "watched").run
+    eventually(lambda: staffed.events("watched", "text.delta"), within=20)
+
+    watched = ocw_cli("runs", "watch", str(run))
+    again = ocw_cli("runs", "watch", str(run), "--json").json
+
+    assert (watched.code, watched.out) == (0, TEXT + "\n")
+    assert (again["status"], again["text"]) == ("ok", TEXT)
+
+
+def test_watching_all_tells_each_change_once(staffed: Fleet, ocw_cli: Ocw) -> None:
+    process = ocw_cli.start("runs", "watch", "--json")
+    assert process.stdout is not None
+    run = staffed.send(program(SLOWLY), "changes").run
+
+    seen: list[str] = []
+    while not seen or seen[-1] != "ok":
+        facts = json.loads(process.stdout.readline())
+        if facts["runId"] == run:
+            seen.append(facts["state"])
+    process.terminate()
+    finish(process)
+
+    assert seen[-2:] == ["running", "ok"]
+
+
+def test_stop_ends_one_run_and_a_second_stop_says_it_was_too_late(staffed: Fleet, ocw_cli: Ocw) -> None:
+    run = staffed.send(program(say("never said", delay_ms=60_000)), "stopped").run
+    following = staffed.send(program(say("next")), "stopped")
+    eventually(lambda: staffed.stores.reader.control(session_key("stopped")).state == "running", within=20)
+
+    done = ocw_cli("runs", "stop", str(run), "--wait", "--json")
+    late = ocw_cli("runs", "stop", str(run))
+
+    assert (done.code, done.json["state"]) == (0, "killed")
+    assert staffed.run(run).state == "killed"
+    assert late.code == 6
+    assert "had already ended (killed)" in late.err
+    assert staffed.outcome(following).text == "next"
+
+
+def test_the_waiting_agent_is_told_that_its_run_was_stopped(staffed: Fleet, ocw_cli: Ocw) -> None:
+    process = ocw_cli.start("agent", "--session", "halted", "-m", json.dumps(program(say("never", delay_ms=60_000))))
+    eventually(lambda: staffed.stores.reader.control(session_key("halted")).state == "running", within=20)
+    run = staffed.stores.reader.control(session_key("halted")).run
+
+    assert ocw_cli("runs", "stop", run).code == 0
+    done = finish(process)
+
+    assert done.code == 1
+    assert "the turn was stopped" in done.err

@@ -1,0 +1,112 @@
+"""`ocw sessions`: what is listed, shown, written out and taken away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Ocw
+from tests.support.programs import call, execute, program, say
+
+
+def test_sessions_are_listed_last_used_first(staffed: Fleet, ocw_cli: Ocw) -> None:
+    for name in ("list-a", "list-b"):
+        staffed.outcome(staffed.send(program(say("hi")), name))
+
+    listed = ocw_cli("sessions", "list", "--json").json
+    text = ocw_cli("sessions", "list", "--limit", "1")
+
+    keys = [session["sessionKey"] for session in listed["sessions"]]
+    assert keys.index("agent:main:list-b") < keys.index("agent:main:list-a")
+    first = listed["sessions"][0]
+    assert (first["agentId"], first["kind"], first["state"], first["waiting"]) == ("main", "other", "idle", 0)
+    assert first["tokens"] > 0
+    assert first["updatedAt"] >= first["createdAt"] > 1_600_000_000_000
+    assert len(text.out.splitlines()) == 2
+    assert ocw_cli("sessions", "list", "--agent", "other", "--json").json["sessions"] == []
+
+
+def test_a_short_key_shows_the_default_agents_session(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("hi")), "shown"))
+
+    text = ocw_cli("sessions", "show", "shown")
+    shown = ocw_cli("sessions", "show", "agent:main:shown", "--json").json
+
+    assert "agent:main:shown" in text.out
+    assert "1 answered" in text.out
+    assert shown["receipts"] == {"answered": 1}
+    assert shown["row"]["sessionKey"] == shown["sessionKey"] == "agent:main:shown"
+
+
+def test_an_unknown_session_names_the_nearest_one(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("hi")), "garden"))
+
+    assert "did you mean agent:main:garden?" in ocw_cli("sessions", "show", "gardne").err
+
+
+def test_history_gives_the_entries_as_they_are_stored(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(call(execute("echo out"), text="Looking."), say("Seen.")), "history"))
+
+    entries = ocw_cli("sessions", "history", "history", "--json").json
+    newest = ocw_cli("sessions", "history", "history", "--limit", "1", "--json").json
+    text = ocw_cli("sessions", "history", "history")
+
+    assert [entry["role"] for entry in entries] == ["user", "assistant", "toolResult", "assistant"]
+    stored: list[str] = staffed.stores.redis.lrange(staffed.stores.keys.log(session_key("history")), 0, -1)  # type: ignore[assignment]
+    assert entries == [json.loads(raw) for raw in stored]
+    assert newest == entries[-1:]
+    assert "assistant calls exec" in text.out
+    assert text.out.splitlines()[-1] == "assistant: Seen."
+
+
+def test_a_damaged_entry_is_left_out_told_and_kept_for_a_look(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("whole")), "damaged"))
+    staffed.stores.redis.rpush(staffed.stores.keys.log(session_key("damaged")), "{half an entry")
+
+    history = ocw_cli("sessions", "history", "damaged", "--json")
+    shown = ocw_cli("sessions", "show", "damaged", "--json").json
+
+    assert [entry["role"] for entry in history.json] == ["user", "assistant"]
+    assert "1 damaged entry was left out" in history.err
+    assert shown["quarantined"][0]["raw"] == "{half an entry"
+
+
+def test_export_writes_the_index_and_one_file_per_session(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+
+    done = ocw_cli("sessions", "export", "--session", "exported", "--out", str(tmp_path), "--json")
+
+    folder = tmp_path / "agents" / "main" / "sessions"
+    index = json.loads((folder / "sessions.json").read_text())
+    row = index["agent:main:exported"]
+    header, *entries = [json.loads(line) for line in (folder / row["sessionFile"]).read_text().splitlines()]
+    assert list(index) == ["agent:main:exported"]
+    assert row["sessionFile"] == f"{row['sessionId']}.jsonl"
+    assert (header["type"], header["id"]) == ("session", row["sessionId"])
+    assert entries == ocw_cli("sessions", "history", "exported", "--json").json
+    assert set(done.json["files"]) == {str(folder / "sessions.json"), str(folder / row["sessionFile"])}
+
+
+def test_reset_begins_anew_under_the_same_key(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("old")), "reset"))
+    before = ocw_cli("sessions", "show", "reset", "--json").json["sessionId"]
+
+    done = ocw_cli("sessions", "reset", "reset", "--json").json
+
+    assert (done["previousSessionId"], done["ok"]) == (before, True)
+    assert done["sessionId"] not in (None, before)
+    assert ocw_cli("sessions", "history", "reset", "--json").json == []
+
+
+def test_delete_asks_for_a_yes_and_then_means_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("gone soon")), "deleted"))
+
+    refused = ocw_cli("sessions", "delete", "deleted")
+    done = ocw_cli("sessions", "delete", "deleted", "--yes")
+
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert done.code == 0
+    assert ocw_cli("sessions", "show", "deleted").code == 5
+    assert ocw_cli("sessions", "delete", "deleted", "--yes").code == 5

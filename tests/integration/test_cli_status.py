@@ -1,0 +1,61 @@
+"""`ocw status`: who works, what waits, who holds what."""
+
+from __future__ import annotations
+
+import socket
+
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Ocw
+from tests.support.programs import program, say
+from tests.support.waiting import eventually
+
+
+def test_status_tells_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
+    run = staffed.send(program(say("busy", delay_ms=5000)), "busy").run
+    eventually(lambda: staffed.stores.reader.control(session_key("busy")).state == "running", within=20)
+    staffed.send(program(say("later")), "busy")
+
+    status = ocw_cli("status", "--json").json
+    text = ocw_cli("status").out
+
+    [worker] = status["workers"]
+    assert (worker["host"], worker["pid"]) == (socket.gethostname(), staffed.workers[0].pid)
+    assert (worker["lane"], worker["concurrency"], worker["alive"]) == ("main", 4, True)
+    assert worker["runs"] == [run]
+    lanes = {lane["lane"]: lane for lane in status["lanes"]}
+    assert list(lanes) == ["main", "subagent", "service"]
+    assert (lanes["main"]["workers"], lanes["main"]["running"], lanes["main"]["waiting"]) == (1, 1, 1)
+    assert lanes["main"]["oldestWaitingAt"] <= status["at"]
+    [lease] = status["leases"]
+    assert (lease["sessionKey"], lease["runId"], lease["worker"]) == ("agent:main:busy", run, worker["id"])
+    assert 0 < lease["leaseLeftMs"] <= 2000
+    assert status["totals"]["running"] == 1
+    assert str(run) in text
+    assert str(worker["pid"]) in text
+
+
+def test_wake_ups_that_nobody_fetches_are_counted(unstaffed: Fleet) -> None:
+    unstaffed.send("hello", "one")
+    unstaffed.send("hello", "two")
+
+    status = Ocw(unstaffed)("status", "--json").json
+    text = Ocw(unstaffed)("status").out
+
+    assert status["workers"] == []
+    assert (status["lanes"][0]["queued"], status["lanes"][0]["waiting"]) == (2, 2)
+    assert "no workers; start some with `ocw up`" in text
+
+
+def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(unstaffed: Fleet) -> None:
+    killed, leaving = unstaffed.worker(), unstaffed.worker()
+    killed.kill()
+    leaving.term()
+    leaving.wait()
+    # Fifteen seconds are needed until silence counts as death; the record is aged instead of waiting.
+    [silent] = unstaffed.stores.fleet.workers()
+    unstaffed.stores.redis.zincrby(unstaffed.stores.keys.workers, -20_000, silent.id)
+
+    status = Ocw(unstaffed)("status", "--json").json
+
+    assert [(worker["pid"], worker["alive"]) for worker in status["workers"]] == [(killed.pid, False)]
+    assert status["totals"]["workers"] == 0

@@ -1,0 +1,102 @@
+"""`ocw agent` while workers and Redis die under it: the person is told, and gets the one committed answer."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Ocw, finish
+from tests.support.programs import as_text, program, say
+from tests.support.waiting import eventually
+
+TEXT = "one two three four five six"
+SLOWLY = {"text": TEXT, "chunks": 6, "chunkDelayMs": 500}
+
+
+def test_a_killed_worker_is_told_and_the_answer_is_printed_once(unstaffed: Fleet) -> None:
+    unstaffed.worker()
+    process = Ocw(unstaffed).start("agent", "-m", as_text(program(SLOWLY)))
+    assert process.stdout is not None
+    first = process.stdout.read(3)
+    unstaffed.carrier().kill()
+    successor = unstaffed.worker()
+
+    done = finish(process)
+
+    assert (done.code, first + done.out) == (0, TEXT + "\n")
+    assert f"[worker lost, resuming on {_name(unstaffed, successor.pid)}]" in done.err
+
+
+def test_json_gives_the_committed_answer_of_a_run_that_was_taken_over(unstaffed: Fleet) -> None:
+    unstaffed.worker()
+    process = Ocw(unstaffed).start("agent", "--json", "-m", as_text(program(SLOWLY)))
+    unstaffed.carrier().kill()
+    unstaffed.worker()
+
+    done = finish(process)
+
+    assert json.loads(done.out)["text"] == TEXT
+    assert len(unstaffed.run(json.loads(done.out)["runId"]).attempts) == 2
+
+
+def test_a_missing_worker_is_told_and_waited_for(unstaffed: Fleet) -> None:
+    process = Ocw(unstaffed).start("agent", "-m", as_text(program(say("at last"))))
+    assert process.stderr is not None
+
+    told = process.stderr.readline()
+    unstaffed.worker()
+    done = finish(process)
+
+    assert "no worker is running for lane main; start one with `ocw up`" in told
+    assert (done.code, done.out) == (0, "at last\n")
+
+
+def test_a_redis_that_goes_away_is_told_and_waited_for(unstaffed: Fleet) -> None:
+    unstaffed.worker()
+    process = Ocw(unstaffed).start("agent", "-m", as_text(program(say("still here", delay_ms=3000))))
+    assert process.stderr is not None
+    eventually(lambda: unstaffed.stores.reader.control(session_key("main")).state == "running", within=20)
+    unstaffed.redis_server.kill()
+
+    told = process.stderr.readline()
+    unstaffed.redis_server.start()
+    done = finish(process)
+
+    assert "Redis did not answer" in told
+    assert "[Redis is back]" in done.err
+    assert (done.code, done.out) == (0, "still here\n")
+
+
+def test_a_frozen_redis_is_an_error_within_seconds_and_says_how_to_repeat(unstaffed: Fleet) -> None:
+    ocw = Ocw(unstaffed)
+    unstaffed.redis_server.stop()
+    try:
+        told = ocw("agent", "-m", "hello", "--message-id", "mine-1", within=10)
+    finally:
+        unstaffed.redis_server.cont()
+    unstaffed.worker()
+
+    again = ocw("agent", "-m", as_text(program(say("once"))), "--message-id", "mine-1")
+
+    assert told.code == 4
+    assert "--message-id mine-1" in told.err
+    assert again.code == 0
+    assert len(unstaffed.runs()) == 1
+
+
+def test_a_deleted_session_ends_the_wait(unstaffed: Fleet) -> None:
+    ocw = Ocw(unstaffed)
+    process = ocw.start("agent", "--json", "--session", "doomed", "-m", "anyone?")
+    eventually(lambda: unstaffed.stores.reader.control(session_key("doomed")).state == "queued", within=20)
+
+    assert ocw("sessions", "delete", "doomed", "--yes").code == 0
+    done = finish(process)
+
+    assert done.code == 1
+    assert json.loads(done.out)["status"] in ("killed", "cancelled")
+
+
+def _name(fleet: Fleet, pid: int) -> str:
+    """Host and pid, as people are told them."""
+    ids = [info.id for info in fleet.stores.fleet.workers()]
+    return next(worker.rpartition("/")[0] for worker in ids if worker.split("/")[-2] == str(pid))

@@ -1,0 +1,83 @@
+"""The `ocw` command as a person or a script runs it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.fleet import Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Ocw:
+    """Runs `ocw` on a fleet's Redis and configuration."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        hidden = ("OPENCLAW_", "REDIS_URL", "ANTHROPIC_", "OPENAI_", "NO_COLOR")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+        self.env = {
+            **inherited,
+            "OPENCLAW_CONFIG": str(fleet.config_path),
+            "OPENCLAW_STATE_DIR": str(fleet.state_dir),
+            "REDIS_URL": fleet.redis_server.url,
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def __call__(self, *words: str, stdin: str = "", within: float = 60, env: Mapping[str, str] | None = None) -> Done:
+        done = subprocess.run(
+            self.argv(*words),
+            env={**self.env, **(env or {})},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=within,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start it and come back at once; the caller reads its pipes."""
+        return subprocess.Popen(
+            self.argv(*words),
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A group of its own, so that a test's Ctrl-C reaches this process alone.
+            start_new_session=True,
+        )
+
+    def argv(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "openclaw_workers.cli.main", *words]
+
+
+def finish(process: subprocess.Popen[str], within: float = 60) -> Done:
+    """Read the rest of its output, also where a test has read the beginning, and wait for its end."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    overdue = threading.Timer(within, process.kill)
+    overdue.start()
+    try:
+        out, err = process.stdout.read(), process.stderr.read()
+        return Done(process.wait(), out, err)
+    finally:
+        overdue.cancel()
