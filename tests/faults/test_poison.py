@@ -1,0 +1,94 @@
+"""Turns that kill their worker: bounded, told, and not paid for by their neighbours (I1, I8, rule 5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import Run, RunState
+from tests.faults.conftest import MakeFleet
+from tests.support.checker import check
+from tests.support.fleet import Outcome
+from tests.support.programs import call, crash, mark, program, say
+
+QUICK = {"engine": {"leaseSeconds": 1.0}}
+
+
+def settled_run(outcome: Outcome) -> Run:
+    assert outcome.run is not None
+    return outcome.run
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_a_turn_that_kills_its_worker_is_tried_three_times_and_then_fails_for_all_to_see(
+    make_fleet: MakeFleet, pool: str
+) -> None:
+    """I1: three owners, one visible failure, and the session goes on with the next message."""
+    fleet = make_fleet(QUICK)
+    fleet.ready(*(fleet.worker(pool=pool, concurrency=2, respawn=True, wait=False) for _ in range(2)))
+    poison = fleet.send(program(crash(text="half a sentence")))
+    following = fleet.send(program(say("still here")))
+
+    outcome, after = fleet.outcomes([poison, following])
+
+    run = settled_run(outcome)
+    assert outcome.receipt.state is MessageState.FAILED
+    assert (run.state, run.reason) == (RunState.ERROR, "lost")
+    assert run.error is not None
+    assert "given up" in run.error
+    ended = [event for event in fleet.events(kind="run.ended") if event.data["run"] == run.id]
+    assert [event.data["error"] for event in ended] == [run.error]
+    assert after.text == "still here"
+    assert [attempt.how for attempt in run.attempts] == ["taken", "takeover", "takeover"]
+    check(fleet.stores, [poison, following], one_each=True)
+
+
+def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(make_fleet: MakeFleet) -> None:
+    """I1, rule 5: every crash takes all fifty-one turns down, and only the one that causes it is charged to the end."""
+    fleet = make_fleet(QUICK)
+    innocent = [
+        # Half of them have journalled something when the worker dies, half have not.
+        fleet.send(program(call(mark(f"tool-{n}")), say(f"fine {n}", delay_ms=150)), f"innocent-{n}")
+        if n % 2
+        else fleet.send(program(say(f"fine {n}", delay_ms=150)), f"innocent-{n}")
+        for n in range(50)
+    ]
+    poison = fleet.send(program(crash(delay_ms=100)), "poison")
+    worker = fleet.worker(concurrency=64, respawn=True, wait=False)
+
+    outcomes = fleet.outcomes(innocent)
+
+    assert [outcome.text for outcome in outcomes] == [f"fine {n}" for n in range(50)]
+    assert {fleet.count(f"tool-{n}") for n in range(1, 50, 2)} == {1}
+    failed = fleet.outcome(poison)
+    assert failed.receipt.state is MessageState.FAILED
+    assert settled_run(failed).reason == "lost"
+    assert worker.respawns == len(settled_run(failed).attempts) == 3
+    check(fleet.stores, [*innocent, poison], one_each=True)
+
+
+def test_twenty_rolling_restarts_charge_nobody_an_attempt(make_fleet: MakeFleet) -> None:
+    """I1, I3, I5, rule 5: turns are handed from worker to worker, also one whose model call outlasts every grace."""
+    fleet = make_fleet({"engine": {"graceSeconds": 2.0}})
+    sent = [fleet.send(program(say("at last", delay_ms=4_000)), "slow")]
+    handed = program(call(mark("tools"), delay_ms=200), call(mark("tools"), delay_ms=200), say("ok", delay_ms=200))
+    for _ in range(3):
+        fleet.worker(concurrency=16, wait=False)
+    for restart in range(20):
+        sent += [fleet.send(handed, f"s{n}") for n in range(6)]
+        fleet.ready(*fleet.workers[restart : restart + 2])
+        fleet.workers[restart].term()
+        fleet.worker(concurrency=16, wait=False)
+
+    outcomes = fleet.outcomes(sent)
+
+    assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}
+    assert {run.attempt for run in fleet.runs()} == {1}
+    assert {how for run in fleet.runs() for how in _hows(run)} == {"taken", "handover"}
+    assert [worker.wait() for worker in fleet.workers[:20]] == [0] * 20
+    assert fleet.count("tools") == 2 * 6 * 20
+    check(fleet.stores, sent, one_each=True)
+
+
+def _hows(run: Run) -> list[str]:
+    return [attempt.how for attempt in run.attempts]

@@ -1,0 +1,137 @@
+"""Turns taken away from their owner, or stopped, steered and reset at awkward moments (I1, I2, rules 6, 10, 11)."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, UserEntry
+from tests.faults.conftest import MakeFleet
+from tests.support.checker import check
+from tests.support.fleet import Fleet, session_key
+from tests.support.programs import call, mark, program, say, write
+from tests.support.waiting import eventually
+
+
+def test_a_worker_paused_at_its_last_attempt_and_given_up_cannot_answer_after_all(make_fleet: MakeFleet) -> None:
+    """I1, rule 6: the sweep replaces the lease when it fails a run, so the failure stays the only outcome."""
+    fleet = make_fleet({"engine": {"leaseSeconds": 1.0, "maxAttempts": 1}})
+    sleeper = fleet.worker(deaf=True)
+    sent = [fleet.send(program(say("too late", delay_ms=1_000)), f"s{n}") for n in range(3)]
+    eventually(lambda: len(fleet.stores.reader.running()) == 3, within=20)
+    sleeper.pause()
+    fleet.worker()
+
+    failed = fleet.outcomes(sent)
+    sleeper.resume()
+    eventually(lambda: sleeper.log_text().count("run.fenced") == 3, within=20)
+
+    for queued, before in zip(sent, failed, strict=True):
+        after = fleet.outcome(queued)
+        assert after == before
+        assert after.receipt.state is MessageState.FAILED
+        assert after.run is not None
+        assert (after.run.state, after.run.reason) == (RunState.ERROR, "lost")
+        roles = [type(entry) for entry in fleet.stores.reader.transcript(queued.session_key)]
+        assert roles == [UserEntry, NoticeEntry]
+    check(fleet.stores, sent)
+
+
+def test_a_stop_while_a_turn_changes_hands_ends_that_turn_and_no_later_one(fleet: Fleet) -> None:
+    """I1, rule 11: the stop names a run; its next owner ends it, and the run after it knows nothing of it."""
+    leaving = fleet.worker()
+    stopped = fleet.send(program(call(mark("first"), delay_ms=1_000), call(mark("second")), say("never")))
+    fleet.carrier()
+    leaving.term()
+    assert leaving.wait() == 0
+    assert fleet.run(stopped.run).state is RunState.QUEUED
+
+    assert stopped.run is not None
+    assert fleet.control.stop_run(stopped.run).begun
+    later = fleet.send(program(call(mark("later")), say("as usual")))
+    fleet.worker()
+    outcome, following = fleet.outcomes([stopped, later])
+
+    assert outcome.receipt.state is MessageState.CANCELLED
+    assert fleet.run(stopped.run).state is RunState.KILLED
+    assert (fleet.count("first"), fleet.count("second")) == (0, 0)
+    assert following.text == "as usual"
+    check(fleet.stores, [stopped, later])
+
+
+def test_a_stop_around_a_commit_hits_the_run_it_names_or_nothing(make_fleet: MakeFleet) -> None:
+    """I1, rule 11: whichever comes first, stop or commit, the next run of the session is not touched."""
+    fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
+    fleet.worker(concurrency=32)
+    chance = random.Random(12)
+    named = [fleet.send(program(say("named", delay_ms=chance.randint(500, 1_500))), f"s{n}") for n in range(30)]
+    eventually(lambda: len(fleet.stores.reader.running()) == 30, within=20)
+    following = [fleet.send(program(say("next", delay_ms=300)), f"s{n}") for n in range(30)]
+    for queued in chance.sample(named, k=30):
+        assert queued.run is not None
+        fleet.control.stop_run(queued.run)
+        time.sleep(chance.uniform(0, 0.06))  # to come at every point before and after the commits
+
+    ends = {outcome.receipt.state for outcome in fleet.outcomes(named)}
+    for queued in named:
+        assert queued.run is not None
+        assert fleet.control.stop_run(queued.run).run is None
+
+    assert ends == {MessageState.ANSWERED, MessageState.CANCELLED}
+    assert [outcome.text for outcome in fleet.outcomes(following)] == ["next"] * 30
+    check(fleet.stores, named + following)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_message_steered_in_at_any_point_around_a_commit_is_covered_by_exactly_one_turn(
+    make_fleet: MakeFleet, workers: int
+) -> None:
+    """I1, I2, I3, rule 10: it joins the running turn or opens the next one, never both and never neither."""
+    fleet = make_fleet({"messages": {"queue": {"mode": "steer"}}})
+    fleet.ready(*(fleet.worker(concurrency=16, wait=False) for _ in range(workers)))
+    chance = random.Random(workers)
+    sent = []
+    for n in range(30):
+        first_ms, second_ms = chance.randint(0, 30), chance.randint(0, 30)
+        turn = program(call(write(f"{n}", "a"), delay_ms=first_ms), say("done", delay_ms=second_ms))
+        for message in (turn, "and this", "and that"):
+            sent.append(fleet.send(message, f"s{n}"))
+            time.sleep(chance.uniform(0, 0.05))  # to come at every point before and after the commit
+    outcomes = fleet.outcomes(sent)
+
+    assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}
+    runs = [len(run.covers) for run in fleet.runs()]
+    assert {1, 2} <= set(runs), f"steering was not met from both sides: {runs}"
+    check(fleet.stores, sent)
+
+
+def test_nothing_of_a_turn_that_was_reset_in_mid_tool_enters_the_new_transcript(fleet: Fleet) -> None:
+    """I2, rule 6: the lease goes with the old life, so the tool's result has nowhere to be written."""
+    names = [f"s{n}" for n in range(6)]
+    fleet.worker(concurrency=16, deaf=True)
+    hold = "until test -e go; do sleep 0.02; done"
+    old = [fleet.send(program(call(mark(name, then=hold)), say("old answer")), name) for name in names]
+    eventually(lambda: all(fleet.count(name) == 1 for name in names), within=20)
+
+    for name in names:
+        fleet.control.reset(session_key(name))
+    # Half of them are in a new turn when the tool of the old one ends, half are at rest.
+    new = [fleet.send(program(say("new answer", delay_ms=1_000)), name) for name in names[:3]]
+    eventually(lambda: len(fleet.stores.reader.running()) == 3, within=20)
+    (fleet.workspace / "go").touch()
+    eventually(lambda: fleet.logs().count("run.fenced") == len(names), within=20)
+    new += [fleet.send(program(say("new answer")), name) for name in names[3:]]
+
+    assert {outcome.receipt.state for outcome in fleet.outcomes(old)} == {MessageState.CANCELLED}
+    assert [outcome.text for outcome in fleet.outcomes(new)] == ["new answer"] * len(names)
+    for queued in new:
+        question, answer = fleet.stores.reader.transcript(queued.session_key)
+        assert isinstance(question, UserEntry)
+        assert question.message_ids == [queued.message_id]
+        assert isinstance(answer, AssistantEntry)
+        assert answer.text == "new answer"
+    check(fleet.stores, new, one_each=True)
