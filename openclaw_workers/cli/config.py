@@ -16,7 +16,14 @@ from openclaw_workers.errors import ConfigurationError
 
 EXIT_CONFIGURATION = 3  # a start with this configuration would be refused
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+_json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    # `ocw --json config show` means the same as `ocw config show --json`.
+    callback=lambda ctx, _, value: value or getattr(ctx.obj, "json", False),
+    help="Print JSON for programs.",
+)
 
 
 @click.group(

@@ -6,8 +6,7 @@ Everything heavy is imported when it is first used, so that `ocw --help` answers
 from __future__ import annotations
 
 import os
-import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +32,6 @@ class CliContext:
     config_path: str | None = None
     state_dir: Path | None = None
     json: bool = False
-    python: str = field(default=sys.executable)
 
     @cached_property
     def loaded(self) -> Loaded:

@@ -9,6 +9,7 @@ import sys
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.output import json_option
 from openclaw_workers.models.runs import Lane
 
 
@@ -22,12 +23,18 @@ from openclaw_workers.models.runs import Lane
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; the lane's setting by default.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
 @click.option("--loglevel", default="INFO", show_default=True)
+@json_option
 @pass_cli
 def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, loglevel: str) -> None:
-    """Run one worker until it is told to leave."""
+    """Run one worker until it is told to leave.
+
+    It logs to stderr; with --json, one JSON object per line.
+    """
     settings = cli.loaded.settings
     slots = concurrency or getattr(settings.lanes, lane).concurrency
     cli.export_environment()
+    if cli.json:
+        os.environ["OPENCLAW_LOG_FORMAT"] = "json"
     argv = celery_argv(Lane(lane), slots, pool=pool, loglevel=loglevel, events=settings.engine.task_events)
     os.execv(argv[0], argv)  # noqa: S606 - our own interpreter, arguments we built
 

@@ -1,0 +1,95 @@
+"""The root command: quick help that tells the truth, and errors that never show a bare traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+
+from openclaw_workers.cli import main as root
+from openclaw_workers.cli.context import CliContext
+from openclaw_workers.cli.main import COMMANDS, cli, run
+
+NAMES = [name for section in COMMANDS.values() for name in section]
+
+
+def test_help_imports_none_of_the_commands() -> None:
+    heavy = ("pydantic", "redis", "celery", "yaml", "rich")
+    code = (
+        "import sys; from openclaw_workers.cli.main import run; run(['--help']); "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_one_line_in_the_list_is_the_commands_own(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+
+    assert command is not None
+    assert command.help is not None
+    told = next(section[name][1] for section in COMMANDS.values() if name in section)
+    assert command.help.split("\n\n")[0].replace("\n", " ") == told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_takes_json_and_shows_examples(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+        context = click.Context(each, info_name=name, obj=CliContext())
+        options = {option for parameter in each.params for option in parameter.opts}
+        assert "--json" in options, each.name
+        assert "Example" in each.get_help(context), each.name
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", shell]) == 0
+    assert "_OCW_COMPLETE" in capsys.readouterr().out
+
+
+def test_commands_and_options_are_completed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_OCW_COMPLETE", "bash_complete")
+    for words, expected in (("ocw se", "plain,sessions"), ("ocw agent --no", "plain,--no-wait")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        with pytest.raises(SystemExit):
+            run([])
+        assert expected in capsys.readouterr().out
+
+
+def test_an_unexpected_error_is_one_line_with_a_hint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    def broken() -> None:
+        raise RuntimeError("the roof is on fire")
+
+    monkeypatch.setattr(root.cli, "get_command", lambda *_: broken)
+
+    assert run(["status"]) == 70
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [
+        "error: unexpected RuntimeError: the roof is on fire",
+        "hint: this is a fault in ocw; OPENCLAW_DEBUG=1 shows where",
+    ]
+    assert run(["--json", "status"]) == 70
+    assert json.loads(capsys.readouterr().out)["error"]["type"] == "InternalError"
+    monkeypatch.setenv("OPENCLAW_DEBUG", "1")
+    run(["status"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_version_and_help_are_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("ocw ")
+    assert run([]) == 2, "without a command there is nothing to do"
+    assert "Usage: ocw" in capsys.readouterr().err
