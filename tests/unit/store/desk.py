@@ -58,6 +58,7 @@ class Desk:
         route: Route = CLI,
         model: str | None = None,
         run: str | None = None,
+        wake: str = "",
     ) -> Accepted | Refused:
         number = next(self._numbers)
         message = InboundMessage(
@@ -79,6 +80,7 @@ class Desk:
             session_id=SessionId(f"sid-{number}"),
             row_new={"sessionKind": "main"},
             row_each={"lastChannel": route.channel},
+            wake=wake,
         )
 
     def turns(self, worker: str = "w1") -> Turns:
@@ -128,11 +130,12 @@ class Desk:
         reason: str = "complete",
         messages: MessageState = MessageState.ANSWERED,
         next_run: str | None = None,
+        wake: str = "",
         **more: Any,
     ) -> Committed:
         outcome = Outcome(state, reason, messages, text=text, **more)
         following = RunId(next_run or f"run-{next(self._numbers)}")
-        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following)
+        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake)
 
     def stop(self, *, session: SessionKey = SESSION, run: str | None = None, with_waiting: bool = True) -> Stopped:
         return self.inbox.stop(
@@ -209,6 +212,10 @@ class Desk:
     def due(self, item: str = f"turn|{SESSION}") -> int | None:
         score = self.redis.zscore(self.keys.due, item)
         return None if score is None else int(score)
+
+    def queue(self) -> list[str]:
+        """The wake-ups that scripts pushed."""
+        return [str(wake) for wake in self.redis.lrange(self.keys.broker_queue(Lane.MAIN), 0, -1)]
 
     def slots(self) -> set[str]:
         return {str(session) for session in self.redis.zrange(self.keys.slots(Lane.MAIN), 0, -1)}

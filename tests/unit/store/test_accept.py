@@ -37,6 +37,17 @@ def test_only_the_change_from_idle_to_queued_asks_for_a_wake(desk: Desk) -> None
     assert desk.commit(taken).next_run is not None
 
 
+def test_a_wake_up_that_was_given_is_pushed_in_the_same_moment_and_only_then(desk: Desk) -> None:
+    first = desk.say("one", wake="wake one")
+    second = desk.say("two", wake="wake two")
+    desk.say("one", wake="wake one again")
+
+    assert desk.queue() == ["wake one"]
+    assert [isinstance(each, Accepted) and each.wake for each in (first, second)] == [None, None]
+    assert isinstance(first, Accepted)
+    assert first.run is not None
+
+
 def test_a_repeated_message_enters_the_inbox_once_and_wakes_again_only_while_nobody_has_it(desk: Desk) -> None:
     desk.say("hi", id="m1", run="run-a")
     again = desk.say("hi", id="m1", run="run-b")

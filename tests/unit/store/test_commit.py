@@ -131,6 +131,27 @@ def test_waiting_messages_keep_the_session_scheduled_under_a_new_run(desk: Desk)
     assert (desk.bound(), desk.waiting()) == (["two"], ["three"])
 
 
+@pytest.mark.parametrize(
+    ("waiting", "debounce_ms", "pushed", "to_publish"),
+    [(True, 0, ["wake"], False), (True, 60_000, [], True), (False, 0, [], False)],
+)
+def test_the_next_wake_up_is_pushed_if_messages_wait_and_their_time_has_come(
+    desk: Desk, waiting: bool, debounce_ms: int, pushed: list[str], to_publish: bool
+) -> None:
+    desk.say("one")
+    taken = desk.take()
+    if waiting:
+        desk.say("two", debounce_ms=debounce_ms)
+
+    committed = desk.commit(taken, wake="wake")
+
+    assert desk.queue() == pushed
+    assert (committed.next_run is not None) == to_publish
+    again = desk.commit(taken, wake="wake")
+    assert desk.queue() == pushed
+    assert (again.next_run is not None) == waiting, "the first answer may be lost; one wake-up more costs nothing"
+
+
 def test_collected_messages_wait_for_quiet_since_the_last_one(desk: Desk) -> None:
     desk.say("one")
     taken = desk.take()

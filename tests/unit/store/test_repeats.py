@@ -26,7 +26,7 @@ OTHER, THIRD = session_named("other", "third")
 
 
 def accept_first(desk: Desk) -> None:
-    desk.say("one")
+    desk.say("one", wake="wake")
 
 
 def accept_waiting(desk: Desk) -> None:
@@ -102,8 +102,8 @@ def commit(desk: Desk) -> None:
 def commit_and_go_on(desk: Desk) -> None:
     desk.say("one")
     taken = desk.take()
-    desk.say("two", debounce_ms=1000)
-    desk.commit(taken, entries=[SAID])
+    desk.say("two")
+    desk.commit(taken, entries=[SAID], wake="wake")
 
 
 def commit_reset(desk: Desk) -> None:

@@ -130,6 +130,24 @@ def test_a_command_is_taken_alone_and_writes_no_entry(desk: Desk) -> None:
     assert desk.log() == []
 
 
+# On a real Redis only: the in-memory one has no redis.sha1hex, which names the damaged message.
+@pytest.mark.parametrize("redis", ["real"], indirect=True)
+def test_a_message_that_cannot_be_read_is_taken_alone_and_settled_like_any_other(desk: Desk) -> None:
+    desk.say("one")
+    desk.redis.zadd(desk.keys.inbox(SESSION), {"{damaged": 1.5})
+    desk.say("three")
+
+    bound = []
+    while desk.ctl("state") != "idle":
+        taken = desk.take()
+        bound.append(taken.bound)
+        desk.commit(taken)
+
+    assert [len(messages) for messages in bound] == [1, 1, 1]
+    assert bound[1] == ["{damaged"]
+    assert [texts(entry) for entry in desk.users()] == [["one"], ["three"]]
+
+
 @pytest.mark.parametrize("how", ["daily", "idle"])
 def test_a_stale_session_begins_anew_and_leaves_its_transcript_for_the_archive(desk: Desk, how: str) -> None:
     desk.say("long ago")
