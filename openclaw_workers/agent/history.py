@@ -8,7 +8,6 @@ from openclaw_workers.models.transcript import (
     AssistantEntry,
     NoticeEntry,
     TextBlock,
-    ThinkingBlock,
     ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
@@ -19,25 +18,7 @@ MISSING_RESULT = "[no result was recorded for this call]"
 
 
 def estimate_tokens(entry: TranscriptEntry) -> int:
-    """About four bytes to a token; good enough to stay inside a window with a margin."""
-    if isinstance(entry, NoticeEntry):
-        return 0
-    return 4 + sum(_block_bytes(block) for block in entry.content) // 4
-
-
-def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
-    match block:
-        case TextBlock():
-            return _size_bytes(block.text)
-        case ThinkingBlock():
-            return _size_bytes(block.thinking)
-        case ToolCallBlock():
-            return len(block.name) + _size_bytes(str(block.arguments))
-
-
-def _size_bytes(text: str) -> int:
-    # Chinese has one character to three bytes, and about one to a token.
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+    return 0 if isinstance(entry, NoticeEntry) else entry.approx_tokens
 
 
 def fit(entries: Sequence[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:
@@ -64,7 +45,7 @@ def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) 
         if isinstance(entry, ToolResultEntry):
             continue
         repaired.append(entry)
-        if not isinstance(entry, AssistantEntry):
+        if not isinstance(entry, AssistantEntry) or not entry.tool_calls:
             continue
         found = _results_after(seen, index)
         for call in entry.tool_calls:

@@ -75,6 +75,12 @@ class Preparer:
             seconds = self._settings.agents.defaults.timeout_seconds
         return seconds * 1000 or NO_LIMIT_MS
 
+    def known(self, session: SessionKey) -> tuple[str, int]:
+        """Session id and length of the transcript this process still has of the session."""
+        with self._lock:
+            recent = self._recent.get(session)
+        return (recent.session_id, recent.length) if recent else ("", 0)
+
     def freshness(self, session: SessionKey) -> dict[str, Freshness]:
         """The reset policy of this session, by the channel it was last spoken to on."""
         rules, zone = self._settings.session, self._settings.agents.defaults.user_timezone
@@ -120,10 +126,6 @@ class Preparer:
     def quarantine(self, session: SessionKey, error: CorruptRecord, raw: object) -> None:
         """Keep what could not be read for a person to look at."""
         self._reader.quarantine(f"session {session}: {error.where}", error.why, raw)
-
-    def recorded(self, taken: Taken) -> list[TranscriptEntry]:
-        """The newest stored entries, as `take` brought them."""
-        return self._reader.entries(taken.lease.session, taken.tail)
 
     def history_of(self, session: SessionKey) -> list[TranscriptEntry]:
         return self._reader.transcript(session, -PAGE, -1)

@@ -103,6 +103,7 @@ class TurnRunner:
     def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
         nonce = self._turns.new_nonce()
         freshness, time_ms = self._preparer.freshness(session), self._preparer.time_ms(session)
+        known = self._preparer.known(session)
         return persist(
             lambda: self._turns.take(
                 session,
@@ -112,6 +113,7 @@ class TurnRunner:
                 time_ms=time_ms,
                 freshness=freshness,
                 may_suspect=may_suspect,
+                known=known,
             ),
             self._process,
         )
@@ -149,7 +151,7 @@ class TurnRunner:
                 error = CorruptRecord("a message", "it is not in the form this version writes")
             if isinstance(error, CorruptRecord):
                 self._preparer.quarantine(taken.lease.session, error, taken.bound)
-            return _failed(error, self._preparer.recorded(taken), taken.lease.run, Usage())
+            return _failed(error, self._preparer.history_of(taken.lease.session), taken.lease.run, Usage())
         journal = RedisJournal(self._turns, handle, self._process, step=taken.step)
         try:
             loop = AgentLoop(prepared.setup, prepared.history, journal, handle.cancel)

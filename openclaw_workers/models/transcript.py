@@ -5,6 +5,7 @@ Entries are stored as JSON with the field names of OpenClaw's JSONL, so that an 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -57,7 +58,32 @@ class Usage(_Stored):
         )
 
 
-class UserEntry(_Stored):
+def _size_bytes(text: str) -> int:
+    # Chinese has one character to three bytes, and about one to a token.
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
+    match block:
+        case TextBlock():
+            return _size_bytes(block.text)
+        case ThinkingBlock():
+            return _size_bytes(block.thinking)
+        case ToolCallBlock():
+            return len(block.name) + _size_bytes(str(block.arguments))
+
+
+class _Seen(_Stored):
+    """An entry that the model sees. Its content never changes, so what is derived from it is kept."""
+
+    @cached_property
+    def approx_tokens(self) -> int:
+        """About four bytes to a token; good enough to stay inside a window with a margin."""
+        blocks: list[TextBlock | ThinkingBlock | ToolCallBlock] = getattr(self, "content", [])
+        return 4 + sum(_block_bytes(block) for block in blocks) // 4
+
+
+class UserEntry(_Seen):
     role: Literal["user"] = "user"
     content: list[TextBlock]
     timestamp: int = 0
@@ -68,7 +94,7 @@ class UserEntry(_Stored):
     """`steer` when it joined a running turn; otherwise where an internal message came from."""
 
 
-class AssistantEntry(_Stored):
+class AssistantEntry(_Seen):
     role: Literal["assistant"] = "assistant"
     content: list[AssistantBlock]
     timestamp: int = 0
@@ -83,12 +109,12 @@ class AssistantEntry(_Stored):
     def text(self) -> str:
         return "".join(block.text for block in self.content if isinstance(block, TextBlock))
 
-    @property
+    @cached_property
     def tool_calls(self) -> list[ToolCallBlock]:
         return [block for block in self.content if isinstance(block, ToolCallBlock)]
 
 
-class ToolResultEntry(_Stored):
+class ToolResultEntry(_Seen):
     role: Literal["toolResult"] = "toolResult"
     tool_call_id: str
     tool_name: str

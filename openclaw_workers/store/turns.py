@@ -125,10 +125,12 @@ class Turns:
         time_ms: int,
         freshness: Mapping[str, Freshness],
         may_suspect: bool,
+        known: tuple[str, int] = ("", 0),
     ) -> Taken | NotTaken:
         """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce.
 
-        `freshness` is by the channel the session was last spoken to on; "" is for all others.
+        `freshness` is by the channel the session was last spoken to on; "" is for all others. `known` names the
+        session id and length of a transcript the caller still has; only what is newer is returned.
         """
         k, rules = self._keys, self._rules
         session_id, archive = new_session_id(), secrets.token_hex(8)
@@ -152,6 +154,7 @@ class Turns:
                 archive,
                 rules.tail,
                 MOST_COLLECTED,
+                *known,
             ],
         )
         if reply[0] != "taken":

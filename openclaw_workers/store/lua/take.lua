@@ -31,8 +31,10 @@
            0 for none) and the idle time (milliseconds, 0 for never)
   ARGV[10] session id if the session starts anew
   ARGV[11] archive id if the session starts anew
-  ARGV[12] transcript entries to return
+  ARGV[12] most transcript entries to return
   ARGV[13] most messages collected into one turn
+  ARGV[14] session id whose transcript the caller knows, or ""
+  ARGV[15] how many entries of it the caller knows
 
   Returns  {"taken", lease, step, attempt, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail, row as a flat list}
@@ -48,7 +50,7 @@ local slots, line, ticket_key, archive, archives, sweep = KEYS[12], KEYS[13], KE
 local session, run, nonce, worker, lease_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local cap, may_suspect, time_ms = tonumber(ARGV[6]), ARGV[7] == "1", tonumber(ARGV[8])
 local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[11]
-local tail, most = tonumber(ARGV[12]), tonumber(ARGV[13])
+local tail, most, known_id, known_length = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14], tonumber(ARGV[15])
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
@@ -57,8 +59,12 @@ local state, attempt, resumed, ticket = c[1], tonumber(c[5]) or 1, c[7] == "1", 
 local abort = c[12] == run and c[13] or ""
 
 local function answer(lease, deadline, messages)
-  return { "taken", lease, c[10], attempt, c[7], c[11] or "", deadline, now, abort, messages,
-    redis.call("LLEN", log), redis.call("LRANGE", log, -tail, -1), redis.call("HGETALL", row) }
+  local length, from = redis.call("LLEN", log), 0
+  if redis.call("HGET", row, "sessionId") == known_id and known_length <= length then
+    from = known_length
+  end
+  return { "taken", lease, c[10], attempt, c[7], c[11] or "", deadline, now, abort, messages, length,
+    redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row) }
 end
 
 if not state then
