@@ -55,7 +55,7 @@ class Stage:
 
     @contextmanager
     def worker(self, *, concurrency: int) -> Iterator[psutil.Process]:
-        argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", "main"]
+        argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", "main", "--loglevel", "WARNING"]
         with self._process([*argv, "--concurrency", str(concurrency)], "ours") as process:
             client = self.server.client()
             eventually(lambda: client.zcard("ocw:workers"), within=30)
