@@ -16,6 +16,7 @@ from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.store.connection import Client
+from openclaw_workers.store.keys import Keys
 from openclaw_workers.tasks.envelope import Envelope
 
 log = structlog.get_logger(__name__)
@@ -33,7 +34,7 @@ class CeleryWaker:
         self._app = app
         self._envelopes: dict[Lane, Envelope] = {}
         self._redis = redis
-        self._prefix = f"{namespace}:celery:"
+        self._keys = Keys(namespace)
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         lane = lane_of(session)
@@ -52,7 +53,7 @@ class CeleryWaker:
 
     def oldest_ms(self, lane: Lane) -> int:
         try:
-            raw = self._redis.lindex(f"{self._prefix}{lane}", -1)
+            raw = self._redis.lindex(self._keys.broker_queue(lane), -1)
             return int(json.loads(str(raw))["headers"][WOKEN_AT]) if raw else 0
         except (RedisError, ValueError, KeyError, TypeError):
             return 0

@@ -76,7 +76,7 @@ def test_only_keys_py_spells_a_key() -> None:
     built = Keys("NS")
     names = [getattr(built, name) for name in dir(Keys) if isinstance(getattr(Keys, name), property)]
     fragments = {name.removeprefix("NS") for name in names}
-    fragments |= {":s:", ":lane:", ":run:", ":worker:", ":archive:", ":slots", ":line", ":ticket"}
+    fragments |= {":s:", ":lane:", ":run:", ":worker:", ":archive:", ":celery:", ":slots", ":line", ":ticket"}
     fragments |= {":row", ":ctl", ":inbox", ":bound", ":receipts", ":ages", ":log", ":events"}
 
     found = [
