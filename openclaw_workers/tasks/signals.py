@@ -27,6 +27,7 @@ from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.tasks.lasting import outlive_connections
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
 
@@ -55,6 +56,7 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
 
 @celeryd_after_setup.connect
 def _after_setup(instance: Any, **_: Any) -> None:
+    outlive_connections()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)
