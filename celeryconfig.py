@@ -31,9 +31,12 @@ broker_transport_options = {
     "priority_steps": [0],
     "sep": ":",
     "global_keyprefix": f"{_engine.namespace}:celery:",
-    # Without it a publish to a frozen Redis blocks for ever; the sweep repeats what was not published.
-    "socket_timeout": 5.0,
+    # Without it a publish to a frozen Redis blocks for ever; the sweep repeats what was not published. Accepting a
+    # repeated message may publish, and promises an answer within 3 s.
+    "socket_timeout": 2.5,
     "socket_connect_timeout": 2.5,
+    # Nor is connecting tried again, four seconds by default. Consumers have a setting of their own for it, below.
+    "max_retries": 0,
     "socket_keepalive": True,
     # Restore unacknowledged messages soon after their time instead of every hundred seconds.
     "unacked_restore_interval": 5,
