@@ -45,10 +45,10 @@ def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make
     finished = {session: fleet.transcript(session) for session, _, _ in SESSIONS}
     (fleet.workspace / "go").touch()
     sleeper.resume()
-    eventually(lambda: sleeper.log_text().count("run.fenced") == len(SESSIONS), within=20)
+    eventually(lambda: sleeper.finished() == len(SESSIONS), within=20)
 
     assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}
     assert {session: fleet.transcript(session) for session, _, _ in SESSIONS} == finished
     assert {name: fleet.count(name) for name in TURNS} == dict.fromkeys(TURNS, 3)
-    assert "run.ended" not in sleeper.log_text()
+    assert sleeper.fenced() == len(SESSIONS)
     check(fleet.stores, sent, one_each=True)

@@ -108,6 +108,14 @@ class WorkerProcess:
     def log_text(self) -> str:
         return self.log.read_text(errors="replace")
 
+    def fenced(self) -> int:
+        """How many turns it gave up because their lease was gone."""
+        return self.log_text().count("run.fenced")
+
+    def finished(self) -> int:
+        """How many turns it is done with, one way or the other."""
+        return self.fenced() + self.log_text().count("run.ended")
+
     def close(self) -> None:
         with self._lock:
             self._closing.set()
