@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 
 from tests.support.fleet import Fleet, session_key
-from tests.support.ocw import Ocw, finish
+from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import as_text, call, execute, program, say
 from tests.support.waiting import eventually
 
@@ -64,10 +64,12 @@ def test_tool_activity_is_told_apart_from_the_answer(ocw_cli: Ocw) -> None:
 
 
 def test_no_wait_returns_when_the_message_is_safely_in(staffed: Fleet, ocw_cli: Ocw) -> None:
-    slow = as_text(program(say("late", delay_ms=2500)))
-    first = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", slow).json
+    gate = Gate(staffed, "later")
+    held = as_text(program(gate.step, say("late")))
+    first = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", held).json
     eventually(lambda: staffed.stores.reader.control(session_key("later")).state == "running", within=10)
     second = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", as_text(program(say("next")))).json
+    gate.open()
 
     assert list(first) == FIELDS
     assert (first["ok"], first["status"], first["text"]) == (True, "accepted", None)
@@ -121,11 +123,13 @@ def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw
 def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("begin")), "refusing"))
     staffed.command("/queue reject", "refusing")
-    busy = staffed.send(program(say("busy", delay_ms=4000)), "refusing")
+    gate = Gate(staffed, "refusing")
+    busy = staffed.send(program(gate.step, say("busy")), "refusing")
     eventually(lambda: staffed.stores.reader.control(session_key("refusing")).state == "running", within=10)
 
     told = ocw_cli("agent", "--session", "refusing", "-m", "now?")
     json = ocw_cli("agent", "--json", "--session", "refusing", "-m", "now?")
+    gate.open()
 
     assert told.code == json.code == 6
     assert "queue mode is reject" in told.err
@@ -134,8 +138,10 @@ def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw)
 
 
 def test_a_timeout_leaves_the_run_alone(staffed: Fleet, ocw_cli: Ocw) -> None:
-    slow = as_text(program(say("in the end", delay_ms=3000)))
-    json = ocw_cli("agent", "--json", "--timeout", "0.5", "--session", "timeout", "-m", slow)
+    gate = Gate(staffed, "timeout")
+    held = as_text(program(gate.step, say("in the end")))
+    json = ocw_cli("agent", "--json", "--timeout", "2", "--session", "timeout", "-m", held)
+    gate.open()
 
     assert json.code == 124
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "running", "WaitOver")
@@ -172,12 +178,18 @@ def test_control_c_says_that_the_run_goes_on_and_how_to_stop_it(staffed: Fleet, 
 def test_a_message_that_joins_a_running_turn_gets_that_turns_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("begin")), "steered"))
     staffed.command("/queue steer", "steered")
-    first = staffed.send(program(call(execute("sleep 2")), say("for both of you")), "steered")
+    gate = Gate(staffed, "steered")
+    first = staffed.send(program(gate.step, say("for both of you")), "steered")
     eventually(lambda: staffed.stores.reader.control(session_key("steered")).state == "running", within=10)
 
-    done = ocw_cli("agent", "--json", "--session", "steered", "-m", "me too")
+    process = ocw_cli.start("agent", "--session", "steered", "-m", "me too")
+    eventually(lambda: staffed.stores.reader.control(session_key("steered")).waiting == 1, within=20)
+    gate.open()
+    done = finish(process)
 
-    assert (done.json["text"], done.json["runId"]) == ("for both of you", staffed.outcome(first).receipt.run)
+    assert (done.code, done.out) == (0, "for both of you\n")
+    assert staffed.outcome(first).text == "for both of you"
+    assert len([run for run in staffed.runs() if run.session_key == session_key("steered")]) == 2
 
 
 def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import socket
 
 from tests.support.fleet import Fleet, session_key
-from tests.support.ocw import Ocw
+from tests.support.ocw import Gate, Ocw
 from tests.support.programs import program, say
 from tests.support.waiting import eventually
 
 
 def test_status_tells_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
-    run = staffed.send(program(say("busy", delay_ms=5000)), "busy").run
+    gate = Gate(staffed, "busy")
+    run = staffed.send(program(gate.step, say("busy")), "busy").run
     eventually(lambda: staffed.stores.reader.control(session_key("busy")).state == "running", within=20)
     staffed.send(program(say("later")), "busy")
 
     status = ocw_cli("status", "--json").json
     text = ocw_cli("status").out
+    gate.open()
 
     [worker] = status["workers"]
     assert (worker["host"], worker["pid"]) == (socket.gethostname(), staffed.workers[0].pid)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.fleet import Fleet
+from tests.support.programs import call, execute
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,20 @@ class Ocw:
 
     def argv(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "openclaw_workers.cli.main", *words]
+
+
+class Gate:
+    """Keeps a turn busy in a tool call until the test opens it; no guessing how long a command takes to start."""
+
+    def __init__(self, fleet: Fleet, name: str) -> None:
+        self._path = fleet.workspace / f"gate-{name}"
+
+    @property
+    def step(self) -> dict[str, Any]:
+        return call(execute(f"while [ ! -e {self._path.name} ]; do sleep 0.05; done"))
+
+    def open(self) -> None:
+        self._path.touch()
 
 
 def finish(process: subprocess.Popen[str], within: float = 60) -> Done:
