@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import dataclass, field
 
@@ -19,12 +20,16 @@ from openclaw_workers.store.inbox import Accepted
 from openclaw_workers.store.turns import Outcome, Taken
 from tests.unit.store.desk import SESSION, Desk
 
-MAX_ATTEMPTS = 3
+MAX_ATTEMPTS = 2
 SAID = AssistantEntry(content=[TextBlock(text="said")])
 
 WORKERS = st.sampled_from(["w1", "w2", "w3"])
 MODES = st.sampled_from([QueueMode.COLLECT, QueueMode.FOLLOWUP, QueueMode.STEER])
 AUTHORITIES = st.sampled_from([Authority.OWNER, Authority.ANYONE])
+COMMANDS = st.sampled_from([False] * 7 + [True])
+DISTURBANCES = st.sampled_from(
+    ["message repeated", "wake-up repeated", "commit repeated", "sweep", *["late write"] * 3, "stop", "reset"]
+)
 
 
 @dataclass(frozen=True)
@@ -142,62 +147,83 @@ class Sessions(RuleBasedStateMachine):
         self.committed: tuple[str, Taken] | None = None
         self.fence = 0
 
-    # people
+    # Few rules with weighted choices inside: with one rule for each call, most examples never got into a turn.
 
-    @rule(mode=MODES, authority=AUTHORITIES, is_command=st.sampled_from([False] * 7 + [True]))
-    def say(self, mode: QueueMode, authority: Authority, is_command: bool) -> None:
-        message = Message(f"m{len(self.messages)}", mode, authority, is_command)
-        self.messages.append(message)
-        accepted = self._send(message)
-        assert accepted.duplicate is None
-        assert (accepted.wake is not None) == self.model.accept(message)
+    @precondition(lambda self: len(self.model.inbox) < 5)
+    @rule(messages=st.lists(st.tuples(MODES, AUTHORITIES, COMMANDS), min_size=1, max_size=3))
+    def people_write(self, messages: list[tuple[QueueMode, Authority, bool]]) -> None:
+        for mode, authority, is_command in messages:
+            message = Message(f"m{len(self.messages)}", mode, authority, is_command)
+            self.messages.append(message)
+            accepted = self._send(message)
+            assert accepted.duplicate is None
+            assert (accepted.wake is not None) == self.model.accept(message)
+
+    @precondition(lambda self: self.model.state != "idle")
+    @rule(worker=WORKERS, repeated=st.booleans())
+    def a_worker_goes_on(self, worker: str, repeated: bool) -> None:
+        if self.owner is None:
+            self.take(worker)
+        else:
+            self.step(repeated)
+
+    @precondition(lambda self: self.owner)
+    @rule(how=st.sampled_from(["commit", "lose", "lose", "release"]), repeated=st.booleans())
+    def the_owner_is_done(self, how: str, repeated: bool) -> None:
+        match how:
+            case "commit":
+                self.commit()
+            case "release":
+                self.release(repeated)
+            case "lose":
+                self.lease_runs_out()
 
     @precondition(lambda self: self.messages)
-    @rule(data=st.data())
-    def say_again(self, data: st.DataObject) -> None:
-        accepted = self._send(data.draw(st.sampled_from(self.messages)))
-        assert accepted.duplicate is not None
+    @rule(what=DISTURBANCES, worker=WORKERS, data=st.data())
+    def something_comes_in_between(self, what: str, worker: str, data: st.DataObject) -> None:
+        match what:
+            case "message repeated":
+                accepted = self._send(data.draw(st.sampled_from(self.messages)))
+                assert accepted.duplicate is not None
+            case "wake-up repeated" if self.model.state != "queued":
+                assert not isinstance(self.desk.try_take(worker), Taken)
+            case "commit repeated" if self.committed is not None:
+                self.commit_again(*self.committed)
+            case "sweep" if self.owner is not None:
+                assert self.desk.rescue().verb == "wait"
+            case "late write" if self.gone:
+                self.late_write(*data.draw(st.sampled_from(self.gone)))
+            case "stop":
+                self.stop()
+            case "reset":
+                self.reset()
 
-    @rule()
     def stop(self) -> None:
         stopped = self.desk.stop()
         assert (stopped.run is None) == (self.model.state == "idle")
         self.model.stop()
 
-    @precondition(lambda self: self.messages)
-    @rule()
     def reset(self) -> None:
         assert self.desk.sessions.reset(SESSION, Lane.MAIN, cap=0) == ()
         self._lose_owner()
         self.model.reset()
 
-    # workers
-
-    @precondition(lambda self: self.messages)
-    @rule(worker=WORKERS)
     def take(self, worker: str) -> None:
-        taken = self.desk.try_take(worker)
-        assert isinstance(taken, Taken) == (self.model.state == "queued"), taken
-        if not isinstance(taken, Taken):
-            return
+        taken = self.desk.take(worker)
         assert taken.resumed == self.model.begun
         assert taken.abort == ("killed" if self.model.stopped else "")
         self.model.take()
         assert taken.attempt == self.model.attempt
         self.owner, self.step_number = (worker, taken), taken.step
 
-    @precondition(lambda self: self.owner)
-    @rule(again=st.booleans())
-    def step(self, again: bool) -> None:
+    def step(self, repeated: bool) -> None:
         worker, taken = self._owner()
         self.step_number += 1
         expected = ("killed" if self.model.stopped else "", self.model.step())
-        for _ in range(1 + again):
+        for _ in range(1 + repeated):
             abort, steered = self.desk.turns(worker).step(taken.lease, self.step_number, [SAID], may_steer=True)
             assert (abort, [entry["messageIds"][0] for entry in steered]) == expected
 
-    @precondition(lambda self: self.owner)
-    @rule()
     def commit(self) -> None:
         worker, taken = self._owner()
         self.committed, self.owner = (worker, taken), None
@@ -212,26 +238,18 @@ class Sessions(RuleBasedStateMachine):
         self.model.end("cancelled" if stopped else "answered")
         assert (committed.next_run is not None) == (self.model.state == "queued")
 
-    @precondition(lambda self: self.committed)
-    @rule()
-    def commit_again(self) -> None:
-        assert self.committed is not None
-        worker, taken = self.committed
+    def commit_again(self, worker: str, taken: Taken) -> None:
         entries = len(self.desk.log())
         self.desk.commit(taken, worker=worker, entries=[SAID])
         assert len(self.desk.log()) == entries
 
-    @precondition(lambda self: self.owner)
-    @rule(again=st.booleans())
-    def release(self, again: bool) -> None:
+    def release(self, repeated: bool) -> None:
         worker, taken = self._owner()
-        for _ in range(1 + again):
+        for _ in range(1 + repeated):
             self.desk.turns(worker).release(taken.lease, SAID.usage)
         self.owner = None
         self.model.state = "queued"
 
-    @precondition(lambda self: self.owner)
-    @rule()
     def lease_runs_out(self) -> None:
         self.desk.expire()
         rescue = self.desk.rescue(max_attempts=MAX_ATTEMPTS)
@@ -243,15 +261,7 @@ class Sessions(RuleBasedStateMachine):
             self.desk.turns("sweeper").commit(rescue.lease, "main", outcome)
             self.model.end("failed")
 
-    @precondition(lambda self: self.owner)
-    @rule()
-    def sweep_of_a_live_lease(self) -> None:
-        assert self.desk.rescue().verb == "wait"
-
-    @precondition(lambda self: self.gone)
-    @rule(data=st.data())
-    def late_write(self, data: st.DataObject) -> None:
-        worker, taken = data.draw(st.sampled_from(self.gone))
+    def late_write(self, worker: str, taken: Taken) -> None:
         turns = self.desk.turns(worker)
         with pytest.raises(LeaseLost):
             turns.step(taken.lease, taken.step + 50, [SAID], may_steer=True)
@@ -271,7 +281,8 @@ class Sessions(RuleBasedStateMachine):
         assert sorted(bound) == sorted(message.id for message in self.model.bound)
         places = {**dict.fromkeys(waiting, "accepted"), **dict.fromkeys(bound, "bound"), **self.model.settled}
         assert len(places) == len(waiting) + len(bound) + len(self.model.settled)
-        assert {message.id: self.desk.states(message.id)[0] for message in self.messages} == places
+        receipts = self.desk.redis.hgetall(self.desk.keys.receipts(SESSION))
+        assert {str(name): json.loads(str(raw))["state"] for name, raw in dict(receipts).items()} == places
 
     @invariant()
     def there_is_at_most_one_owner_and_the_fence_only_grows(self) -> None:
@@ -300,7 +311,7 @@ class Sessions(RuleBasedStateMachine):
             if self.model.state == "queued":
                 self.take("w1")
             self.commit()
-            self.every_message_is_in_exactly_one_place()
+        self.every_message_is_in_exactly_one_place()
         assert self.model.settled.keys() == {message.id for message in self.messages}
         assert self.desk.ctl("state") in ("", "idle")
 
