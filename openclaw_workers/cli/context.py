@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,23 +84,26 @@ class CliContext:
             NotFound: there is no such agent.
         """
         from openclaw_workers.config.resolve import resolve_agent_id
-        from openclaw_workers.engine.addressing import named_session
-        from openclaw_workers.models.session_key import global_key
+        from openclaw_workers.engine.addressing import Origin, session_for
 
-        settings = self.loaded.settings
-        agent_id = resolve_agent_id(settings, explicit=agent, session_key=wanted)
-        if not wanted.strip() and settings.session.scope == "global":
-            return global_key(agent_id)
-        return named_session(wanted, self.sorting, agent_id=agent_id)
+        agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
+        person = Origin(channel="cli", account_id="local", peer_id=getuser(), session_key=wanted, agent_id=agent_id)
+        return session_for(person, self.sorting)
 
     @property
     def sorting(self) -> Sorting:
-        """How a person's short session names are read."""
+        """How messages, and a person's short session names, are sorted into sessions."""
         from openclaw_workers.config.resolve import default_agent_id
         from openclaw_workers.engine.addressing import Sorting
 
-        settings = self.loaded.settings
-        return Sorting(main_key=settings.session.main_key, default_agent=default_agent_id(settings))
+        rules = self.loaded.settings.session
+        return Sorting(
+            scope=rules.scope,
+            dm_scope=rules.dm_scope,
+            main_key=rules.main_key,
+            identity_links=rules.identity_links,
+            default_agent=default_agent_id(self.loaded.settings),
+        )
 
     def export_environment(self) -> None:
         """Make Celery's processes, which know nothing of our options, find the same configuration."""

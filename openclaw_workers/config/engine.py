@@ -22,6 +22,11 @@ class SubagentLaneSettings(LaneSettings):
     """Turns one worker of this lane carries at a time."""
 
 
+class ServiceLaneSettings(Section):
+    concurrency: StrictInt = Field(default=4, ge=1)
+    """Tasks one worker of this lane carries at a time."""
+
+
 class LanesSettings(Section):
     main: LaneSettings = LaneSettings()
     """Turns of the sessions people talk to."""
@@ -29,7 +34,7 @@ class LanesSettings(Section):
     subagent: SubagentLaneSettings = SubagentLaneSettings()
     """Turns of spawned sessions. Its cap may also be written as subagents.maxConcurrent."""
 
-    service: LaneSettings = LaneSettings()
+    service: ServiceLaneSettings = ServiceLaneSettings()
     """Short tasks that must not wait behind turns: delivery, announcements, upkeep."""
 
 
@@ -66,8 +71,8 @@ class EngineSettings(Section):
 
     @model_validator(mode="after")
     def _sweep_within_lease(self) -> Self:
-        if self.sweep_seconds >= self.lease_seconds:
-            raise ValueError("expected sweepSeconds to be shorter than leaseSeconds")
+        if self.sweep_seconds > self.lease_seconds / 4:
+            raise ValueError("expected sweepSeconds to be at most a quarter of leaseSeconds")
         return self
 
 

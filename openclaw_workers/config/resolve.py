@@ -180,8 +180,13 @@ def workspace_dir(settings: Settings, agent_id: str, state_dir: Path) -> Path:
 
 def lane_cap(settings: Settings, lane: Lane) -> int | None:
     """Turns the whole fleet may carry at a time on a lane; None means no cap."""
-    own: int | None = getattr(settings.lanes, lane).max_concurrent
-    return own or (settings.agents.defaults.subagents.max_concurrent if lane is Lane.SUBAGENT else None)
+    match lane:
+        case Lane.MAIN:
+            return settings.lanes.main.max_concurrent
+        case Lane.SUBAGENT:
+            return settings.lanes.subagent.max_concurrent or settings.agents.defaults.subagents.max_concurrent
+        case Lane.SERVICE:
+            return None
 
 
 def _entry(settings: Settings, agent_id: str) -> AgentEntry | AgentProfile | None:

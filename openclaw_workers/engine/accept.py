@@ -9,6 +9,7 @@ from openclaw_workers.engine.commands import CommandContext, ParsedCommand, pars
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker, lane_of
+from openclaw_workers.engine.within import within
 from openclaw_workers.errors import BadInput
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.models.messages import Authority, InboundMessage, Route
@@ -77,7 +78,7 @@ class Intake:
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
-        parsed = parse_command(text)
+        parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
         if parsed is not None and not authority.covers(parsed.command.authority):
             raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
         if parsed is not None and parsed.command.now is not None:
@@ -101,16 +102,21 @@ class Intake:
     def _enqueue(self, message: InboundMessage) -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
-        accepted = self._stores.inbox.accept(
-            message,
-            rules=self._rules(route.channel),
-            lane=lane,
-            agent_id=agent_of(session),
-            run_id=opening,
-            session_id=new_session_id(),
-            row_new={"sessionKind": "subagent" if lane == "subagent" else "main", "chatType": chat_type(session)},
-            row_each=_routing(route),
-            wake=self._waker.sealed(session, opening),
+        sealed = self._waker.sealed(session, opening)
+        kind = "subagent" if lane == "subagent" else "main"
+        accepted = within(
+            self._stores.settings.engine.accept_timeout_seconds,
+            lambda: self._stores.inbox.accept(
+                message,
+                rules=self._rules(route.channel),
+                lane=lane,
+                agent_id=agent_of(session),
+                run_id=opening,
+                session_id=new_session_id(),
+                row_new={"sessionKind": kind, "chatType": chat_type(session)},
+                row_each=_routing(route),
+                wake=sealed,
+            ),
         )
         match accepted:
             case Refused(reason):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -61,16 +61,28 @@ class ParsedCommand:
     command: Command
     argument: str
 
+    @property
+    def text(self) -> str:
+        """The command under its own name, however it was written."""
+        return f"/{self.command.name} {self.argument}".rstrip()
+
 
 _COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:@\S+)?(?:[ \t:]+(.*))?\Z", re.IGNORECASE | re.DOTALL)
 
 
-def parse_command(text: str) -> ParsedCommand | None:
+def parse_command(text: str, *, reset_triggers: Sequence[str] = ("/new", "/reset")) -> ParsedCommand | None:
     """The command a message is, or None when it is an ordinary message.
 
-    A leading slash with an unknown word is an ordinary message: people do write paths.
+    A leading slash with an unknown word is an ordinary message: people do write paths. `reset_triggers` are the words
+    that begin a new session; `/new` and `/reset` do so only while they are among them.
     """
+    word, _, rest = text.strip().partition(" ")
+    triggers = [trigger.lower() for trigger in reset_triggers]
+    if word.lower() in triggers:
+        return ParsedCommand(COMMANDS["reset" if word.lower() == "/reset" else "new"], rest.strip())
     match = _COMMAND.match(text.strip())
+    if match and match[1].lower() in ("new", "reset") and f"/{match[1].lower()}" not in triggers:
+        return None
     command = COMMANDS.get(match[1].lower()) if match else None
     return ParsedCommand(command, (match[2] or "").strip()) if match and command else None
 

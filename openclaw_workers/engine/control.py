@@ -47,9 +47,9 @@ class Control:
         stopped = self._stores.inbox.stop(
             session, lane, run=run, reason=reason, cap=self._stores.caps.get(lane, 0), with_waiting=with_waiting
         )
-        if stopped.run and stopped.wake:
-            # Nobody carries it at this moment, so nobody would notice the mark: wake its next owner to end it.
-            self._waker.turn(session, stopped.run)
+        if stopped.wake is not None:
+            # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.
+            self._waker.turn(session, stopped.wake)
         wake_all(self._waker, stopped.granted)
         return stopped
 

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from openclaw_workers.agent.history import estimate_tokens
 from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
 from openclaw_workers.agent.prompt import system_prompt
+from openclaw_workers.config.agents import AgentSettings
 from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, resolve_agent, workspace_dir
@@ -23,14 +24,15 @@ from openclaw_workers.errors import CorruptRecord, NotFound
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import InboxEntry
 from openclaw_workers.models.session_key import agent_of, chat_type
-from openclaw_workers.models.transcript import TranscriptEntry
+from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.providers.registry import get_provider, split_model
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.turns import Freshness, Taken
 from openclaw_workers.tools.registry import builtin_tools, specs
 
 PAGE = 200
-CACHED_SESSIONS = 256
+CACHED_ENTRIES = 20_000
+"""Parsed entries a process keeps over all sessions: about 20 MB of short messages."""
 NO_LIMIT_MS = 7 * 86_400_000
 
 
@@ -68,12 +70,7 @@ class Preparer:
 
     def time_ms(self, session: SessionKey) -> int:
         """How long a run of this session may take from when it is first taken."""
-        try:
-            seconds = self._agent(agent_of(session), Overrides(), Overrides()).timeout_seconds
-        except NotFound:
-            # The agent was taken out of the configuration; `prepare` says so once the run is owned.
-            seconds = self._settings.agents.defaults.timeout_seconds
-        return seconds * 1000 or NO_LIMIT_MS
+        return self._agent_of(session).timeout_seconds * 1000 or NO_LIMIT_MS
 
     def known(self, session: SessionKey) -> tuple[str, int]:
         """Session id and length of the transcript this process still has of the session."""
@@ -83,7 +80,7 @@ class Preparer:
 
     def freshness(self, session: SessionKey) -> dict[str, Freshness]:
         """The reset policy of this session, by the channel it was last spoken to on."""
-        rules, zone = self._settings.session, self._settings.agents.defaults.user_timezone
+        rules, zone = self._settings.session, self._agent_of(session).user_timezone
         tz = _local_zone() if zone == "local" else ZoneInfo(zone)
         now, kind = datetime.now(tz), chat_type(session)
         return {name: boundaries(rules.reset_for(kind, name), now, tz) for name in ("", *rules.reset_by_channel)}
@@ -97,7 +94,7 @@ class Preparer:
             ProviderError: the model is not known.
         """
         session = taken.lease.session
-        call = Overrides(model=bound[0].model) if len(bound) == 1 and bound[0].model else Overrides()
+        call = Overrides(model=bound[0].model) if bound and bound[0].model else Overrides()
         agent = self._agent(agent_of(session), _session_overrides(session, taken.row), call)
         provider_name, model = split_model(agent.primary)
         provider = get_provider(provider_name)
@@ -146,16 +143,28 @@ class Preparer:
             entries = self._reader.entries(session, taken.tail)
             start = length - len(taken.tail)
             spent = sum(map(estimate_tokens, entries))
-            while start > 0 and spent < budget_tokens:
+            while start > 0 and (spent < budget_tokens or not any(isinstance(e, UserEntry) for e in entries)):
                 older = self._reader.transcript(session, max(0, start - PAGE), start - 1)
                 spent += sum(map(estimate_tokens, older))
                 entries, start = [*older, *entries], max(0, start - PAGE)
         entries = _newest(entries, budget_tokens)
         with self._lock:
             self._recent[session] = _Remembered(session_id, length, entries)
-            if len(self._recent) > CACHED_SESSIONS:
-                self._recent.popitem(last=False)
+            self._forget_oldest()
         return entries
+
+    def _agent_of(self, session: SessionKey) -> AgentSettings:
+        try:
+            return self._agent(agent_of(session), Overrides(), Overrides())
+        except NotFound:
+            # The agent was taken out of the configuration; `prepare` says so once the run is owned.
+            return self._settings.agents.defaults
+
+    def _forget_oldest(self) -> None:
+        kept = sum(len(recent.entries) for recent in self._recent.values())
+        while kept > CACHED_ENTRIES and len(self._recent) > 1:
+            _, oldest = self._recent.popitem(last=False)
+            kept -= len(oldest.entries)
 
     def _resolve(self, agent_id: str, session: Overrides, call: Overrides) -> AgentConfig:
         return resolve_agent(
@@ -180,10 +189,12 @@ def _local_zone() -> tzinfo:
 
 
 def _newest(entries: list[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:
-    spent = 0
+    """The newest entries about within the budget, and in any case the whole of the last turn."""
+    spent, asked = 0, False
     for index in range(len(entries) - 1, -1, -1):
         spent += estimate_tokens(entries[index])
-        if spent > budget_tokens:
+        asked = asked or isinstance(entries[index], UserEntry)
+        if spent > budget_tokens and asked:
             return entries[index:]
     return entries
 

@@ -38,6 +38,10 @@ class RunHandle:
     def is_stuck(self, now: float) -> bool:
         return now > self._step_until
 
+    def forgive(self, seconds: float) -> None:
+        """Time in which Redis was away does not count against a step: it may have waited for nothing else."""
+        self._step_until += seconds
+
     def expire(self, now: float) -> None:
         if now > self.deadline:
             self.cancel.set(TurnTimedOut("the turn ran past its time limit"))
@@ -53,6 +57,8 @@ class Process:
         self._suspect: RunId | None = None
         self._deferred: deque[tuple[SessionKey, RunId]] = deque()
         self._leave_at: float | None = None
+        self.is_stuck = False
+        """Some thread of this process can no longer be reached, and the process is to end."""
 
     @contextmanager
     def carrying(self, handle: RunHandle) -> Iterator[None]:
@@ -62,7 +68,9 @@ class Process:
             yield
         finally:
             with self._lock:
-                self._runs.pop(handle.lease.run, None)
+                # A run lost to a pause may be back in this process, in another thread, under another lease.
+                if self._runs.get(handle.lease.run) is handle:
+                    del self._runs[handle.lease.run]
 
     def runs(self) -> list[RunHandle]:
         with self._lock:

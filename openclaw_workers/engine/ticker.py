@@ -26,8 +26,9 @@ class Ticker(threading.Thread):
         worker: WorkerId,
         facts: Facts,
         *,
-        parent: WorkerId | None,
+        told_to_leave: Callable[[], bool] = lambda: False,
         on_stuck: Callable[[], None],
+        on_overdue: Callable[[], None],
         period_seconds: float = 1.0,
     ) -> None:
         super().__init__(name="ocw-ticker", daemon=True)
@@ -35,8 +36,9 @@ class Ticker(threading.Thread):
         self._process = process
         self._worker = worker
         self._facts = facts
-        self._parent = parent
+        self._told_to_leave = told_to_leave
         self._on_stuck = on_stuck
+        self._on_overdue = on_overdue
         self._period = period_seconds
         self._stop = threading.Event()
         self._away_since: float | None = None
@@ -55,30 +57,34 @@ class Ticker(threading.Thread):
         self._stop.set()
 
     def tick(self) -> None:
+        if self._told_to_leave():
+            self._process.drain()
         self._process.enforce()
         now = time.monotonic()
         carried = self._process.runs()
-        stuck = [handle for handle in carried if handle.is_stuck(now)]
-        healthy = [handle for handle in carried if not handle.is_stuck(now)]
+        # While Redis is away every write waits for it, so nobody is judged.
+        stuck = [handle for handle in carried if self._away_since is None and handle.is_stuck(now)]
+        healthy = [handle for handle in carried if handle not in stuck]
         self._renew(healthy)
         if stuck:
             self._give_up(stuck, healthy)
-        elif carried and self._process.grace_left() < 0:
-            self._on_stuck()
+        elif self._process.grace_left() < 0:
+            self._on_overdue()
 
     def _renew(self, handles: list[RunHandle]) -> None:
         try:
-            ticked = self._fleet.tick(
-                self._worker, self._facts(), [handle.lease for handle in handles], parent=self._parent
-            )
+            ticked = self._fleet.tick(self._worker, self._facts(), [handle.lease for handle in handles])
         except StoreUnavailable as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()
                 log.warning("store.lost", error=error.message)
             return
         if self._away_since is not None:
-            log.info("store.found", away_seconds=round(time.monotonic() - self._away_since, 1))
+            away = time.monotonic() - self._away_since
+            log.info("store.found", away_seconds=round(away, 1))
             self._away_since = None
+            for handle in self._process.runs():
+                handle.forgive(away)
         if ticked.drain:
             self._process.drain()
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):
@@ -92,6 +98,7 @@ class Ticker(threading.Thread):
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
         if not self._process.draining:
             log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
+            self._process.is_stuck = True
             self._process.drain()
         if not healthy or self._process.grace_left() <= 0:
             self._on_stuck()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import structlog
+from pydantic import ValidationError
 
 from openclaw_workers.agent.history import open_calls, result_for
 from openclaw_workers.agent.loop import AgentLoop
@@ -18,6 +19,7 @@ from openclaw_workers.errors import (
     LeaseLost,
     OpenClawError,
     ProviderError,
+    StoreUnavailable,
     TurnAborted,
     TurnEnded,
     TurnHandedOver,
@@ -58,7 +60,9 @@ class TurnRunner:
     def run(self, session: SessionKey, run: RunId) -> bool:
         """Carry the run as far as it will go here; False when it was not ours to carry."""
         if self._process.draining:
-            self._waker.turn(session, run)
+            if not self._process.is_stuck:
+                # A stuck process still consumes, and would only fetch it again; the sweep sees to it.
+                self._waker.turn(session, run)
             return False
         suspect = self._process.try_suspect(run)
         try:
@@ -68,12 +72,15 @@ class TurnRunner:
                 log.error("run.unreadable", error=error.message)
                 self._preparer.quarantine(session, error, "")
                 return False
+            except StoreUnavailable as error:
+                log.warning("run.untaken", error=error.message)
+                return False
             if isinstance(taken, NotTaken):
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
                 return False
-            if taken.attempt < 2 and suspect:
+            if suspect and not taken.suspect:
                 self._free_suspect(run)
                 suspect = False
             self._carry(taken)
@@ -132,6 +139,12 @@ class TurnRunner:
                 self._release(lease, leaving.usage)
             except LeaseLost as error:
                 log.warning("run.fenced", error=error.message)
+            except StoreUnavailable as error:
+                # Only when this process must leave while Redis is away: the lease runs out, and another goes on.
+                log.warning("run.abandoned", error=error.message)
+            except Exception as error:
+                log.exception("turn.uncommitted")
+                self._commit(lease, _failed(error, [], lease.run, Usage()))
 
     def _outcome(self, taken: Taken, handle: RunHandle) -> Outcome:
         """Run the turn and say how it ended.
@@ -144,14 +157,12 @@ class TurnRunner:
             bound = [InboxEntry.model_validate_json(raw) for raw in taken.bound]
             if bound and bound[0].kind == "command":
                 return _command(bound[0])
-            prepared = self._preparer.prepare(taken, bound)
-        except (OpenClawError, ValueError) as error:
+            prepared = persist(lambda: self._preparer.prepare(taken, bound), self._process)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
             log.exception("turn.unprepared")
-            if not isinstance(error, OpenClawError):
-                error = CorruptRecord("a message", "it is not in the form this version writes")
-            if isinstance(error, CorruptRecord):
-                self._preparer.quarantine(taken.lease.session, error, taken.bound)
-            return _failed(error, self._preparer.history_of(taken.lease.session), taken.lease.run, Usage())
+            return self._unprepared(taken, error)
         journal = RedisJournal(self._turns, handle, self._process, step=taken.step)
         try:
             loop = AgentLoop(prepared.setup, prepared.history, journal, handle.cancel)
@@ -159,13 +170,22 @@ class TurnRunner:
             return _failed(error, prepared.history, taken.lease.run, Usage())
         return self._loop(loop, prepared, handle)
 
+    def _unprepared(self, taken: Taken, error: Exception) -> Outcome:
+        session = taken.lease.session
+        if isinstance(error, ValidationError):
+            error = CorruptRecord("a message", "it is not in the form this version writes")
+        if isinstance(error, CorruptRecord):
+            self._preparer.quarantine(session, error, taken.bound)
+        history = persist(lambda: self._preparer.history_of(session), self._process)
+        return _failed(error, history, taken.lease.run, Usage())
+
     def _loop(self, loop: AgentLoop, prepared: Prepared, handle: RunHandle) -> Outcome:
         run = handle.lease.run
         try:
             answer = loop.run()
         except LeaseLost:
             raise
-        except TurnHandedOver as error:
+        except (TurnHandedOver, StoreUnavailable) as error:
             raise _Leaving(loop.unrecorded) from error
         except TurnEnded as error:
             return _ended(error, loop, run)

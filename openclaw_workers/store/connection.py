@@ -12,13 +12,16 @@ from typing import Any, cast
 import redis
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import MasterDownError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from openclaw_workers.errors import CorruptRecord, StoreUnavailable
 
 Client = redis.Redis
+
+# What a server says when it cannot write now, also from within a script, where redis-py does not tell the kinds apart.
+REFUSALS = ("LOADING", "BUSY", "OOM", "maxmemory", "READONLY", "read only replica", "MASTERDOWN", "MISCONF")
 
 
 def connect(url: str, *, timeout_seconds: float = 2.5, max_connections: int = 32) -> Client:
@@ -47,8 +50,12 @@ def store_errors() -> Iterator[None]:
         raise StoreUnavailable(
             f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
         ) from error
+    except (OutOfMemoryError, ReadOnlyError, MasterDownError) as error:
+        raise StoreUnavailable(
+            f"Redis cannot take writes now ({error})", hint="check its memory limit, and that it is the primary"
+        ) from error
     except ResponseError as error:
-        if str(error).startswith(("LOADING", "BUSY ", "OOM", "READONLY", "MASTERDOWN", "MISCONF")):
+        if any(word in str(error) for word in REFUSALS):
             raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
         raise CorruptRecord("a record in Redis", str(error)) from error
     except RedisError as error:

@@ -60,12 +60,10 @@ class Fleet:
         worker: WorkerId,
         facts: dict[str, str],
         leases: Sequence[Lease],
-        *,
-        parent: WorkerId | None = None,
     ) -> Ticked:
         """Renew the given leases and say that this process lives."""
         k = self._keys
-        keys = [k.worker(worker), k.workers, k.due, k.worker(parent or worker)]
+        keys = [k.worker(worker), k.workers, k.due]
         args: list[str | int] = [worker, self._lease_ms, json.dumps(facts), len(leases)]
         for lease in leases:
             keys += [k.ctl(lease.session), k.slots(lease.lane)]
@@ -94,10 +92,7 @@ class Fleet:
         with store_errors():
             run = self._redis.hget(k.ctl(session), "run")
         for _ in range(5):
-            if run is None:
-                self.done(f"turn|{session}")
-                return None, Rescue("gone")
-            current = RunId(str(run))
+            current = RunId(str(run or ""))
             reply = run_script(
                 self._redis,
                 "rescue",
@@ -136,7 +131,7 @@ class Fleet:
             self._redis.zrem(self._keys.due, item)
 
     def drain(self, worker: WorkerId) -> None:
-        """Tell a worker process, and the pool children that look to it, to hand over their turns."""
+        """Tell a worker process, wherever it runs, to hand over its turns; it reads so with its next tick."""
         with store_errors():
             self._redis.hset(self._keys.worker(worker), "drain", "1")
 

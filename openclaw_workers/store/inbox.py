@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
 from openclaw_workers.models.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
 from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 
 SUMMARY_CHARS = 160
+MOST_COLLECTED = 50
 
 
 class Receipt(BaseModel):
@@ -57,11 +59,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a stop did: `begun` says whether an owner still has to end the run."""
+    """What a stop did: `begun` says whether an owner still has to end the run, `wake` which run to wake."""
 
     run: RunId | None
     begun: bool = False
-    wake: bool = False
+    wake: RunId | None = None
     cancelled: int = 0
     granted: tuple[tuple[RunId, SessionKey], ...] = ()
 
@@ -134,11 +136,9 @@ class Inbox:
             case ["accepted", _, run, publish, event_id]:
                 opened = RunId(run) if run else None
                 return Accepted(run=opened, wake=opened if publish else None, event_id=event_id)
-            case ["duplicate", raw, publish]:
+            case ["duplicate", raw]:
                 receipt = Receipt.model_validate_json(raw)
-                return Accepted(
-                    run=receipt.run, wake=RunId(publish) if publish else None, event_id="0", duplicate=receipt
-                )
+                return Accepted(run=receipt.run, wake=None, event_id="0", duplicate=receipt)
             case ["rejected", reason, _]:
                 return Refused(reason)
         raise AssertionError(reply)
@@ -152,18 +152,20 @@ class Inbox:
             current = believed or self.current_run(key)
             if current is None:
                 return Stopped(run=None)
+            following = new_run_id()
             reply = run_script(
                 self._redis,
                 "stop",
                 [k.ctl(key), k.inbox(key), k.receipts(key), k.events(key), k.due, k.run(current)]
-                + [k.slots(lane), k.line(lane)],
-                [key, current, int(with_waiting), reason, cap, self._grant_ms],
+                + [k.slots(lane), k.line(lane), k.run(following), k.runs],
+                [key, current, int(with_waiting), reason, cap, self._grant_ms]
+                + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED],
             )
             match reply:
                 case ["stopping", cancelled, owned]:
-                    return Stopped(run=current, begun=True, wake=not owned, cancelled=cancelled)
-                case ["stopped", cancelled, granted]:
-                    return Stopped(run=current, cancelled=cancelled, granted=pairs(granted))
+                    return Stopped(run=current, begun=True, wake=None if owned else current, cancelled=cancelled)
+                case ["stopped", cancelled, granted, next_run]:
+                    return Stopped(current, wake=next_run or None, cancelled=cancelled, granted=pairs(granted))
                 case ["other", _] if run is None:
                     believed = None  # it committed in between; look again
                 case _:

@@ -14,10 +14,8 @@ from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, RunState
 from openclaw_workers.models.transcript import TranscriptEntry, Usage, dump_entry
 from openclaw_workers.store.connection import Client, run_script
-from openclaw_workers.store.inbox import pairs
+from openclaw_workers.store.inbox import MOST_COLLECTED, pairs
 from openclaw_workers.store.keys import Keys
-
-MOST_COLLECTED = 50
 
 Granted = tuple[tuple[RunId, SessionKey], ...]
 
@@ -50,6 +48,7 @@ class Taken:
     lease: Lease
     step: int
     attempt: int
+    suspect: bool
     resumed: bool
     started_call: str
     deadline_at: int
@@ -146,7 +145,7 @@ class Turns:
                 k.log(session),
             ]
             + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
-            + [k.ticket(lane), k.archive(archive), k.archives, k.sweep],
+            + [k.ticket(lane), k.archive(archive), k.archives],
             [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
             + [
                 json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
@@ -159,11 +158,12 @@ class Turns:
         )
         if reply[0] != "taken":
             return NotTaken(reply[0])
-        token, step, attempt, resumed, started, deadline, now, abort, bound, length, tail, row = reply[1:]
+        token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, row = reply[1:]
         return Taken(
             lease=Lease(session, run, lane, token),
             step=int(step),
             attempt=int(attempt),
+            suspect=bool(suspect),
             resumed=resumed == "1",
             started_call=started,
             deadline_at=int(deadline),

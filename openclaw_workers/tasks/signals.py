@@ -7,9 +7,8 @@ own, made after the fork; the parent starts no threads and only passes on that i
 from __future__ import annotations
 
 import logging
+import mmap
 import os
-import socket
-import threading
 from typing import Any
 
 import structlog
@@ -23,12 +22,8 @@ from celery.signals import (
     worker_shutting_down,
 )
 
-from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.logs import setup_logging as setup_our_logging
-from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.tasks.lasting import outlive_connections
-from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
 
 log = structlog.get_logger(__name__)
@@ -39,6 +34,8 @@ class _Current:
 
     worker: Worker | None = None
     facts: WorkerFacts | None = None
+    leaving = mmap.mmap(-1, 1)
+    """One byte that pool children share with their parent: it must reach them although Redis is away."""
 
 
 def current_worker() -> Worker:
@@ -67,7 +64,8 @@ def _after_setup(instance: Any, **_: Any) -> None:
 @worker_process_init.connect
 def _child_started(**_: Any) -> None:
     assert _Current.facts is not None
-    _start(WorkerFacts(_Current.facts.lane, 1, _Current.facts.pool, parent=_pool_id(os.getppid())))
+    lane, pool, leaving = _Current.facts.lane, _Current.facts.pool, _Current.leaving
+    _start(WorkerFacts(lane, 1, pool, told_to_leave=lambda: leaving[0] == 1))
 
 
 @worker_process_shutdown.connect
@@ -90,20 +88,9 @@ def _leaving(**_: Any) -> None:
     if _Current.worker is not None:
         _Current.worker.drain()
     else:
-        threading.Thread(target=_drain_children, daemon=True).start()
+        _Current.leaving[0] = 1
 
 
 def _start(facts: WorkerFacts) -> None:
     _Current.worker = Worker(facts)
     _Current.worker.start()
-
-
-def _pool_id(pid: int) -> WorkerId:
-    return WorkerId(f"{socket.gethostname()}/{pid}/pool")
-
-
-def _drain_children() -> None:
-    try:
-        open_stores(loaded().settings, redis_url()).fleet.drain(_pool_id(os.getpid()))
-    except StoreUnavailable as error:
-        log.warning("worker.drain_untold", error=error.message)

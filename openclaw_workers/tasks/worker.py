@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -39,7 +39,8 @@ class WorkerFacts:
     lane: str
     concurrency: int
     pool: str
-    parent: WorkerId | None = None
+    told_to_leave: Callable[[], bool] = lambda: False
+    """How a pool child learns that its parent was told to leave."""
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
         host, pid, _ = worker_id.rsplit("/", 2)
@@ -72,8 +73,9 @@ class Worker:
             self.process,
             self.id,
             lambda: fields,
-            parent=facts.parent,
+            told_to_leave=facts.told_to_leave,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
+            on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
         )
 
@@ -83,9 +85,8 @@ class Worker:
         log.info("worker.started", worker=self.id)
 
     def drain(self) -> None:
-        """Hand turns over and be gone within the grace. Called from a signal handler: quick, and takes no lock."""
+        """Hand turns over and be gone within the grace. For a signal handler: takes no lock, starts no thread."""
         self.process.drain()
-        threading.Thread(target=self._leave_in_time, name="ocw-grace", daemon=True).start()
 
     def stop(self) -> None:
         self._sweeper.stop()
@@ -94,10 +95,6 @@ class Worker:
             self.stores.fleet.leave(self.id)
         except StoreUnavailable as error:
             log.warning("worker.left_unnoticed", error=error.message)
-
-    def _leave_in_time(self) -> None:
-        time.sleep(max(0.0, self.process.grace_left()))
-        self._exit_hard(EXIT_GRACE_OVER)
 
     def _exit_hard(self, code: int) -> None:
         log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self.process.runs()])

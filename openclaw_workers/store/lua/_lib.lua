@@ -100,7 +100,46 @@ end
 local function in_grace(sweep, now, lease_ms)
   local seen = redis.call("HMGET", sweep, "last", "grace_until")
   local last, grace_until = tonumber(seen[1]) or now, tonumber(seen[2]) or 0
-  return now - last > lease_ms or (now < grace_until and grace_until <= now + lease_ms)
+  return now - last > lease_ms / 2 or (now < grace_until and grace_until <= now + lease_ms)
+end
+
+-- Receipts are kept for the newest messages; those that are not final yet are kept in any case.
+local function forget_old_receipts(receipts, ages)
+  local surplus = redis.call("HLEN", receipts) - RECEIPTS_KEPT
+  if surplus <= 0 then
+    return
+  end
+  for _, old in ipairs(redis.call("ZRANGE", ages, 0, surplus + 8)) do
+    local state = cjson.decode(redis.call("HGET", receipts, old) or '{"state":"gone"}').state
+    if state ~= "accepted" and state ~= "bound" then
+      redis.call("HDEL", receipts, old)
+      redis.call("ZREM", ages, old)
+    end
+  end
+end
+
+local function merges(first, entry)
+  return entry.kind == "user" and first.kind == "user" and entry.mode == "collect" and first.mode == "collect"
+    and entry.authority == first.authority and entry.address == first.address and not entry.model and not first.model
+end
+
+-- Rule 10: the head of the inbox, and with it what may be collected: what the next turn answers.
+local function next_messages(inbox, most)
+  local entries, raws, reach = {}, {}, 0
+  while true do
+    local found = redis.call("ZRANGE", inbox, #raws, reach)
+    for _, raw in ipairs(found) do
+      local entry = read_message(raw)
+      if entries[1] and not merges(entries[1], entry) then
+        return entries, raws
+      end
+      entries[#entries + 1], raws[#raws + 1] = entry, raw
+    end
+    if #found == 0 or entries[1].mode ~= "collect" or #raws >= most then
+      return entries, raws
+    end
+    reach = most - 1
+  end
 end
 
 -- Collected messages wait for quiet, but not for ever: at most five times the debounce from the first of them.
@@ -115,7 +154,7 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", runs, now, run)
   redis.call("HSET", ctl, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0, "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
-    "ticket", "")
+    "ticket", "", "losses", 0)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 

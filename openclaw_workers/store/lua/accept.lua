@@ -31,7 +31,7 @@
   ARGV[16] wake-up for the run to open, or "" if the caller publishes it
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
-           {"duplicate", receipt JSON, run to wake or ""}
+           {"duplicate", receipt JSON}
            {"rejected", "busy" | "full", event id}
 
   Invariant
@@ -55,8 +55,7 @@ end
 
 local known = redis.call("HGET", receipts, id)
 if known then
-  local state = redis.call("HMGET", ctl, "state", "run")
-  return { "duplicate", known, state[1] == "queued" and state[2] or "" }
+  return { "duplicate", known }
 end
 
 if redis.call("EXISTS", row) == 0 then
@@ -79,6 +78,7 @@ local state = redis.call("HGET", ctl, "state") or "idle"
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
   redis.call("ZADD", ages, now, id)
+  forget_old_receipts(receipts, ages)
   return { "rejected", why, event(events, ctl, now, "message.rejected", { id = id, reason = why }, true) }
 end
 
@@ -89,7 +89,8 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
   if drop == "new" then
     return reject("full")
   end
-  for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
+  for index = 0, redis.call("ZCARD", inbox) - 1 do
+    local raw = redis.call("ZRANGE", inbox, index, index)[1]
     local oldest = read_message(raw)
     if oldest.kind == "user" then
       redis.call("ZREM", inbox, raw)
@@ -114,6 +115,9 @@ redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 redis.call("ZADD", ages, now, id)
 store_fields(row_each)
+if mode == "steer" or mode == "steer-backlog" then
+  redis.call("HSET", ctl, "steer_seq", seq)
+end
 
 if kind == "user" and mode == "interrupt" and state ~= "idle" then
   -- Rule 11: what came before this message is cancelled; the running turn is named, not the session.
@@ -137,13 +141,5 @@ if state == "idle" then
 end
 local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)
 
-if redis.call("HLEN", receipts) > RECEIPTS_KEPT then
-  for _, old in ipairs(redis.call("ZRANGE", ages, 0, 9)) do
-    local known_state = cjson.decode(redis.call("HGET", receipts, old) or '{"state":"gone"}').state
-    if known_state ~= "accepted" and known_state ~= "bound" then
-      redis.call("HDEL", receipts, old)
-      redis.call("ZREM", ages, old)
-    end
-  end
-end
+forget_old_receipts(receipts, ages)
 return { "accepted", seq, opened, wake, event_id }

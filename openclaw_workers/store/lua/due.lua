@@ -19,7 +19,7 @@ local now = now_ms()
 
 local seen = redis.call("HMGET", sweep, "last", "grace_until")
 local last, grace_until = tonumber(seen[1]), tonumber(seen[2]) or 0
-if last and math.abs(now - last) > lease_ms then
+if last and math.abs(now - last) > lease_ms / 2 then
   grace_until = now + lease_ms
 end
 redis.call("HSET", sweep, "last", now, "grace_until", grace_until)

@@ -29,7 +29,7 @@ local lease, run, step, starting, may_steer = ARGV[1], ARGV[2], tonumber(ARGV[3]
 local usage, shown, count = cjson.decode(ARGV[6]), cjson.decode(ARGV[7]), tonumber(ARGV[8])
 local first_entry = 9
 
-local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq")
+local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done")
 if c[1] ~= lease then
   return { "lost" }
 end
@@ -48,10 +48,13 @@ for _, item in ipairs(shown) do
 end
 
 local steered, ids, shown_seq = {}, {}, tonumber(c[6]) or 0
-if may_steer and abort == "" then
+local steer_seq, steer_done = tonumber(c[7]) or 0, tonumber(c[8]) or 0
+if may_steer and abort == "" and steer_seq > steer_done then
+  steer_done = steer_seq
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
     local entry = read_message(raw)
     if entry.kind == "command" then
+      steer_done = 0 -- what waits behind it may still be steered later
       break
     end
     local backlog = entry.mode == "steer-backlog"
@@ -74,5 +77,6 @@ local answer = "[" .. table.concat(steered, ",") .. "]"
 if #ids > 0 then
   event(events, ctl, now, "run.steered", { run = run, messages = ids })
 end
-redis.call("HSET", ctl, "step", step, "progress", 1, "started", starting, "steered", answer, "shown_seq", shown_seq)
+redis.call("HSET", ctl, "step", step, "progress", 1, "started", starting, "steered", answer, "shown_seq", shown_seq,
+  "steer_done", steer_done)
 return { "ok", abort, answer }

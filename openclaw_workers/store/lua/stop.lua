@@ -9,6 +9,8 @@
   KEYS[6]  current run       hash
   KEYS[7]  lane slots        zset
   KEYS[8]  lane line         zset
+  KEYS[9]  next run          hash
+  KEYS[10] runs              zset
 
   ARGV[1]  session key
   ARGV[2]  the run the caller believes is current
@@ -16,18 +18,25 @@
   ARGV[4]  reason
   ARGV[5]  lane cap, 0 for none
   ARGV[6]  how long a granted slot is kept, milliseconds
+  ARGV[7]  run id to open if messages are left
+  ARGV[8]  lane
+  ARGV[9]  agent id
+  ARGV[10] milliseconds until a wake-up counts as lost
+  ARGV[11] most messages collected into one turn
 
-  Returns  {"stopping", messages cancelled, owned 0|1} the owner, or the next one, will end the run
-           {"stopped", messages cancelled, granted}    it had not begun and is over
-           {"idle"} | {"other", current run}           nothing was changed
+  Returns  {"stopping", messages cancelled, owned 0|1}            the owner, or the next one, will end the run
+           {"stopped", messages cancelled, granted, next run or ""}  it had not begun and is over
+           {"idle"} | {"other", current run}                      nothing was changed
 
   Invariant
-    A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11).
+    A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11). Commands that
+    wait keep their turn.
 ]]
 local ctl, inbox, receipts, events, due, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local slots, line = KEYS[7], KEYS[8]
+local slots, line, next_key, runs = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local session, run, all, reason = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
-local cap, grant_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
+local cap, grant_ms, next_run, lane, agent = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
+local rewake_ms, most = tonumber(ARGV[10]), tonumber(ARGV[11])
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "seq", "resumed")
@@ -38,23 +47,27 @@ if c[2] ~= run then
   return { "other", c[2] }
 end
 local begun = c[1] == "running" or c[4] == "1"
-local cancelled = {}
-if all or not begun then
-  cancelled = settle_messages(inbox, receipts, tonumber(c[3]), "cancelled", nil, now, reason, true)
+local upto = tonumber(c[3])
+if not all then
+  -- One run alone: what it answers, or would have answered, and nothing that waits for a later one.
+  local entries = begun and {} or next_messages(inbox, most)
+  upto = #entries > 0 and entries[#entries].seq or 0
 end
+local cancelled = settle_messages(inbox, receipts, upto, "cancelled", nil, now, reason, all)
 if begun then
   redis.call("HSET", ctl, "abort", run, "abort_reason", reason)
   return { "stopping", #cancelled, c[1] == "running" and 1 or 0 }
 end
-if redis.call("ZCARD", inbox) > 0 then
-  -- A waiting command keeps its turn; the run now belongs to it.
-  return { "stopped", #cancelled, {} }
-end
-redis.call("HSET", ctl, "state", "idle")
-redis.call("ZREM", due, "turn|" .. session)
 redis.call("ZREM", line, run .. " " .. session)
 redis.call("ZREM", slots, session)
 redis.call("HSET", run_key, "covers", #cancelled > 0 and cjson.encode(cancelled) or "[]")
 end_run(run_key, "killed", reason, now)
 event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = cancelled })
-return { "stopped", #cancelled, grant(slots, line, due, cap, now, grant_ms) }
+if redis.call("ZCARD", inbox) > 0 then
+  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms)
+else
+  redis.call("HSET", ctl, "state", "idle")
+  redis.call("ZREM", due, "turn|" .. session)
+  next_run = ""
+end
+return { "stopped", #cancelled, grant(slots, line, due, cap, now, grant_ms), next_run }

@@ -17,7 +17,6 @@
   KEYS[14] lane ticket       string
   KEYS[15] archive to fill   list
   KEYS[16] archives          hash
-  KEYS[17] sweep             hash
 
   ARGV[1]  session key
   ARGV[2]  run id of the wake-up
@@ -36,7 +35,7 @@
   ARGV[14] session id whose transcript the caller knows, or ""
   ARGV[15] how many entries of it the caller knows
 
-  Returns  {"taken", lease, step, attempt, resumed 0|1, started call, deadline, now, abort reason or "",
+  Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail, row as a flat list}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"early"} | {"lane"} | {"suspect"}
 
@@ -46,7 +45,7 @@
 ]]
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, suspects = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local slots, line, ticket_key, archive, archives, sweep = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local slots, line, ticket_key, archive, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local session, run, nonce, worker, lease_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local cap, may_suspect, time_ms = tonumber(ARGV[6]), ARGV[7] == "1", tonumber(ARGV[8])
 local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[11]
@@ -54,16 +53,18 @@ local tail, most, known_id, known_length = tonumber(ARGV[12]), tonumber(ARGV[13]
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
-  "step", "started", "abort", "abort_reason", "dropped")
+  "step", "started", "abort", "abort_reason", "dropped", "losses")
 local state, attempt, resumed, ticket = c[1], tonumber(c[5]) or 1, c[7] == "1", tonumber(c[8])
 local abort = c[12] == run and c[13] or ""
+-- Rule 5: a run that lost a worker without getting further, or lost two all the same, is watched.
+local suspect = attempt >= 2 or (tonumber(c[15]) or 0) >= 2
 
 local function answer(lease, deadline, messages)
   local length, from = redis.call("LLEN", log), 0
   if redis.call("HGET", row, "sessionId") == known_id and known_length <= length then
     from = known_length
   end
-  return { "taken", lease, c[10], attempt, c[7], c[11] or "", deadline, now, abort, messages, length,
+  return { "taken", lease, c[10], attempt, suspect and 1 or 0, c[7], c[11] or "", deadline, now, abort, messages, length,
     redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row) }
 end
 
@@ -85,15 +86,12 @@ end
 if (tonumber(c[4]) or 0) > now then
   return { "early" }
 end
-if attempt >= 2 and not may_suspect then
+if suspect and not may_suspect then
   redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
   return { "suspect" }
 end
 
 if cap > 0 then
-  if not in_grace(sweep, now, lease_ms) then
-    redis.call("ZREMRANGEBYSCORE", slots, "-inf", "(" .. now)
-  end
   local place = run .. " " .. session
   ticket = ticket or redis.call("INCR", ticket_key)
   if not redis.call("ZSCORE", slots, session) then
@@ -115,7 +113,7 @@ redis.call("HSET", ctl, "state", "running", "fence", fence, "lease", lease, "lea
   "owner", worker, "progress", 0, "ticket", ticket or "")
 redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
 redis.call("ZADD", running, now, session)
-if attempt >= 2 then
+if suspect then
   redis.call("HSET", suspects, worker, run)
 elseif may_suspect then
   redis.call("HDEL", suspects, worker) -- a process that was only paused lost its suspect to another
@@ -133,32 +131,11 @@ local function start_anew_if_stale()
   return r[3]
 end
 
-local function merges(first, entry)
-  return entry.kind == "user" and first.kind == "user" and entry.mode == "collect" and first.mode == "collect"
-    and entry.authority == first.authority and entry.address == first.address and not entry.model and not first.model
-end
-
--- Rule 10: bind the head of the inbox, and with it what may be collected.
 local function bind()
-  local entries, messages, covers, first = {}, {}, {}, nil
-  local reach = 0
-  while true do
-    local raws = redis.call("ZRANGE", inbox, #messages, reach)
-    for _, raw in ipairs(raws) do
-      local entry = read_message(raw)
-      if first and not merges(first, entry) then
-        raws = {}
-        break
-      end
-      first = first or entry
-      entries[#entries + 1], messages[#messages + 1], covers[#covers + 1] = entry, raw, entry.id
-    end
-    if #raws == 0 or first.mode ~= "collect" or #messages >= most then
-      break
-    end
-    reach = most - 1
-  end
+  local entries, messages = next_messages(inbox, most)
+  local covers, first = {}, entries[1]
   for index, raw in ipairs(messages) do
+    covers[#covers + 1] = entries[index].id
     redis.call("ZREM", inbox, raw)
     redis.call("ZADD", bound, entries[index].seq, raw)
     receipt(receipts, entries[index], "bound", run, now)

@@ -4,8 +4,7 @@
   KEYS[1]  worker            hash
   KEYS[2]  workers           zset
   KEYS[3]  due               zset
-  KEYS[4]  parent's worker   hash, the same as KEYS[1] where there is none
-  KEYS[5]  for each run: its session's ctl and its lane's slots, from KEYS[5] on
+  KEYS[4]  for each run: its session's ctl and its lane's slots, from KEYS[4] on
 
   ARGV[1]  worker id
   ARGV[2]  lease, milliseconds
@@ -17,9 +16,9 @@
   Invariant
     A lease is extended only by the process that holds it (rule 8).
 ]]
-local worker_key, workers, due, parent_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local worker_key, workers, due = KEYS[1], KEYS[2], KEYS[3]
 local worker, lease_ms, facts, count = ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3]), tonumber(ARGV[4])
-local first_key, first_arg = 5, 5
+local first_key, first_arg = 4, 5
 local now = now_ms()
 
 for field, value in pairs(facts) do
@@ -30,7 +29,7 @@ redis.call("EXPIRE", worker_key, 86400)
 redis.call("ZADD", workers, now, worker)
 redis.call("ZREMRANGEBYSCORE", workers, "-inf", now - 86400000)
 
-local drain = redis.call("HGET", worker_key, "drain") or redis.call("HGET", parent_key, "drain")
+local drain = redis.call("HGET", worker_key, "drain")
 local answer = { drain and 1 or 0 }
 for i = 0, count - 1 do
   local ctl, slots = KEYS[first_key + 2 * i], KEYS[first_key + 2 * i + 1]

@@ -16,10 +16,8 @@ from openclaw_workers.store.turns import Lease
 _tick = Fleet.tick
 
 
-def _hear_nothing(
-    self: Fleet, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease], *, parent: WorkerId | None = None
-) -> Ticked:
-    told = _tick(self, worker, facts, leases, parent=parent)
+def _hear_nothing(self: Fleet, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease]) -> Ticked:
+    told = _tick(self, worker, facts, leases)
     return replace(told, verdicts=["ok"] * len(told.verdicts))
 
 

@@ -62,7 +62,6 @@ DEFAULTS: dict[str, Any] = {
     "lanes.service.concurrency": 4,
     "lanes.main.maxConcurrent": None,
     "lanes.subagent.maxConcurrent": None,
-    "lanes.service.maxConcurrent": None,
     "engine.leaseSeconds": 8,
     "engine.maxAttempts": 3,
     "engine.graceSeconds": 30,

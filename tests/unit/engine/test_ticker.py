@@ -35,13 +35,15 @@ def carry(house: House, session: SessionKey = SESSION, *, seconds_left: float = 
 class Ticking:
     def __init__(self, house: House) -> None:
         self.stuck: list[bool] = []
+        self.overdue: list[bool] = []
+        self.house = house
         self.ticker = Ticker(
             house.stores.fleet,
             house.process,
             WORKER,
             lambda: {"host": "here"},
-            parent=None,
             on_stuck=lambda: self.stuck.append(True),
+            on_overdue=lambda: self.overdue.append(True),
         )
 
 
@@ -106,12 +108,35 @@ def test_a_tick_without_redis_changes_nothing_and_says_nothing_to_the_runs(make_
     assert handle.cancel.reason is None
 
 
-def test_runs_left_after_the_grace_end_the_process(make_house: MakeHouse) -> None:
+def test_a_process_that_is_still_there_after_the_grace_is_ended(make_house: MakeHouse) -> None:
     house = make_house(grace_seconds=0)
     ticking = Ticking(house)
+    ticking.ticker.tick()
+    assert ticking.overdue == []
     house.process.drain()
     ticking.ticker.tick()
-    assert ticking.stuck == []
-    with house.process.carrying(carry(house)):
-        ticking.ticker.tick()
-    assert ticking.stuck == [True]
+    assert (ticking.overdue, ticking.stuck) == ([True], [])
+
+
+def test_nobody_is_judged_stuck_while_redis_is_away(make_house: MakeHouse) -> None:
+    house = make_house()
+    handle = carry(house, seconds_left=0)
+    handle.forgive(-60)
+    away = Ticking(make_house(url=f"redis://127.0.0.1:{free_port()}/0"))
+    away.ticker.tick()
+    with house.process.carrying(handle), away.house.process.carrying(handle):
+        away.ticker.tick()
+        assert not away.house.process.draining
+        Ticking(house).ticker.tick()
+        assert house.process.draining
+
+
+def test_the_end_of_an_old_attempt_does_not_hide_the_new_one(house: House) -> None:
+    old = carry(house)
+    new = RunHandle(old.lease, seconds_left=60)
+    with house.process.carrying(old):
+        entered = house.process.carrying(new)
+        entered.__enter__()
+    assert house.process.runs() == [new]
+    entered.__exit__(None, None, None)
+    assert house.process.runs() == []

@@ -54,15 +54,30 @@ def test_a_run_that_has_not_begun_is_over_at_once(desk: Desk) -> None:
     assert desk.refused(run="run-a") == "idle"
 
 
-def test_a_waiting_command_keeps_the_run_that_would_have_taken_it(desk: Desk) -> None:
+def test_a_waiting_command_keeps_its_turn_under_a_run_of_its_own(desk: Desk) -> None:
     desk.say("hi", run="run-a")
     desk.say("/new", kind="command")
 
-    desk.stop()
+    stopped = desk.stop()
 
     assert desk.states("hi", "/new") == ["cancelled", "accepted"]
-    desk.take(run="run-a")
+    assert desk.run("run-a").state is RunState.KILLED
+    assert stopped.wake is not None
+    desk.take(run=stopped.wake)
     assert desk.bound() == ["/new"]
+
+
+def test_stopping_one_queued_run_leaves_the_messages_of_later_ones(desk: Desk) -> None:
+    for text in ("one", "two", "three"):
+        desk.say(text, run="run-a", mode=QueueMode.FOLLOWUP)
+
+    stopped = desk.stop(run="run-a", with_waiting=False)
+
+    assert desk.states("one", "two", "three") == ["cancelled", "accepted", "accepted"]
+    assert (stopped.cancelled, desk.run("run-a").state) == (1, RunState.KILLED)
+    assert stopped.wake is not None
+    desk.take(run=stopped.wake)
+    assert desk.bound() == ["two"]
 
 
 def test_a_stop_during_a_handover_reaches_the_next_owner(desk: Desk) -> None:
@@ -72,7 +87,7 @@ def test_a_stop_during_a_handover_reaches_the_next_owner(desk: Desk) -> None:
 
     stopped = desk.stop()
 
-    assert (stopped.begun, stopped.wake) == (True, True), "nobody carries it, so somebody must be woken to end it"
+    assert (stopped.begun, stopped.wake) == (True, "run-a"), "nobody carries it, so somebody must be woken to end it"
     assert desk.take("w2").abort == "killed"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.models.messages import Authority, QueueMode, Route
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.turns import NotTaken, Taken
@@ -247,7 +248,7 @@ def test_over_the_lane_cap_sessions_wait_in_line_without_being_polled(make_desk:
     assert desk.run(desk.ctl("run", sessions[2])).state == "queued"
 
 
-def test_a_newcomer_does_not_overtake_the_line_even_when_a_slot_is_free(make_desk: MakeDesk) -> None:
+def test_a_granted_slot_is_kept_for_the_head_of_the_line(make_desk: MakeDesk) -> None:
     desk = make_desk(cap=1)
     first, second, third = session_named("a", "b", "c")
     for session in (first, second, third):
@@ -274,16 +275,17 @@ def test_asking_again_keeps_the_place_in_line(make_desk: MakeDesk) -> None:
     assert desk.line() == [second, third]
 
 
-def test_a_slot_whose_holder_died_is_given_to_the_next_who_asks(make_desk: MakeDesk) -> None:
+def test_a_slot_whose_holder_is_only_late_is_not_given_away(make_desk: MakeDesk) -> None:
     desk = make_desk(cap=1)
     first, second = session_named("a", "b")
     desk.say("hi", session=first)
     desk.say("hi", session=second)
-    desk.take(session=first)
+    late = desk.take("w1", session=first)
     desk.expire(first)
 
-    assert isinstance(desk.try_take(session=second), Taken)
-    assert desk.slots() == {second}
+    assert desk.refused(session=second) == "lane", "only the sweep judges, and it takes the lease with the slot"
+    assert desk.fleet.tick(WorkerId("w1"), {}, [late.lease]).verdicts == ["ok"]
+    assert desk.slots() == {first}
 
 
 def test_after_a_freeze_no_slot_is_taken_away(make_desk: MakeDesk) -> None:

@@ -10,7 +10,7 @@ from openclaw_workers.store.fleet import CLAIM_MS, CLAIMED_AT_ONCE
 from tests.unit.store.conftest import MakeDesk
 from tests.unit.store.desk import LEASE_MS, SESSION, Desk, session_named
 
-W1, W2, POOL = WorkerId("w1"), WorkerId("w2"), WorkerId("pool")
+W1, W2 = WorkerId("w1"), WorkerId("w2")
 
 
 def test_a_tick_renews_lease_due_time_and_slot_of_its_own_runs(make_desk: MakeDesk) -> None:
@@ -52,10 +52,7 @@ def test_a_tick_brings_back_stops_for_exactly_the_runs_they_name(desk: Desk) -> 
     assert desk.fleet.tick(W1, {}, leases).verdicts == ["ok", "killed"]
 
 
-def test_a_tick_brings_back_drain_of_the_process_or_of_its_pool(desk: Desk) -> None:
-    assert not desk.fleet.tick(W1, {}, [], parent=POOL).drain
-    desk.fleet.drain(POOL)
-    assert desk.fleet.tick(W1, {}, [], parent=POOL).drain
+def test_a_tick_brings_back_that_its_process_is_to_drain(desk: Desk) -> None:
     assert not desk.fleet.tick(W2, {}, []).drain
     desk.fleet.drain(W2)
     assert desk.fleet.tick(W2, {}, []).drain
