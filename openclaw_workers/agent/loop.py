@@ -38,6 +38,7 @@ log = structlog.get_logger(__name__)
 
 RETRIED = frozenset({FailureReason.CUT, FailureReason.TIMEOUT, FailureReason.RATE_LIMIT})
 RETRIES = 2
+BRIEF_CHARS = 80
 WINDOW_SHARE = 0.8
 """Of the model's window; the rest is for the system prompt, the tools and the answer."""
 
@@ -211,7 +212,7 @@ class AgentLoop:
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
         setup = self._setup
         self._cancel.check()
-        self._journal.show("tool.started", {"call": call.id, "tool": call.name})
+        self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._journal.allow(setup.tool_timeout_seconds)
         try:
             text, failed = self._run_tool(call), False
@@ -253,6 +254,12 @@ def _storable(block: AssistantBlock) -> AssistantBlock:
             return ThinkingBlock(thinking=encodable(block.thinking), signature=block.signature)
         case ToolCallBlock():
             return ToolCallBlock(id=block.id, name=encodable(block.name), arguments=encodable_json(block.arguments))
+
+
+def _brief(call: ToolCallBlock) -> str:
+    """The call's first argument in one line, for people who watch."""
+    first = next(iter(call.arguments.values()), "")
+    return " ".join(str(first).split())[:BRIEF_CHARS]
 
 
 def _now_ms() -> int:

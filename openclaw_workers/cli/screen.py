@@ -51,7 +51,7 @@ class Screen:
             case "tool.started":
                 self._end_answer()
                 self._tools[str(data.get("call"))] = event.at
-                self.note(f"{data.get('tool')} ...", is_activity=True)
+                self.note(" ".join(f"{data.get('tool')} {data.get('brief', '')} ...".split()), is_activity=True)
             case "tool.output":
                 self.note(f"  {str(data.get('line', '')).rstrip()}", is_activity=True)
             case "tool.ended":

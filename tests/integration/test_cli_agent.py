@@ -58,7 +58,7 @@ def test_tool_activity_is_told_apart_from_the_answer(ocw_cli: Ocw) -> None:
     done = ocw_cli("agent", "--session", "tools", "-m", as_text(steps))
 
     assert done.out == "I look.\nI looked.\n"
-    assert "exec ..." in done.err
+    assert "exec echo from-the-tool ..." in done.err
     assert "from-the-tool" in done.err
     assert "exec done" in done.err
 

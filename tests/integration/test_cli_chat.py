@@ -90,7 +90,7 @@ def test_json_gives_one_result_per_message(ocw_cli: Ocw) -> None:
 def test_a_person_sees_a_prompt_tool_activity_and_the_answer(terminal: Terminal) -> None:
     terminal.see("> ")
     terminal.type(as_text(program(call(execute("echo working")), say("It is done."))) + "\r")
-    terminal.see("exec ...")
+    terminal.see("exec echo working ...")
     terminal.see("working")
     terminal.see("It is done.")
     terminal.see("> ")
