@@ -144,7 +144,8 @@ class TurnRunner:
                 log.warning("run.abandoned", error=error.message)
             except Exception as error:
                 log.exception("turn.uncommitted")
-                self._commit(lease, _failed(error, [], lease.run, Usage()))
+                history = persist(lambda: self._preparer.history_of(lease.session), self._process)
+                self._commit(lease, _failed(error, history, lease.run, Usage()))
 
     def _outcome(self, taken: Taken, handle: RunHandle) -> Outcome:
         """Run the turn and say how it ended.
