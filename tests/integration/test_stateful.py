@@ -61,6 +61,7 @@ class Model:
     begun: bool = False
     moved: bool = False
     attempt: int = 1
+    losses: int = 0
     stopped: bool = False
 
     def accept(self, message: Message) -> bool:
@@ -106,9 +107,11 @@ class Model:
     def lose(self) -> bool:
         """The owner's lease ran out; True if that was the last attempt."""
         self.attempt += not self.moved
-        if self.attempt <= MAX_ATTEMPTS:
+        self.losses += 1
+        given_up = self.attempt > MAX_ATTEMPTS or self.losses > 3 * MAX_ATTEMPTS
+        if not given_up:
             self.state = "queued"
-        return self.attempt > MAX_ATTEMPTS
+        return given_up
 
     def stop(self) -> None:
         if self.state == "idle":
@@ -117,7 +120,9 @@ class Model:
         self.inbox = [message for message in self.inbox if message.is_command]
         if self.begun:
             self.stopped = True
-        elif not self.inbox:
+        elif self.inbox:
+            self._open()
+        else:
             self.state = "idle"
 
     def reset(self) -> None:
@@ -126,7 +131,7 @@ class Model:
         self.state, self.stopped = "idle", False
 
     def _open(self) -> None:
-        self.state, self.begun, self.attempt = "queued", False, 1
+        self.state, self.begun, self.attempt, self.losses = "queued", False, 1, 0
 
     def _settle(self, messages: list[Message], state: str) -> None:
         for message in messages:

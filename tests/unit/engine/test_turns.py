@@ -238,6 +238,27 @@ def test_calls_left_open_by_a_turn_that_cannot_be_prepared_are_not_run_by_the_ne
     ]
 
 
+def test_a_turn_whose_outcome_cannot_be_written_fails_visibly_with_its_calls_closed(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, failures = house.turns.commit, iter([ValueError("cannot be written")])
+
+    def commit_at_second_try(*args: Any, **more: Any) -> Any:
+        if error := next(failures, None):
+            raise error
+        return commit(*args, **more)
+
+    monkeypatch.setattr(house.turns, "commit", commit_at_second_try)
+    queued = house.say(program(execute("touch begun; sleep 60")))
+    thread = in_background(house)
+    eventually((workspace(house) / "begun").exists, within=20)
+    house.process.runs()[0].cancel.set(TurnAborted("killed"))
+    thread.join(10)
+
+    assert (house.receipt(queued).state, house.run_of(queued).state) == ("failed", "error")
+    assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult", "notice"]
+
+
 def test_a_session_of_an_agent_that_is_no_longer_configured_fails_visibly(house: House) -> None:
     session = SessionKey("agent:retired:main")
     queued = house.say("anyone there?", session)

@@ -57,6 +57,30 @@ def test_a_crash_after_progress_is_charged_to_nobody(desk: Desk) -> None:
     assert desk.ctl("attempt") == "1"
 
 
+def test_a_run_that_loses_its_workers_although_it_moves_is_watched_and_given_up_in_the_end(desk: Desk) -> None:
+    desk.say("hi")
+    suspects, verbs = [], []
+    for _ in range(10):
+        taken = desk.take("w1")
+        suspects.append(taken.suspect)
+        desk.turns("w1").step(taken.lease, taken.step + 1, [])
+        verbs.append(desk.crash().verb)
+
+    assert suspects == [False, False, *[True] * 8]
+    assert verbs == [*["wake"] * 9, "settle"], "three times the attempts of one that does not move"
+
+
+def test_a_run_that_is_watched_for_its_losses_needs_the_place_for_suspects(desk: Desk) -> None:
+    desk.say("hi")
+    for _ in range(2):
+        taken = desk.take("w1")
+        desk.turns("w1").step(taken.lease, taken.step + 1, [])
+        desk.crash()
+
+    assert desk.refused("w2", may_suspect=False) == "suspect"
+    assert desk.take("w2").attempt == 1
+
+
 def test_progress_of_an_earlier_owner_does_not_count_for_the_next(desk: Desk) -> None:
     desk.say("hi")
     taken = desk.take("w1")

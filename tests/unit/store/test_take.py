@@ -263,6 +263,20 @@ def test_a_granted_slot_is_kept_for_the_head_of_the_line(make_desk: MakeDesk) ->
     assert isinstance(desk.try_take(session=second), Taken)
 
 
+def test_a_newcomer_does_not_overtake_the_line_when_there_is_room_for_more(make_desk: MakeDesk) -> None:
+    desk = make_desk(cap=1)
+    first, second, third = session_named("a", "b", "c")
+    for session in (first, second, third):
+        desk.say("hi", session=session)
+    desk.take(session=first)
+    assert desk.refused(session=second) == "lane"
+
+    roomier = make_desk(cap=2)  # a worker started with a new configuration
+
+    assert roomier.refused(session=third) == "lane"
+    assert isinstance(roomier.try_take(session=second), Taken)
+
+
 def test_asking_again_keeps_the_place_in_line(make_desk: MakeDesk) -> None:
     desk = make_desk(cap=1)
     first, second, third = session_named("a", "b", "c")
