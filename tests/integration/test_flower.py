@@ -1,0 +1,61 @@
+"""What Flower shows of a run: who, where and how it stands; never what was said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.support.fleet import Fleet
+from tests.support.programs import program, say
+from tests.support.redis_server import free_port
+from tests.support.waiting import eventually
+
+USER = "ocw:a-test-password"
+
+
+@contextmanager
+def flower(fleet: Fleet) -> Iterator[str]:
+    """Flower as `celery -A openclaw_workers.tasks.app flower` starts it."""
+    port = free_port()
+    argv = ["-m", "celery", "-A", "openclaw_workers.tasks.app", "flower", "--address=127.0.0.1", f"--port={port}"]
+    env = {**fleet.environment(), "FLOWER_BASIC_AUTH": USER}
+    child = subprocess.Popen([sys.executable, *argv], env=env, cwd=fleet.state_dir, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        eventually(lambda: ask(f"{url}/api/workers?refresh=1"), within=40)
+        yield url
+    finally:
+        child.kill()
+        child.wait()
+
+
+def ask(url: str) -> Any:
+    request = urllib.request.Request(url, headers={"Authorization": "Basic " + b64encode(USER.encode()).decode()})
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return json.loads(answer.read())
+    except (urllib.error.URLError, OSError):
+        return None
+
+
+def test_a_run_is_readable_in_flower_and_its_text_is_not(unstaffed: Fleet) -> None:
+    unstaffed.worker()
+    with flower(unstaffed) as url:
+        sent = unstaffed.send(program(say("the answer is secret-word")), "agent:main:flower")
+        run = unstaffed.outcome(sent).run
+        assert run is not None
+
+        shown = eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id), within=20)
+        seen = eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "SUCCESS", within=20)
+
+        assert seen
+        assert shown["name"] == "openclaw.turn"
+        assert shown["args"] == f"(session=agent:main:flower, run={run.id}, lane=main, agent=main)"
+        assert "secret-word" not in json.dumps(ask(f"{url}/api/tasks"))
