@@ -56,37 +56,32 @@ class Route(BaseModel):
         return "|".join((self.channel, self.account_id, self.to, self.thread_id))
 
 
-class InboundMessage(BaseModel):
-    """A message on its way into a session's inbox."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Message(BaseModel):
     id: MessageId
-    session_key: SessionKey
     text: str
     route: Route
     sender: str = ""
     authority: Authority = Authority.ANYONE
     kind: Literal["user", "command", "internal"] = "user"
     model: str | None = None
-    """Model for the turn this message starts; only honoured when it is not merged with others."""
+    """Model for the turn this message starts; such a message is not merged with others."""
     metadata: dict[str, str] = Field(default_factory=dict)
 
 
-class InboxEntry(BaseModel):
+class InboundMessage(_Message):
+    """A message on its way into a session's inbox."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    session_key: SessionKey
+
+
+class InboxEntry(_Message):
     """A message as it stands in the inbox: the accepted message plus its place in the line."""
 
     model_config = ConfigDict(extra="ignore")
 
     seq: int
-    id: MessageId
-    text: str
-    route: Route
-    sender: str = ""
-    authority: Authority = Authority.ANYONE
-    kind: Literal["user", "command", "internal"] = "user"
-    model: str | None = None
-    metadata: dict[str, str] = Field(default_factory=dict)
     accepted_at: int
     """Milliseconds, by Redis."""
     mode: QueueMode = QueueMode.COLLECT
