@@ -31,6 +31,7 @@ def test_a_wake_up_delivered_three_times_at_once_during_and_after_its_turn_runs_
     deliver_twice_more()
     outcomes = fleet.outcomes(sent)
     assert fleet.count("tool") == 4
+    assert [len(run.attempts) for run in fleet.runs()] == [1] * 4
     deliver_twice_more()
     eventually(lambda: skipped(worker) == 24, within=20)
     following = [fleet.send(program(say("next", delay_ms=800)), f"s{n}") for n in range(4)]
