@@ -154,7 +154,7 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", runs, now, run)
   redis.call("HSET", ctl, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0, "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
-    "ticket", "", "losses", 0)
+    "ticket", "", "losses", 0, "stalls", 0)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 

@@ -14,7 +14,7 @@
   ARGV[1]  session key
   ARGV[2]  run the sweeper believes is current
   ARGV[3]  lease, milliseconds
-  ARGV[4]  attempts a run gets; three times as many if its journal moves each time
+  ARGV[4]  attempts a run gets at one step; three times as many in all
   ARGV[5]  milliseconds until a wake-up counts as lost
   ARGV[6]  when the oldest message in the lane's queue was published, epoch milliseconds, 0 if the queue is empty
   ARGV[7]  lane cap, 0 for none
@@ -38,7 +38,7 @@ local now = now_ms()
 local item = "turn|" .. session
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
-  "woken_at", "wakes", "losses")
+  "woken_at", "wakes", "losses", "stalls")
 local state, attempt = c[1], tonumber(c[6]) or 1
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
@@ -67,22 +67,27 @@ if state == "running" then
   end
   -- Kept afterwards: the neighbours of a suspect may be judged after it, and are not to be charged either.
   local suspect = redis.call("HGET", suspects, c[4])
-  if c[5] ~= "1" and (not suspect or suspect == run) then
-    attempt = attempt + 1
+  local losses, stalls = (tonumber(c[11]) or 0) + 1, tonumber(c[12]) or 0
+  if not suspect or suspect == run then
+    -- A crash after progress costs no attempt, but it is the first one at the step that comes next.
+    if c[5] == "1" then
+      stalls = 1
+    else
+      stalls, attempt = stalls + 1, attempt + 1
+    end
   end
   event(events, ctl, now, "run.lost", { run = run, worker = c[4], attempt = attempt })
   redis.call("ZREM", slots, session)
-  local losses = (tonumber(c[11]) or 0) + 1
-  if attempt > most or losses > 3 * most then
+  if stalls >= most or losses > 3 * most then
     local lease = redis.call("HINCRBY", ctl, "fence", 1) .. ":" .. nonce
     redis.call("HSET", ctl, "lease", lease, "lease_until", now + lease_ms, "owner", sweeper,
-      "attempt", attempt, "losses", losses)
+      "attempt", attempt, "losses", losses, "stalls", stalls)
     redis.call("ZADD", due, now + lease_ms, item)
     return { "settle", lease, grant(slots, line, due, cap, now, grant_ms) }
   end
   redis.call("HDEL", ctl, "lease", "lease_until", "owner")
   redis.call("HSET", ctl, "state", "queued", "resumed", 1, "how", "takeover", "attempt", attempt, "losses", losses,
-    "ready_at", 0, "wakes", 0)
+    "stalls", stalls, "ready_at", 0, "wakes", 0)
   redis.call("HSET", run_key, "state", "queued", "attempt", attempt)
   redis.call("ZREM", running, session)
   if cap > 0 then

@@ -92,6 +92,18 @@ def test_progress_of_an_earlier_owner_does_not_count_for_the_next(desk: Desk) ->
     assert desk.ctl("attempt") == "2"
 
 
+def test_a_step_that_kills_its_worker_gets_three_owners_whatever_was_done_before_it(desk: Desk) -> None:
+    desk.say("hi")
+    taken = desk.take("w1")
+    desk.turns("w1").step(taken.lease, 1, [])
+    verbs = [desk.crash().verb]
+    for _ in range(2):
+        desk.take("w1")
+        verbs.append(desk.crash().verb)
+
+    assert verbs == ["wake", "wake", "settle"]
+
+
 @pytest.mark.parametrize("suspect_is_judged", ["first", "last"])
 def test_a_crash_is_charged_to_the_suspect_and_not_to_its_neighbours(desk: Desk, suspect_is_judged: str) -> None:
     poison, one, two = session_named("poison", "one", "two")
