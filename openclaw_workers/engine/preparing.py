@@ -59,6 +59,7 @@ class Preparer:
         self._reader = reader
         self._default_model = default_model
         self._recent: OrderedDict[SessionKey, _Remembered] = OrderedDict()
+        self._kept = 0
         self._lock = Lock()
         self._made: set[Path] = set()
         self._agent = lru_cache(maxsize=1024)(self._resolve)
@@ -133,8 +134,7 @@ class Preparer:
         The log only grows, so what a process parsed in an earlier turn of the same session is still true.
         """
         session, length = taken.lease.session, taken.log_length
-        with self._lock:
-            known = self._recent.pop(session, None)
+        known = self._recall(session)
         fresh = length - known.length if known and known.session_id == session_id else length
         if known is not None and 0 <= fresh <= len(taken.tail) and known.session_id == session_id:
             new = taken.tail[len(taken.tail) - fresh :]
@@ -148,9 +148,7 @@ class Preparer:
                 spent += sum(map(estimate_tokens, older))
                 entries, start = [*older, *entries], max(0, start - PAGE)
         entries = _newest(entries, budget_tokens)
-        with self._lock:
-            self._recent[session] = _Remembered(session_id, length, entries)
-            self._forget_oldest()
+        self._remember(session, _Remembered(session_id, length, entries))
         return entries
 
     def _agent_of(self, session: SessionKey) -> AgentSettings:
@@ -160,11 +158,19 @@ class Preparer:
             # The agent was taken out of the configuration; `prepare` says so once the run is owned.
             return self._settings.agents.defaults
 
-    def _forget_oldest(self) -> None:
-        kept = sum(len(recent.entries) for recent in self._recent.values())
-        while kept > CACHED_ENTRIES and len(self._recent) > 1:
-            _, oldest = self._recent.popitem(last=False)
-            kept -= len(oldest.entries)
+    def _remember(self, session: SessionKey, recent: _Remembered) -> None:
+        with self._lock:
+            self._recent[session] = recent
+            self._kept += len(recent.entries)
+            while self._kept > CACHED_ENTRIES and len(self._recent) > 1:
+                _, oldest = self._recent.popitem(last=False)
+                self._kept -= len(oldest.entries)
+
+    def _recall(self, session: SessionKey) -> _Remembered | None:
+        with self._lock:
+            recent = self._recent.pop(session, None)
+            self._kept -= len(recent.entries) if recent else 0
+        return recent
 
     def _resolve(self, agent_id: str, session: Overrides, call: Overrides) -> AgentConfig:
         return resolve_agent(

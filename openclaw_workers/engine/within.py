@@ -5,11 +5,42 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from openclaw_workers.errors import StoreUnavailable
 
 T = TypeVar("T")
+
+
+class _Hand(threading.Thread):
+    """Makes calls for others, one at a time; kept for the next caller, because starting one costs more than a call."""
+
+    def __init__(self) -> None:
+        super().__init__(name="ocw-within", daemon=True)
+        self.work: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            call, outcome = self.work.get()
+            answer: tuple[Any, Exception | None]
+            try:
+                answer = call(), None
+            except Exception as error:  # noqa: BLE001 - handed to the caller, who waits for it
+                answer = None, error
+            _idle.put(self)
+            outcome.put(answer)
+
+
+_idle: queue.SimpleQueue[_Hand] = queue.SimpleQueue()
+
+
+def _hand() -> _Hand:
+    try:
+        return _idle.get_nowait()
+    except queue.Empty:
+        hand = _Hand()
+        hand.start()
+        return hand
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
@@ -21,15 +52,8 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     Raises:
         StoreUnavailable: it took too long; what it does may still happen.
     """
-    outcome: queue.SimpleQueue[tuple[T, None] | tuple[None, Exception]] = queue.SimpleQueue()
-
-    def make() -> None:
-        try:
-            outcome.put((call(), None))
-        except Exception as error:  # noqa: BLE001 - handed to the caller, who waits for it
-            outcome.put((None, error))
-
-    threading.Thread(target=make, name="ocw-within", daemon=True).start()
+    outcome: queue.SimpleQueue[tuple[T, Exception | None]] = queue.SimpleQueue()
+    _hand().work.put((call, outcome))
     try:
         value, error = outcome.get(timeout=seconds)
     except queue.Empty:
@@ -38,4 +62,4 @@ def within(seconds: float, call: Callable[[], T]) -> T:
         ) from None
     if error is not None:
         raise error
-    return value  # type: ignore[return-value]
+    return value
