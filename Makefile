@@ -15,7 +15,7 @@ help:
 	@echo "make test   lint, types and all tests"
 	@echo "make lint   lint and types alone"
 	@echo "make bench  measure, and write benchmarks/results"
-	@echo "make soak   the fault tests for SOAK_MINUTES (default 10)"
+	@echo "make soak   the long fault tests, chaos for SOAK_MINUTES (default 10)"
 	@echo "make clean  remove what make has made; state directories are kept"
 
 venv: $(STAMP)
@@ -46,7 +46,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 soak: $(STAMP)
-	SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/pytest tests/soak --timeout=0
+	OCW_SOAK=1 SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/pytest tests/soak --timeout=0
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,74 @@
+"""Ten thousand sessions wait and nobody serves them: the sweep must not make it worse (rule 15)."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from openclaw_workers.engine.accept import Queued
+from tests.faults.conftest import MakeFleet
+from tests.support.checker import check
+from tests.support.fleet import Fleet
+from tests.support.programs import program, say
+from tests.support.waiting import eventually
+
+FEW_SECONDS = 2
+
+
+def test_10000_waiting_sessions_without_a_worker_are_woken_once(make_fleet: MakeFleet) -> None:
+    """Fifteen leases long; the soak tests wait a full minute, and then serve them all."""
+    fleet = unserved(make_fleet)
+    accept_all(fleet, 10_000)
+
+    assert most_waiting(fleet, seconds=15) <= 10_100
+    assert rewakes(fleet) <= 100
+
+
+def test_a_backlog_leaves_nothing_behind_that_would_delay_a_new_message(make_fleet: MakeFleet) -> None:
+    fleet = unserved(make_fleet)
+    sent = accept_all(fleet, 1_000)
+    assert most_waiting(fleet, seconds=5) <= 1_010
+
+    serve(fleet, sent)
+
+    assert rewakes(fleet) <= 10
+
+
+def unserved(make_fleet: MakeFleet) -> Fleet:
+    """A fleet that sweeps and does not serve the main lane."""
+    fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
+    fleet.worker("service")
+    return fleet
+
+
+def accept_all(fleet: Fleet, sessions: int) -> list[Queued]:
+    turn = program(say("done"))
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(lambda number: fleet.send(turn, f"s{number}"), range(sessions)))
+
+
+def most_waiting(fleet: Fleet, *, seconds: float) -> int:
+    """Watch the queue for so long, and return its greatest length."""
+    begun, most = time.monotonic(), 0
+    while time.monotonic() - begun < seconds:
+        most = max(most, int(fleet.stores.redis.llen(fleet.queue_key)))
+        time.sleep(0.05)
+    return most
+
+
+def rewakes(fleet: Fleet) -> int:
+    """Messages beyond the first: each would find its session served, and take a worker's time for it."""
+    return fleet.logs().count("run.woken")
+
+
+def serve(fleet: Fleet, sent: list[Queued], *, within: float = 120) -> None:
+    """Start a worker, and when all is answered see to it that a new message is, soon."""
+    redis, keys = fleet.stores.redis, fleet.stores.keys
+    fleet.worker(concurrency=16)
+    eventually(lambda: not redis.zcard(keys.due), within=within)
+    check(fleet.stores, sent, one_each=True)
+    assert redis.llen(fleet.queue_key) == 0
+    asked = time.monotonic()
+    outcome = fleet.outcome(fleet.send(program(say("new")), "new"))
+    assert time.monotonic() - asked < FEW_SECONDS
+    assert outcome.text == "new"

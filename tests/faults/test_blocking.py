@@ -1,0 +1,95 @@
+"""Whatever stands still, a lease is lost only by a worker that does: not with Redis, not by a neighbour's tool."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.transcript import ToolResultEntry
+from tests.support.checker import check
+from tests.support.fleet import Fleet, Outcome
+from tests.support.programs import Call, Program, call, mark, program, say
+from tests.support.waiting import eventually
+
+TURNS = 20
+BUSY_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    call: Call
+    told: str
+    ended_within: float
+    """Seconds: the limit of the tool, and what it takes to end it."""
+
+
+BLOCKING = {
+    "command": Blocking(
+        {"tool": "exec", "input": {"command": "trap '' TERM; while :; do sleep 1; done", "timeout_seconds": 2}},
+        "ended after 2 s",
+        ended_within=5,
+    ),
+    "pattern": Blocking(
+        {"tool": "read", "input": {"path": "trap.txt", "pattern": "^(a+)+$"}},
+        "did not finish within 5 s",
+        ended_within=8,
+    ),
+}
+
+
+def assert_kept(outcome: Outcome) -> None:
+    assert outcome.receipt.state is MessageState.ANSWERED
+    assert outcome.run is not None
+    assert [attempt.how for attempt in outcome.run.attempts] == ["taken"]
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_no_turn_is_taken_over_because_redis_was_frozen(fleet: Fleet, pool: str) -> None:
+    """Rule 7, for three leases: all of them look expired then."""
+    carry_through_a_freeze(fleet, pool, seconds=6)
+
+
+def carry_through_a_freeze(fleet: Fleet, pool: str, *, seconds: float) -> None:
+    """Half of the turns write while it lasts, the others wait for a model."""
+    waiting = program(say("done", delay_ms=int(seconds * 1000) + 2_000))
+    fleet.ready(*(fleet.worker(pool=pool, concurrency=TURNS // 2, wait=False) for _ in range(2)))
+    sent = [fleet.send(waiting if number % 2 else busy(f"s{number}"), f"s{number}") for number in range(TURNS)]
+    eventually(lambda: len(fleet.stores.reader.running()) == TURNS, within=30)
+
+    fleet.redis_server.stop()
+    frozen = time.monotonic()
+    eventually(lambda: time.monotonic() - frozen >= seconds, within=seconds + 5)
+    fleet.redis_server.cont()
+
+    for outcome in fleet.outcomes(sent):
+        assert_kept(outcome)
+    assert [fleet.count(f"s{number}") for number in range(0, TURNS, 2)] == [BUSY_STEPS] * (TURNS // 2)
+    check(fleet.stores, sent, one_each=True)
+
+
+def busy(name: str) -> Program:
+    return program(*(call(mark(name), delay_ms=700) for _ in range(BUSY_STEPS)), say("done"))
+
+
+def test_blocking_tools_end_with_an_error_and_their_neighbours_keep_their_leases(fleet: Fleet) -> None:
+    """Rule 8: one process carries all turns, and another stands by to take what its ticker does not renew."""
+    fleet.workspace.mkdir()
+    (fleet.workspace / "trap.txt").write_text("a" * 60 + "b\n")
+    carrier = fleet.worker(concurrency=8)
+    neighbours = [fleet.send(program(say("done", delay_ms=10_000)), f"neighbour-{number}") for number in range(3)]
+    blocked = {name: fleet.send(program(call(BLOCKING[name].call), say("told")), name) for name in BLOCKING}
+    begun = time.monotonic()
+    eventually(lambda: fleet.carries(carrier) == 5, within=20)
+    fleet.worker(wait=False)
+
+    for name, queued in blocked.items():
+        assert_kept(fleet.outcome(queued))
+        assert time.monotonic() - begun < BLOCKING[name].ended_within
+        [result] = [entry for entry in fleet.transcript(name) if isinstance(entry, ToolResultEntry)]
+        assert result.is_error
+        assert BLOCKING[name].told in result.content[0].text
+    for outcome in fleet.outcomes(neighbours):
+        assert_kept(outcome)
