@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from openclaw_workers.engine.accept import Queued
-from tests.support.fleet import Fleet
+from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import Program, call, mark, program, say, write
+from tests.support.waiting import eventually
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,14 @@ def rage(fleet: Fleet, storm: Storm) -> Aftermath:
             aftermath.sent.append(fleet.send(_message(rng, f"{session}-{number}", aftermath.marks), session))
             if number == fatal:
                 time.sleep(rng.uniform(0, 0.2))  # chance, not synchronisation: any moment to die will do
-                rng.choice(workers).kill()
+                _replace(rng.choice(workers))
     return aftermath
+
+
+def _replace(victim: WorkerProcess) -> None:
+    so_far = victim.respawns
+    victim.kill()
+    eventually(lambda: victim.respawns > so_far, within=30)
 
 
 def _message(rng: random.Random, name: str, marks: list[str]) -> Program:
