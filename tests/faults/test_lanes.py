@@ -171,7 +171,8 @@ def test_a_lane_drains_after_the_wake_up_of_a_granted_slot_was_lost(make_fleet: 
     granted = dying.commit(lease)
 
     assert [session for _, session in granted] == [waiting[0].session_key]
-    assert {outcome.text for outcome in fleet.outcomes(waiting)} == {"done"}
+    # The slot is kept for half a lease; the line itself is looked at once a minute only.
+    assert {outcome.text for outcome in fleet.outcomes(waiting, within=20)} == {"done"}
     assert most_at_once(fleet.runs()) == 1
     check(fleet.stores, [holder, *waiting], one_each=True)
 

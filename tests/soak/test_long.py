@@ -41,7 +41,7 @@ def test_a_redis_frozen_for_a_minute_makes_accept_answer_an_error_within_3_secon
 @both_pools
 def test_no_turn_is_taken_over_because_redis_was_frozen_for_a_minute(make_fleet: MakeFleet, pool: str) -> None:
     fleet = make_fleet({"engine": {"leaseSeconds": 8.0, "sweepSeconds": 1.0}})
-    blocking.carry_through_a_freeze(fleet, pool, seconds=MINUTE)
+    blocking.carry_through(blocking.freeze, fleet, pool, seconds=MINUTE)
 
 
 @both_pools
