@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 from typing import cast, get_args
 from zoneinfo import ZoneInfo
@@ -23,7 +23,7 @@ from openclaw_workers.engine.freshness import boundaries
 from openclaw_workers.errors import CorruptRecord, NotFound
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import InboxEntry
-from openclaw_workers.models.session_key import agent_of, chat_type
+from openclaw_workers.models.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.providers.registry import get_provider, split_model
 from openclaw_workers.store.reading import Reader
@@ -34,6 +34,7 @@ PAGE = 200
 CACHED_ENTRIES = 20_000
 """Parsed entries a process keeps over all sessions: about 20 MB of short messages."""
 NO_LIMIT_MS = 7 * 86_400_000
+NOTHING = Overrides()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ class Preparer:
         self._recent: OrderedDict[SessionKey, _Remembered] = OrderedDict()
         self._kept = 0
         self._lock = Lock()
-        self._made: set[Path] = set()
         self._agent = lru_cache(maxsize=1024)(self._resolve)
-        self._prompt = lru_cache(maxsize=1024)(self._write_prompt)
+        self._frame = lru_cache(maxsize=1024)(self._build_frame)
+        self._fresh = lru_cache(maxsize=64)(self._boundaries)
 
     @property
     def max_attempts(self) -> int:
@@ -81,10 +82,8 @@ class Preparer:
 
     def freshness(self, session: SessionKey) -> dict[str, Freshness]:
         """The reset policy of this session, by the channel it was last spoken to on."""
-        rules, zone = self._settings.session, self._agent_of(session).user_timezone
-        tz = _local_zone() if zone == "local" else ZoneInfo(zone)
-        now, kind = datetime.now(tz), chat_type(session)
-        return {name: boundaries(rules.reset_for(kind, name), now, tz) for name in ("", *rules.reset_by_channel)}
+        # Boundaries are whole hours, so that one look a minute is exact.
+        return self._fresh(chat_type(session), self._agent_of(session).user_timezone, int(time.time() // 60))
 
     def prepare(self, taken: Taken, bound: Sequence[InboxEntry]) -> Prepared:
         """Build the turn.
@@ -95,31 +94,41 @@ class Preparer:
             ProviderError: the model is not known.
         """
         session = taken.lease.session
-        call = Overrides(model=bound[0].model) if bound and bound[0].model else Overrides()
-        agent = self._agent(agent_of(session), _session_overrides(session, taken.row), call)
+        call = Overrides(model=bound[0].model) if bound and bound[0].model else NOTHING
+        frame, model_name, budget_tokens = self._frame(agent_of(session), _session_overrides(session, taken.row), call)
+        setup = replace(frame, session_key=session, run_id=taken.lease.run, started_call=taken.started_call)
+        return Prepared(setup, self._history(taken, taken.row.get("sessionId", ""), budget_tokens), model_name)
+
+    def _build_frame(self, agent_id: str, session: Overrides, call: Overrides) -> tuple[Setup, str, int]:
+        """What all turns of an agent with the same overrides have in common, its model and its history's budget."""
+        agent = self._agent(agent_id, session, call)
         provider_name, model = split_model(agent.primary)
         provider = get_provider(provider_name)
-        workspace = self._workspace(agent)
-        window = min(provider.context_window(model), agent.context_tokens or provider.context_window(model))
-        tools = {tool.name: tool for tool in builtin_tools()}
-        setup = Setup(
+        window = provider.context_window(model)
+        workspace = agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
+        workspace.mkdir(parents=True, exist_ok=True)
+        frame = Setup(
             agent_id=agent.id,
-            session_key=session,
-            run_id=taken.lease.run,
+            session_key="",
+            run_id="",
             provider=provider,
             model=model,
-            system=self._prompt(agent.id, agent.name, workspace),
+            system=system_prompt(agent_id=agent.id, agent_name=agent.name, workspace=workspace, specs=specs()),
             thinking=agent.thinking_default,
-            tools=tools,
+            tools={tool.name: tool for tool in builtin_tools()},
             specs=specs(),
             workspace=workspace,
-            started_call=taken.started_call,
+            started_call="",
             max_model_calls=self._settings.engine.max_steps,
             tool_timeout_seconds=self._settings.engine.tool_timeout_seconds,
             context_tokens=agent.context_tokens,
         )
-        history = self._history(taken, taken.row.get("sessionId", ""), int(window * WINDOW_SHARE))
-        return Prepared(setup, history, agent.primary)
+        return frame, agent.primary, int(min(window, agent.context_tokens or window) * WINDOW_SHARE)
+
+    def _boundaries(self, kind: ChatType, zone: str, _minute: int) -> dict[str, Freshness]:
+        rules, tz = self._settings.session, _local_zone() if zone == "local" else ZoneInfo(zone)
+        now = datetime.now(tz)
+        return {name: boundaries(rules.reset_for(kind, name), now, tz) for name in ("", *rules.reset_by_channel)}
 
     def quarantine(self, session: SessionKey, error: CorruptRecord, raw: object) -> None:
         """Keep what could not be read for a person to look at."""
@@ -153,7 +162,7 @@ class Preparer:
 
     def _agent_of(self, session: SessionKey) -> AgentSettings:
         try:
-            return self._agent(agent_of(session), Overrides(), Overrides())
+            return self._agent(agent_of(session), NOTHING, NOTHING)
         except NotFound:
             # The agent was taken out of the configuration; `prepare` says so once the run is owned.
             return self._settings.agents.defaults
@@ -176,16 +185,6 @@ class Preparer:
         return resolve_agent(
             self._settings, agent_id, session_overrides=session, call=call, default_model=self._default_model
         )
-
-    def _workspace(self, agent: AgentConfig) -> Path:
-        path = agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
-        if path not in self._made:
-            path.mkdir(parents=True, exist_ok=True)
-            self._made.add(path)
-        return path
-
-    def _write_prompt(self, agent_id: str, name: str, workspace: Path) -> str:
-        return system_prompt(agent_id=agent_id, agent_name=name, workspace=workspace, specs=specs())
 
 
 def _local_zone() -> tzinfo:

@@ -17,13 +17,12 @@ from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.store.connection import Client
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.tasks.envelope import Envelope
+from openclaw_workers.tasks.envelope import WOKEN_AT, Envelope
 
 log = structlog.get_logger(__name__)
 
 TURN = "openclaw.turn"
 ARCHIVE = "openclaw.archive"
-WOKEN_AT = "woken_at"
 UNREACHABLE = (OperationalError, RedisError, OSError)
 
 
@@ -44,9 +43,7 @@ class CeleryWaker:
         lane = lane_of(session)
         if lane not in self._envelopes:
             self._envelopes[lane] = Envelope(self._app, TURN, lane)
-        return self._envelopes[lane].fill(
-            [session, run], task_id=run, shown=_shown(session, run), headers={WOKEN_AT: int(time.time() * 1000)}
-        )
+        return self._envelopes[lane].fill([session, run], task_id=run, shown=_shown(session, run))
 
     def archive(self, archive_id: str) -> bool:
         return self._send(ARCHIVE, [archive_id], Lane.SERVICE, task_id=f"archive-{archive_id}", shown=f"({archive_id})")

@@ -29,6 +29,14 @@ def test_a_sealed_wake_up_equals_a_published_one(unstaffed: Fleet) -> None:
     assert flat(sealed) == flat(published)
 
 
+def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(unstaffed: Fleet) -> None:
+    session = SessionKey("agent:main:telegram:dm:@BODY@@ID@")
+    message = json.loads(unstaffed.waker.sealed(session, RunId("run-1")))
+
+    assert f"session={session}," in message["headers"]["argsrepr"]
+    assert json.loads(base64.b64decode(message["body"]))[0] == [session, "run-1"]
+
+
 def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(unstaffed: Fleet) -> None:
     unstaffed.send("the secret plan", session="agent:main:main")
     raw = str(unstaffed.stores.redis.lpop(unstaffed.queue_key))
