@@ -125,7 +125,7 @@ def _load(ctx: click.Context, as_json: bool) -> Loaded:
     except ConfigurationError as error:
         if as_json:
             facts = {"type": type(error).__name__, "message": error.message, "hint": error.hint}
-            _print_json({"ok": False, "error": facts, "problems": error.problems})
+            _print_json({"ok": False, "source": error.source, "error": facts, "problems": error.problems})
         else:
             click.echo(error.message, err=True)
             if error.hint:

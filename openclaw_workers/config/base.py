@@ -131,9 +131,12 @@ def _check_base_url(value: str) -> str:
     return value.rstrip("/")
 
 
+_SECRET_OPTION = re.compile(r"(?<=[?&])([^=&#]*(?:pass|key|token|secret)[^=&#]*)=[^&#]*", re.IGNORECASE)
+
+
 def mask_url(url: str) -> str:
-    """The address with its password hidden, for people and logs."""
-    return re.sub(r"(?<=://)([^/@]*):[^/]*@", r"\1:***@", url)
+    """The address with its password hidden, also one given as `?password=` or `?api_key=`."""
+    return _SECRET_OPTION.sub(r"\1=***", re.sub(r"(?<=://)([^/@]*):[^/]*@", r"\1:***@", url))
 
 
 class SecretUrl(SecretStr):
@@ -145,8 +148,15 @@ class SecretUrl(SecretStr):
 
 def _check_scheme(*schemes: str) -> AfterValidator:
     def check(value: SecretUrl) -> SecretUrl:
-        if urlsplit(value.get_secret_value()).scheme not in schemes:
+        parts = urlsplit(value.get_secret_value())
+        if parts.scheme not in schemes:
             raise ValueError(f"expected an address that starts with {' or '.join(f'{s}://' for s in schemes)}")
+        try:
+            _ = parts.port
+        except ValueError as error:
+            # Not quoted: where a slash in the password ends the host, the "port" is a piece of the password.
+            told = "expected a port from 0 to 65535; in a password write / as %2F, @ as %40 and : as %3A"
+            raise ValueError(told) from error
         return value
 
     return AfterValidator(check)
@@ -156,7 +166,7 @@ Secret = Annotated[SecretStr, PlainSerializer(lambda _: "***", return_type=str)]
 _masked = PlainSerializer(lambda value: mask_url(value.get_secret_value()), return_type=str)
 RedisUrl = Annotated[SecretUrl, _check_scheme("redis", "rediss", "unix"), _masked]
 QdrantUrl = Annotated[SecretUrl, _check_scheme("http", "https"), _masked]
-BaseUrl = Annotated[str, AfterValidator(_check_base_url)]
+BaseUrl = Annotated[str, AfterValidator(_check_base_url), PlainSerializer(mask_url, return_type=str)]
 
 Duration = Annotated[
     timedelta,

@@ -59,7 +59,7 @@ def load(
     state = find_state_dir(state_dir, env, cwd)
     source = find_file(path, env, cwd=cwd, state_dir=state)
     expansion, tidied = Expansion(env), Tidied()
-    tree = tidied.apply(expansion.apply(read_file(source) if source else {}), Settings)
+    tree = tidied.apply(_read(source, expansion) if source else {}, Settings)
     from_env = _overlay(tree, env, tidied)
     problems = [f"{where}: {what}" for where, what in expansion.problems.items()]
     problems += [*tidied.problems, *check_agents(tree, tidied), *check_lane_caps(tree, tidied)]
@@ -77,6 +77,15 @@ def load(
         hint = "correct them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
     return Loaded(settings, source, _origins(settings, from_env), state)
+
+
+def _read(source: Path, expansion: Expansion) -> dict[str, Any]:
+    try:
+        tree: dict[str, Any] = expansion.apply(read_file(source))
+    except RecursionError as error:
+        problem = f"{source.name}: nested too deeply, or an anchor that holds itself"
+        raise ConfigurationError([problem], source=str(source)) from error
+    return tree
 
 
 def find_state_dir(explicit: Path | None, env: Mapping[str, str], cwd: Path) -> Path:

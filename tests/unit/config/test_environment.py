@@ -67,3 +67,10 @@ def test_a_value_from_the_environment_is_not_quoted_in_a_problem(problems_in: Pr
 
     assert len(problems) == 3
     assert "s3cret" not in "".join(problems)
+
+
+def test_a_password_with_a_slash_is_not_quoted_when_it_is_taken_for_a_port(problems_in: ProblemsIn) -> None:
+    (problem,) = problems_in("", env={"REDIS_URL": "redis://:hun/ter@h:6379/0"})
+
+    assert problem.startswith("environment REDIS_URL: expected a port")
+    assert "hun" not in problem

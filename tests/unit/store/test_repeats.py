@@ -14,7 +14,7 @@ from openclaw_workers.models.messages import DropPolicy, QueueMode
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store import connection
-from openclaw_workers.store.connection import connect, script_source
+from openclaw_workers.store.connection import connect, run_script, script_source
 from tests.support.redis_server import RedisServer
 from tests.unit.store.conftest import MakeDesk
 from tests.unit.store.desk import SESSION, Desk, session_named
@@ -260,7 +260,7 @@ def frozen_desk(namespace: str) -> Iterator[tuple[Desk, Callable[[Callable[[], T
             return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
 
         def through_a_freeze(call: Callable[[], T]) -> T:
-            client.ping()
+            run_script(client, "emit", ["ctl", "events"], ["no lease", "[]"])  # connects this thread
             before = scripts_run()
             server.stop()
             try:
