@@ -63,6 +63,7 @@ def test_problems_as_json_have_the_fields_of_every_failure() -> None:
     answer = json.loads(result.output)
     assert result.exit_code == 3
     assert answer["ok"] is False
+    assert answer["source"].endswith("openclaw.yaml")
     assert set(answer["error"]) == {"type", "message", "hint"}
     assert answer["error"]["type"] == "ConfigurationError"
     assert answer["problems"] == ["mesages: unknown key; did you mean messages?"]
@@ -94,7 +95,7 @@ def test_no_secret_is_ever_printed(args: tuple[str, ...], monkeypatch: pytest.Mo
     for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "TELEGRAM_BOT_TOKEN", "MINE"):
         monkeypatch.setenv(variable, SECRET)
     monkeypatch.setenv("REDIS_URL", f"redis://user:{SECRET}@h:6379/0")
-    monkeypatch.setenv("QDRANT_URL", f"https://:{SECRET}@h")
+    monkeypatch.setenv("QDRANT_URL", f"https://:{SECRET}@h?api_key={SECRET}")
 
     result = ocw(
         *args,
@@ -103,6 +104,7 @@ def test_no_secret_is_ever_printed(args: tuple[str, ...], monkeypatch: pytest.Mo
           providers:
             x:
               apiKey: "${{MINE}}"
+              baseUrl: https://h/v1?token={SECRET}&version=2
               headers: {{authorization: Bearer {SECRET}}}
               authProfiles: [{{id: a, apiKey: {SECRET}}}]
               models: [{{id: m, headers: {{k: {SECRET}}}}}]
