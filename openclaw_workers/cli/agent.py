@@ -10,6 +10,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Follower
+from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import Exit, WaitOver, echo_json, error_facts, json_option, leave, report
 from openclaw_workers.cli.screen import Screen
 from openclaw_workers.cli.talking import Result, rejected, result_of, send, wait
@@ -55,9 +56,11 @@ def agent(
     message_id: str | None,
 ) -> None:
     """Send one message and print the answer as it arrives."""
-    text = sys.stdin.read() if message == "-" else message
+    if message == "-":
+        check_stdin()
+        message = sys.stdin.read()
     key = cli.session_key(session, agent=agent_id)
-    answer = send(cli, text, key, MessageId(message_id or new_message_id()), model=model)
+    answer = send(cli, message, key, MessageId(message_id or new_message_id()), model=model)
     match answer:
         case Answered(told):
             _tell(cli, Result(key, "command", session_id=_session_id(cli, key), text=told))
@@ -102,10 +105,10 @@ def _leave_it(cli: CliContext, follower: Follower, error: OpenClawError, code: E
     if cli.json:
         try:
             run = cli.stores.reader.run(follower.run) if follower.run else None
+            session_id = _session_id(cli, follower.session)
         except StoreUnavailable:
-            run = None
+            run = session_id = None
         status = run.state if run else "queued"
-        session_id = run.session_id if run else None
         unfinished = Result(follower.session, status, follower.run, session_id, error=error_facts(error))
         echo_json(unfinished.as_json())
     else:

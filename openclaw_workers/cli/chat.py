@@ -10,11 +10,11 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Ended, Follower
 from openclaw_workers.cli.keyboard import Keyboard
-from openclaw_workers.cli.output import Exit, echo_json, error_facts, json_option, leave, report, styled
+from openclaw_workers.cli.output import Exit, echo_json, exit_code, json_option, leave, report, styled
 from openclaw_workers.cli.screen import Screen
 from openclaw_workers.cli.talking import Result, rejected, result_of, send, wait
 from openclaw_workers.engine.accept import Answered, Queued, Rejected
-from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
+from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
 from openclaw_workers.models.ids import SessionKey, new_message_id
 
 LEAVE = frozenset({"/exit", "/quit"})
@@ -43,6 +43,10 @@ def chat(cli: CliContext, agent_id: str, session: str, model: str | None) -> Non
     leave(Chat(cli, key, model, Keyboard()).run())
 
 
+class _Leaving(Exception):
+    """The person leaves while a turn runs."""
+
+
 class Chat:
     """One conversation; messages are followed in the order they were sent."""
 
@@ -64,8 +68,11 @@ class Chat:
         if self._keyboard.is_person:
             about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
             click.echo(styled(about, sys.stderr, dim=True), err=True)
-        while self._sent or self._next():
-            self._follow_all()
+        try:
+            while self._sent or self._next():
+                self._follow_all()
+        except _Leaving:
+            click.echo(styled("[the turn goes on without you]", sys.stderr, dim=True), err=True)
         return Exit.OK if self._keyboard.is_person else self._failed
 
     def _next(self) -> bool:
@@ -92,12 +99,14 @@ class Chat:
                 case Rejected(_, reason):
                     self._tell(rejected(self._session, reason), is_text_shown=True)
         except (BadInput, StoreUnavailable) as error:
-            self._tell(Result(self._session, "rejected", error=error_facts(error)), is_text_shown=True)
+            self._tell_failure(error)
 
     def _send_typed(self) -> None:
         """Send what was typed while a turn runs."""
         text = self._keyboard.typed()
-        if text and text.strip():
+        if text is None or text.strip().lower() in LEAVE:
+            raise _Leaving
+        if text.strip():
             before = len(self._sent)
             self._send(text)
             if len(self._sent) > before:
@@ -109,7 +118,7 @@ class Chat:
             try:
                 self._follow(queued)
             except NotFound as error:
-                report(type(error).__name__, error.message, error.hint, as_json=self._cli.json)
+                self._tell_failure(error)
 
     def _follow(self, queued: Queued) -> None:
         screen = Screen(is_quiet=self._cli.json)
@@ -145,6 +154,10 @@ class Chat:
                 self._cli.control.stop_session(self._session)
         except (NotFound, StoreUnavailable) as error:
             screen.note(f"not stopped: {error.message}")
+
+    def _tell_failure(self, error: OpenClawError) -> None:
+        self._failed = exit_code(error)
+        report(type(error).__name__, error.message, error.hint, as_json=self._cli.json)
 
     def _tell(self, result: Result, *, is_text_shown: bool) -> None:
         if result.exit_code is not Exit.OK:

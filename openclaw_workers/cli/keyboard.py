@@ -6,6 +6,8 @@ import os
 import select
 import sys
 
+from openclaw_workers.errors import BadInput
+
 PASTE_SECONDS = 0.03
 """Lines that follow each other faster than this were pasted, not typed."""
 PROMPT = "> "
@@ -15,6 +17,7 @@ class Keyboard:
     """Standard input, one message at a time."""
 
     def __init__(self) -> None:
+        check_stdin()
         self.is_person = sys.stdin.isatty()
         if self.is_person:
             # Line editing, history, and bracketed paste where the terminal has it.
@@ -35,17 +38,27 @@ class Keyboard:
         return "\n".join(lines)
 
     def typed(self) -> str | None:
-        """What was typed and ended with Enter since the last look; never waits."""
+        """What was typed and ended with Enter since the last look; None at the end of input; never waits."""
         if not self.is_person:
-            return None
+            return ""
         # The terminal hands out whole lines, one per read; what is not finished stays for the next prompt.
         pieces = []
         while self._has_more(0):
             piece = os.read(sys.stdin.fileno(), 65536)
             if not piece:
-                break
+                return "".join(pieces).rstrip("\n") or None
             pieces.append(piece.decode(errors="replace"))
-        return "".join(pieces).rstrip("\n") or None
+        return "".join(pieces).rstrip("\n")
 
     def _has_more(self, seconds: float) -> bool:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
+
+
+def check_stdin() -> None:
+    """See that there is a standard input: `<&-` and some services start programs without one.
+
+    Raises:
+        BadInput: there is none.
+    """
+    if sys.stdin is None:
+        raise BadInput("standard input is closed", hint="give the message with -m, or redirect standard input")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from openclaw_workers.engine.addressing import named_session
 from openclaw_workers.errors import CorruptRecord, NotFound
 from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.text import encodable
 from openclaw_workers.store.overview import Overview
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def find_run(cli: CliContext, wanted: str) -> Run:
     Raises:
         NotFound: with the nearest recent one.
     """
+    wanted = encodable(wanted)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
     run = cli.stores.reader.run(run_id)
     if run is None:

@@ -12,6 +12,7 @@ from openclaw_workers.errors import BadInput, StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import Authority, Route
 from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.models.text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +76,8 @@ def send(
     """
     if model is not None and "/" not in _full_name(cli, model):
         raise BadInput(f"model {model!r} is neither provider/model nor an alias", hint="such as offline/demo")
+    # What was typed in bytes that are no UTF-8 can be neither stored nor looked up.
+    message_id, model = MessageId(encodable(message_id)), model and encodable(model)
     try:
         return cli.intake.accept(
             text,

@@ -87,6 +87,15 @@ def test_json_gives_one_result_per_message(ocw_cli: Ocw) -> None:
     assert done.code == 1, "a script must notice that something was not answered"
 
 
+def test_a_line_that_is_not_taken_fails_as_it_does_for_ocw_agent(ocw_cli: Ocw) -> None:
+    done = ocw_cli("chat", "--json", "--session", "piped-wrong", stdin="/queue sideways\n/help\n")
+
+    refused, answered = (json.loads(line) for line in done.out.splitlines())
+    assert refused["error"]["type"] == "BadInput"
+    assert answered["status"] == "command"
+    assert done.code == 2
+
+
 def test_a_person_sees_a_prompt_tool_activity_and_the_answer(terminal: Terminal) -> None:
     terminal.see("> ")
     terminal.type(as_text(program(call(execute("echo working")), say("It is done."))) + "\r")
@@ -111,6 +120,22 @@ def test_control_c_stops_the_turn_and_control_d_leaves(terminal: Terminal, staff
 
     assert terminal.wait() == 0
     assert [run.state for run in staffed.runs() if run.session_key == session_key(session)] == ["killed"]
+
+
+@pytest.mark.parametrize("keys", ["/exit\r", "\x04"])
+def test_leaving_during_a_turn_lets_it_run(ocw_cli: Ocw, staffed: Fleet, keys: str) -> None:
+    session = f"leaving-{len(keys)}"
+    terminal = Terminal(ocw_cli, "--session", session)
+    terminal.see("> ")
+    terminal.type(as_text(program(say("done alone", delay_ms=3000))) + "\r")
+    eventually(lambda: staffed.events(session, "run.started"), within=20)
+    terminal.type(keys)
+
+    assert terminal.wait() == 0
+    terminal.close()
+    eventually(
+        lambda: [run.text for run in staffed.runs() if run.session_key == session_key(session)] == ["done alone"]
+    )
 
 
 def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, staffed: Fleet) -> None:

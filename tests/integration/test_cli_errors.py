@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,27 @@ def test_a_failure_is_told_with_its_own_exit_code(
     assert set(json.json["error"]) == {"type", "message", "hint"}
     assert json.json["error"]["type"] == kind
     assert told in json.json["error"]["message"]
+
+
+@pytest.mark.parametrize("words", [("agent", "-m", "-"), ("chat",)])
+def test_a_closed_standard_input_is_no_fault_of_ours(ocw_cli: Ocw, words: tuple[str, ...]) -> None:
+    command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *ocw_cli.argv(*words)]
+    done = subprocess.run(command, env=ocw_cli.env, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert "standard input is closed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("runs", "show", "run-\udcff"), 5),
+        (("agent", "-m", "x", "--model", "offline/\udcff", "--no-wait"), 0),
+        (("agent", "-m", "x", "--message-id", "\udcff", "--no-wait"), 0),
+    ],
+)
+def test_bytes_that_are_no_utf8_are_no_fault_of_ours(ocw_cli: Ocw, words: tuple[str, ...], code: int) -> None:
+    assert ocw_cli(*words, "--json").code == code
 
 
 def test_every_problem_of_the_configuration_is_told_at_once(ocw_cli: Ocw, tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ class Model:
     moved: bool = False
     attempt: int = 1
     losses: int = 0
+    stalls: int = 0
     stopped: bool = False
 
     def accept(self, message: Message) -> bool:
@@ -107,8 +108,9 @@ class Model:
     def lose(self) -> bool:
         """The owner's lease ran out; True if that was the last attempt."""
         self.attempt += not self.moved
+        self.stalls = 1 if self.moved else self.stalls + 1
         self.losses += 1
-        given_up = self.attempt > MAX_ATTEMPTS or self.losses > 3 * MAX_ATTEMPTS
+        given_up = self.stalls >= MAX_ATTEMPTS or self.losses > 3 * MAX_ATTEMPTS
         if not given_up:
             self.state = "queued"
         return given_up
@@ -131,7 +133,8 @@ class Model:
         self.state, self.stopped = "idle", False
 
     def _open(self) -> None:
-        self.state, self.begun, self.attempt, self.losses = "queued", False, 1, 0
+        self.state, self.begun = "queued", False
+        self.attempt, self.losses, self.stalls = 1, 0, 0
 
     def _settle(self, messages: list[Message], state: str) -> None:
         for message in messages:
