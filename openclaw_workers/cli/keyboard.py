@@ -42,7 +42,7 @@ class Keyboard:
         if not self.is_person:
             return ""
         # The terminal hands out whole lines, one per read; what is not finished stays for the next prompt.
-        pieces = []
+        pieces: list[str] = []
         while self._has_more(0):
             piece = os.read(sys.stdin.fileno(), 65536)
             if not piece:

@@ -133,9 +133,8 @@ def test_leaving_during_a_turn_lets_it_run(ocw_cli: Ocw, staffed: Fleet, keys: s
 
     assert terminal.wait() == 0
     terminal.close()
-    eventually(
-        lambda: [run.text for run in staffed.runs() if run.session_key == session_key(session)] == ["done alone"]
-    )
+    key = session_key(session)
+    eventually(lambda: [run.text for run in staffed.runs() if run.session_key == key] == ["done alone"], within=20)
 
 
 def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, staffed: Fleet) -> None:
