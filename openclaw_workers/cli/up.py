@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from openclaw_workers.cli.embedded.fleet import Fleet, Plan
 from openclaw_workers.cli.supervisor import Supervisor
 from openclaw_workers.config.loader import Loaded, find_state_dir
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.errors import ConflictError
+from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.runtime import StateLock, already_running, prepare_state_dir, read_runtime, running_pid
 
@@ -75,12 +76,13 @@ def up(
         _run_in_background(cli, options)
         _announce(cli, as_json=as_json, to_stop=_command(cli, "down"))
         return
-    lock = StateLock(state_dir)
-    lock.acquire()
-    try:
-        _run(cli, _plan(cli.loaded, concurrency or {}, not no_flower), as_json, ready_fd)
-    finally:
-        lock.release()
+    with _explained(state_dir):
+        lock = StateLock(state_dir)
+        lock.acquire()
+        try:
+            _run(cli, _plan(cli.loaded, concurrency or {}, not no_flower), as_json, ready_fd)
+        finally:
+            lock.release()
 
 
 @click.command()
@@ -103,6 +105,19 @@ def down(cli: CliContext, as_json: bool) -> None:
         click.echo(f"nothing is running on {state_dir}")
     else:
         click.echo(f"stopped (pid {pid}); the state is kept in {state_dir}")
+
+
+@contextmanager
+def _explained(state_dir: Path) -> Iterator[None]:
+    """Say what to do about a file of the state directory that is not what it should be."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename2 or error.filename
+        if not str(name).startswith(str(state_dir)):
+            raise
+        hint = "move it away and start again, or choose another --state-dir"
+        raise BadInput(f"{name} cannot be used: {error.strerror}", hint=hint) from error
 
 
 def _run_in_background(cli: CliContext, options: list[str]) -> None:

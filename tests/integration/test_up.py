@@ -219,21 +219,29 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -
     assert not any(is_alive(child) for child in children)
 
 
+ODD_ONES = ("up.lock", "redis.json", "runtime.json")
+
+
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
         pytest.param("file", "cannot be used", id="a file where the directory should be"),
         pytest.param("aof", "is damaged", id="an append-only file that is not one"),
+        pytest.param("middle", "is damaged", id="an append-only file with a foreign command in it"),
+        *(pytest.param(name, f"{name} cannot be used", id=f"a directory named {name}") for name in ODD_ONES),
     ],
 )
 def test_a_damaged_state_directory_is_explained(ocw: Ocw, damage: str, expected: str) -> None:
     if damage == "file":
         ocw.state_dir.write_text("")
+    elif damage in ODD_ONES:
+        (ocw.state_dir / damage).mkdir(parents=True)
     else:
         ocw.up("--no-flower")
         ocw("down")
         for path in (ocw.state_dir / "redis").rglob("*.aof"):
-            path.write_bytes(b"this is not what Redis wrote\r\n" * 10)
+            foreign = b"*1\r\n$7\r\nforeign\r\n" if damage == "middle" else b"this is not what Redis wrote\r\n"
+            path.write_bytes(foreign * 10)
 
     for options in ([], ["--detach"]):
         done = ocw("up", *options)
