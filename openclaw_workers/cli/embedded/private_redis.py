@@ -35,7 +35,8 @@ SETTINGS: Mapping[str, str] = {
 _FOLDER_SINCE = (7, 0)
 _OWN_STAMP = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} ")
 _DAMAGED = re.compile(
-    r"bad file format|unexpected end of file|can't handle rdb|short read|wrong signature|unknown command .* append only",
+    r"bad file format|unexpected end of file|can't handle rdb|short read|wrong signature"
+    r"|unknown command .* append only",
     re.I,
 )
 _IN_USE = re.compile(r"address already in use", re.I)
