@@ -89,7 +89,8 @@ def _render_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 def _render_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
     at, level, name = (event.pop(key, "") for key in ("at", "level", "event"))
     exception = event.pop("exception", None)
-    head = [at, level.upper() if level not in ("info", "debug") else "", str(name)]
+    # Celery's own messages may span lines.
+    head = [at, level.upper() if level not in ("info", "debug") else "", " ".join(str(name).split())]
     fields = {key: event.pop(key) for key in CONTEXT_FIELDS if key in event}
     pairs = [f"{key}={_quoted(value)}" for key, value in {**event, **fields}.items()]
     line = " ".join(part for part in [*head, *pairs] if part)

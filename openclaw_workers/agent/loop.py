@@ -181,7 +181,7 @@ class AgentLoop:
     def _entry(self, answer: Answer) -> AssistantEntry:
         return AssistantEntry(
             content=[_storable(block) for block in answer.content],
-            timestamp=_now_ms(),
+            timestamp=now_ms(),
             run_id=self._setup.run_id,
             api=self._setup.provider.api,
             provider=self._setup.provider.name,
@@ -197,7 +197,7 @@ class AgentLoop:
             self._journal.record([], starting=calls[0].id)
         for index, call in enumerate(calls, start=1):
             result = self._recover(call) if resuming else self._execute(call)
-            result.timestamp, result.run_id = _now_ms(), self._setup.run_id
+            result.timestamp, result.run_id = now_ms(), self._setup.run_id
             following = calls[index].id if index < len(calls) else ""
             self._record(result, starting=following, may_steer=not following)
 
@@ -262,5 +262,5 @@ def _brief(call: ToolCallBlock) -> str:
     return " ".join(str(first).split())[:BRIEF_CHARS]
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
     return int(time.time() * 1000)

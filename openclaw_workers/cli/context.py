@@ -87,7 +87,7 @@ class CliContext:
         from openclaw_workers.engine.addressing import Origin, session_for
 
         agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
-        person = Origin(channel="cli", account_id="local", peer_id=getuser(), session_key=wanted, agent_id=agent_id)
+        person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
         return session_for(person, self.sorting)
 
     @property
@@ -111,6 +111,13 @@ class CliContext:
             os.environ["OPENCLAW_CONFIG"] = str(self.loaded.source)
         os.environ["OPENCLAW_STATE_DIR"] = str(self.loaded.state_dir)
         os.environ["REDIS_URL"] = self.redis_url
+
+
+def _person() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        return str(os.getuid())
 
 
 pass_cli = click.make_pass_decorator(CliContext, ensure=True)

@@ -86,7 +86,7 @@ class Intake:
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=text,
+            text=parsed.text if parsed else text,
             route=route,
             sender=encodable(sender),
             authority=authority,

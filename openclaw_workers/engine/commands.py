@@ -102,7 +102,8 @@ def _stop(ctx: CommandContext, _: str) -> str:
 
 def _status(ctx: CommandContext, _: str) -> str:
     control, entry = ctx.stores.reader.control(ctx.session), ctx.stores.reader.session(ctx.session)
-    lines = [f"session {ctx.session}", f"state   {control.state}" + (f" ({control.run})" if control.run else "")]
+    doing = f" ({control.run})" if control.state != "idle" else ""
+    lines = [f"session {ctx.session}", f"state   {control.state}{doing}"]
     lines.append(f"waiting {control.waiting} message(s)")
     if control.owner:
         lines.append(f"worker  {control.owner}, attempt {control.attempt}")

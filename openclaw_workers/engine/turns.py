@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import structlog
 from pydantic import ValidationError
 
 from openclaw_workers.agent.history import open_calls, result_for
-from openclaw_workers.agent.loop import AgentLoop
+from openclaw_workers.agent.loop import AgentLoop, now_ms
 from openclaw_workers.engine.commands import parse_command
 from openclaw_workers.engine.journal import RedisJournal, persist
 from openclaw_workers.engine.preparing import Prepared, Preparer
@@ -57,13 +58,13 @@ class TurnRunner:
         self.on_delayed = on_delayed
         """Called when a commit leaves work that is due before the next sweep."""
 
-    def run(self, session: SessionKey, run: RunId) -> bool:
-        """Carry the run as far as it will go here; False when it was not ours to carry."""
+    def run(self, session: SessionKey, run: RunId) -> RunState | None:
+        """Carry the run as far as it will go here, and say how it ended; None when it did not end by us."""
         if self._process.draining:
             if not self._process.is_stuck:
                 # A stuck process still consumes, and would only fetch it again; the sweep sees to it.
                 self._waker.turn(session, run)
-            return False
+            return None
         suspect = self._process.try_suspect(run)
         try:
             try:
@@ -71,20 +72,19 @@ class TurnRunner:
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
                 self._preparer.quarantine(session, error, "")
-                return False
+                return None
             except StoreUnavailable as error:
                 log.warning("run.untaken", error=error.message)
-                return False
+                return None
             if isinstance(taken, NotTaken):
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
-                return False
+                return None
             if suspect and not taken.suspect:
                 self._free_suspect(run)
                 suspect = False
-            self._carry(taken)
-            return True
+            return self._carry(taken)
         finally:
             if suspect:
                 self._free_suspect(run)
@@ -98,7 +98,7 @@ class TurnRunner:
         history = self._preparer.history_of(lease.session)
         attempts = self._preparer.max_attempts
         error = f"the turn was given up: its worker died {attempts} times without getting any further"
-        closing = [*_close(history, lease.run), NoticeEntry(text=error, level="error", run_id=lease.run)]
+        closing = [*_close(history, lease.run), _notice(error, "error", lease.run)]
         self._commit(lease, Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing))
         log.error("run.given_up", run_id=lease.run, session_key=lease.session, attempts=attempts)
 
@@ -125,16 +125,14 @@ class TurnRunner:
             self._process,
         )
 
-    def _carry(self, taken: Taken) -> None:
+    def _carry(self, taken: Taken) -> RunState | None:
         lease = taken.lease
         handle = RunHandle(lease, seconds_left=max(0.0, (taken.deadline_at - taken.now) / 1000))
         if taken.abort:
             handle.cancel.set(TurnAborted(taken.abort))
         with self._process.carrying(handle):
             try:
-                outcome = self._outcome(taken, handle)
-                self._commit(lease, outcome)
-                log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt)
+                return self._end(taken, self._outcome(taken, handle))
             except _Leaving as leaving:
                 self._release(lease, leaving.usage)
             except LeaseLost as error:
@@ -145,7 +143,13 @@ class TurnRunner:
             except Exception as error:
                 log.exception("turn.uncommitted")
                 history = persist(lambda: self._preparer.history_of(lease.session), self._process)
-                self._commit(lease, _failed(error, history, lease.run, Usage()))
+                return self._end(taken, _failed(error, history, lease.run, Usage()))
+        return None
+
+    def _end(self, taken: Taken, outcome: Outcome) -> RunState:
+        self._commit(taken.lease, outcome)
+        log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt)
+        return outcome.state
 
     def _outcome(self, taken: Taken, handle: RunHandle) -> Outcome:
         """Run the turn and say how it ended.
@@ -253,9 +257,9 @@ def _ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
     closing = _close(loop.history, run)
     if loop.partial:
         said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
-        closing.append(AssistantEntry(content=[*said], run_id=run, stop_reason="aborted"))
+        closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
     told = error.message if timed_out else f"the turn was stopped ({error.message})"
-    closing.append(NoticeEntry(text=told, level="warning", run_id=run))
+    closing.append(_notice(told, "warning", run))
     return Outcome(
         RunState.TIMEOUT if timed_out else RunState.KILLED,
         "timeout" if timed_out else error.message,
@@ -275,7 +279,7 @@ def _failed(error: Exception, history: list[TranscriptEntry], run: RunId, usage:
     else:
         told, reason = f"the turn failed unexpectedly: {type(error).__name__}: {error}", "error"
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
-    closing = [*_close(history, run), NoticeEntry(text=told, level="error", run_id=run)]
+    closing = [*_close(history, run), _notice(told, "error", run)]
     return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, usage=usage, entries=closing)
 
 
@@ -284,6 +288,10 @@ def _close(history: list[TranscriptEntry], run: RunId) -> list[TranscriptEntry]:
     closing: list[TranscriptEntry] = []
     for call in open_calls(history):
         result = result_for(call, NOT_RUN, is_error=True)
-        result.run_id = run
+        result.run_id, result.timestamp = run, now_ms()
         closing.append(result)
     return closing
+
+
+def _notice(text: str, level: Literal["warning", "error"], run: RunId) -> NoticeEntry:
+    return NoticeEntry(text=text, level=level, timestamp=now_ms(), run_id=run)

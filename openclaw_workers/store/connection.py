@@ -107,6 +107,14 @@ def _own_connection(client: Client) -> Any:
     connection: Any = held.get(pool)
     if connection is None or connection.pid != os.getpid():
         connection = held[pool] = pool.connection_class(**pool.connection_kwargs)
-    elif connection.is_connected and connection.can_read():
-        connection.disconnect()  # the server hung up, or an answer came too late to be wanted
+    elif connection.is_connected and _is_stale(connection):
+        connection.disconnect()
     return connection
+
+
+def _is_stale(connection: Any) -> bool:
+    """The server hung up, or an answer came that nobody waits for."""
+    try:
+        return bool(connection.can_read())
+    except (RedisConnectionError, RedisTimeoutError, OSError):
+        return True

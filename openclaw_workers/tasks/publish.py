@@ -76,4 +76,4 @@ class CeleryWaker:
 
 def _shown(session: SessionKey, run: RunId) -> str:
     """What Flower and Celery's events show of a turn: who and where, never what was said."""
-    return f"(session={session}, run={run}, lane={lane_of(session)}, agent={agent_of(session)})"
+    return f"({session}, lane={lane_of(session)}, agent={agent_of(session)}, {run})"

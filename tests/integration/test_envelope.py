@@ -33,7 +33,7 @@ def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(unstaffed
     session = SessionKey("agent:main:telegram:dm:@BODY@@ID@")
     message = json.loads(unstaffed.waker.sealed(session, RunId("run-1")))
 
-    assert f"session={session}," in message["headers"]["argsrepr"]
+    assert f"({session}," in message["headers"]["argsrepr"]
     assert json.loads(base64.b64decode(message["body"]))[0] == [session, "run-1"]
 
 
@@ -45,5 +45,5 @@ def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(u
     args, kwargs, _ = json.loads(base64.b64decode(message["body"]))
     run = message["headers"]["id"]
     assert (args, kwargs) == (["agent:main:main", run], {})
-    assert message["headers"]["argsrepr"] == f"(session=agent:main:main, run={run}, lane=main, agent=main)"
+    assert message["headers"]["argsrepr"] == f"(agent:main:main, lane=main, agent=main, {run})"
     assert "secret plan" not in raw + json.dumps(args)

@@ -57,5 +57,15 @@ def test_a_run_is_readable_in_flower_and_its_text_is_not(unstaffed: Fleet) -> No
 
         assert seen
         assert shown["name"] == "openclaw.turn"
-        assert shown["args"] == f"(session=agent:main:flower, run={run.id}, lane=main, agent=main)"
+        assert shown["args"] == f"(agent:main:flower, lane=main, agent=main, {run.id})"
         assert "secret-word" not in json.dumps(ask(f"{url}/api/tasks"))
+
+
+def test_a_run_that_failed_is_a_failure_in_flower_too(unstaffed: Fleet) -> None:
+    unstaffed.worker()
+    with flower(unstaffed) as url:
+        sent = unstaffed.send({"steps": [{"fail": "auth"}]}, "agent:main:flower")
+        run = unstaffed.outcome(sent).run
+        assert run is not None
+
+        assert eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "FAILURE", within=20)

@@ -76,10 +76,10 @@ class House:
         return queued
 
     def work(self) -> int:
-        """Carry every wake-up that is there, and those that come of it; returns how many runs were carried."""
+        """Carry every wake-up that is there, and those that come of it; returns how many runs ended."""
         carried = 0
         while self.waker.turns:
-            carried += self.runner.run(*self.waker.turns.pop(0))
+            carried += self.runner.run(*self.waker.turns.pop(0)) is not None
         return carried
 
     def receipt(self, queued: Queued) -> Receipt:

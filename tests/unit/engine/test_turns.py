@@ -345,3 +345,23 @@ def test_steered_messages_end_with_the_turn_they_joined(make_house: MakeHouse) -
     assert house.run_of(first).text == "steered"
     assert house.run_of(first).covers == [first.message_id, second.message_id]
     assert QueueMode.STEER in [getattr(entry, "provenance", None) for entry in house.log()]
+
+
+def test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do(make_house: MakeHouse) -> None:
+    house = make_house({"session": {"resetTriggers": ["!fresh"]}})
+    house.say("hello")
+    house.work()
+    before = house.stores.reader.session(SESSION)
+
+    house.say("/new")
+    house.work()
+    kept = house.stores.reader.session(SESSION)
+    house.say("!fresh")
+    house.work()
+    after = house.stores.reader.session(SESSION)
+
+    assert before is not None
+    assert kept is not None
+    assert after is not None
+    assert kept.session_id == before.session_id
+    assert after.session_id != before.session_id
