@@ -82,7 +82,7 @@ def accept_through_a_freeze(fleet: Fleet, *, seconds: float) -> None:
 
 
 def test_ocw_agent_answers_within_3_seconds_that_redis_does_not(fleet: Fleet) -> None:
-    """As long as its first connection to a server that takes it and says nothing, which is what a frozen Redis does."""
+    """Counted from its first connection, to a server that takes it and says nothing: so does a frozen Redis."""
     ocw = Ocw(fleet)
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         frozen.settimeout(60)
