@@ -54,10 +54,9 @@ def test_no_turn_is_taken_over_because_redis_was_frozen(fleet: Fleet, pool: str)
     carry_through(freeze, fleet, pool, seconds=6)
 
 
-@pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_no_turn_is_taken_over_because_redis_was_gone(fleet: Fleet, pool: str) -> None:
+def test_no_turn_is_taken_over_because_redis_was_gone(fleet: Fleet) -> None:
     """Rule 7: here no renewal waits in a socket, and whoever sweeps may be back sooner than whoever renews."""
-    carry_through(be_gone, fleet, pool, seconds=6)
+    carry_through(be_gone, fleet, "threads", seconds=6)
 
 
 def freeze(redis: RedisServer, seconds: float) -> None:

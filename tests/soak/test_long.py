@@ -45,6 +45,12 @@ def test_no_turn_is_taken_over_because_redis_was_frozen_for_a_minute(make_fleet:
 
 
 @both_pools
+def test_no_turn_is_taken_over_because_redis_was_gone_for_a_minute(make_fleet: MakeFleet, pool: str) -> None:
+    fleet = make_fleet({"engine": {"leaseSeconds": 8.0, "sweepSeconds": 1.0}})
+    blocking.carry_through(blocking.be_gone, fleet, pool, seconds=MINUTE)
+
+
+@both_pools
 def test_twenty_rolling_restarts_lose_and_repeat_nothing(make_fleet: MakeFleet, pool: str) -> None:
     rolling.roll(make_fleet({"engine": {"graceSeconds": 8.0}}), pool, restarts=20)
 
