@@ -39,7 +39,7 @@ class Attempt(BaseModel):
     worker: str
     at: int
     how: str = "taken"
-    """`taken` first, `resumed` after a hand-over, `takeover` after a lease ran out."""
+    """`taken` first, `handover` after its worker left, `takeover` after a lease ran out."""
 
 
 class Run(BaseModel):

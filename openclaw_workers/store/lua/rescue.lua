@@ -22,7 +22,7 @@
   ARGV[9]  nonce, for the lease that the sweeper takes to settle a lost run
   ARGV[10] worker id of the sweeper
 
-  Returns  {"wake", granted} | {"settle", lease, granted} | {"wait"} | {"gone"} | {"other", run}
+  Returns  {"wake", granted} | {"settle", lease, granted} | {"wait"} | {"gone", granted} | {"other", run}
 
   Invariant
     An expired lease is replaced in the same moment it is judged (rule 6). A crash is charged to the suspect of its
@@ -42,7 +42,8 @@ local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "prog
 local state, attempt = c[1], tonumber(c[6]) or 1
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
-  return { "gone" }
+  redis.call("ZREM", slots, session)
+  return { "gone", grant(slots, line, due, cap, now, grant_ms) }
 end
 if c[2] ~= run then
   return { "other", c[2] }
