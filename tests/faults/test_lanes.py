@@ -161,7 +161,7 @@ def test_a_lane_drains_after_its_holder_was_killed(make_fleet: MakeFleet) -> Non
 def test_a_lane_drains_after_the_wake_up_of_a_granted_slot_was_lost(make_fleet: MakeFleet) -> None:
     """The worker that freed the slot died before it woke the next in line, or that one's worker before it took it."""
     fleet = capped(make_fleet, cap=1)
-    fleet.worker()
+    fleet.worker(concurrency=1)  # one thread, so that they stand in line in the order they came
     dying = DyingWorker(fleet)
     holder = fleet.send(program(say("done")), "holder", lose_wake_up=True)
     lease = dying.take(holder)
