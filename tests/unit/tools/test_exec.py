@@ -21,6 +21,7 @@ from openclaw_workers.errors import ToolError, ToolTimedOut, TurnAborted
 from openclaw_workers.tools.base import Effect, ToolContext
 from openclaw_workers.tools.exec import MAX_OUTPUT_BYTES, Exec, ExecInput
 from openclaw_workers.tools.registry import find
+from tests.support.waiting import eventually
 from tests.unit.tools.conftest import Call
 
 
@@ -188,4 +189,5 @@ def test_fifty_commands_at_once_leave_nothing_behind(call: Call) -> None:
     assert told == [f"{n}\n[exit code 0]" for n in range(50)]
     assert time.monotonic() - began < 10
     assert me.children() == children
-    assert (me.num_fds(), me.num_threads()) == (fds, threads)
+    # A thread that was joined may take a moment to leave the kernel, and so may those of other tests.
+    eventually(lambda: me.num_fds() <= fds and me.num_threads() <= threads, within=10)
