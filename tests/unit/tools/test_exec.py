@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,15 +24,8 @@ from tests.support.waiting import eventually
 from tests.unit.tools.conftest import Call
 
 
-def eventually(fact: Callable[[], bool], within: float = 10) -> None:
-    until = time.monotonic() + within
-    while not fact():
-        assert time.monotonic() < until, "it did not come true"
-        time.sleep(0.01)
-
-
 def pid_in(file: Path) -> int:
-    eventually(lambda: file.exists() and file.read_text().endswith("\n"))
+    eventually(lambda: file.exists() and file.read_text().endswith("\n"), within=10)
     return int(file.read_text())
 
 
@@ -97,7 +89,7 @@ def test_a_command_out_of_time_is_ended_with_all_it_started(workspace: Path, cal
     with pytest.raises(ToolTimedOut, match=r"ended after 0\.3 s(?s:.*)before"):
         call("exec", command="echo before; sleep 1000 & echo $! > pid; wait", timeout_seconds=0.3)
     assert time.monotonic() - began < 1.2
-    eventually(lambda: is_gone(pid_in(workspace / "pid")))
+    eventually(lambda: is_gone(pid_in(workspace / "pid")), within=10)
 
 
 def test_one_that_ignores_sigterm_is_killed_a_second_later(workspace: Path, call: Call) -> None:
@@ -138,7 +130,7 @@ def test_a_background_child_does_not_hold_the_call_up_and_is_ended(workspace: Pa
     began = time.monotonic()
     assert call("exec", command="sleep 1000 & echo $! > pid; echo hi") == "hi\n[exit code 0]"
     assert time.monotonic() - began < 1
-    eventually(lambda: is_gone(pid_in(workspace / "pid")))
+    eventually(lambda: is_gone(pid_in(workspace / "pid")), within=10)
 
 
 def test_one_that_left_the_group_with_the_pipe_does_not_hold_the_call_up(workspace: Path, call: Call) -> None:
@@ -165,7 +157,7 @@ def test_a_command_dies_with_a_worker_that_was_killed(workspace: Path) -> None:
     assert not is_gone(command)
     os.killpg(worker.pid, signal.SIGKILL)
     worker.wait()
-    eventually(lambda: is_gone(command) and is_gone(child))
+    eventually(lambda: is_gone(command) and is_gone(child), within=10)
 
 
 WORKER = """
