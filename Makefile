@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOAK_MINUTES ?= 10
+JOBS ?= 4
 
 .PHONY: up test lint bench soak clean venv
 .DEFAULT_GOAL := help
@@ -39,8 +40,9 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Fault tests mostly wait for leases and processes, so four at a time suit two cores.
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -12,8 +12,10 @@ broker_url = redis_url()
 # Turns return nothing through Celery: Redis state is the truth, a message is only a wake-up.
 task_ignore_result = True
 result_backend = broker_url
+# Each thread of the pool would otherwise make a backend and a connection of its own; only chords use it, and rarely.
+result_backend_thread_safe = True
 
-# Acknowledge when the task returns, so that a killed worker's message comes back as one more wake-up.
+# Acknowledge when the task returns: until then it counts against the prefetch limit.
 task_acks_late = True
 
 # Late acknowledgement alone does not cover a pool child that dies: by default Celery acknowledges then.
@@ -23,18 +25,24 @@ task_reject_on_worker_lost = True
 # A turn takes minutes. A prefetched message would wait behind it while another worker sits idle.
 worker_prefetch_multiplier = 1
 
-# Redis delivers again what was not acknowledged for this long. It is only a backstop: recovery is timed by the
-# lease, and duplicates find the session owned and leave at once.
+# Redis knows no acknowledgements. kombu emulates them with two transactions a message, half the cost of a short turn,
+# to deliver again what was not acknowledged for long. Here the sweep does that: work without a live lease is due in
+# Redis, whoever lost the message. Who sets a visibility timeout has both; duplicates find the session owned and leave.
+_redelivery = (
+    {"ack_emulation": False}
+    if _engine.visibility_timeout_seconds is None
+    else {"visibility_timeout": _engine.visibility_timeout_seconds}
+)
 broker_transport_options = {
-    "visibility_timeout": _engine.visibility_timeout_seconds,
+    **_redelivery,
     # One priority: lanes are queues of their own, and a pop looks at one key instead of four.
     "priority_steps": [0],
     "sep": ":",
     "global_keyprefix": f"{_engine.namespace}:celery:",
     # Without it a publish to a frozen Redis blocks for ever; the sweep repeats what was not published. Accepting a
     # repeated message may publish, and promises an answer within 3 s.
-    "socket_timeout": 2.5,
-    "socket_connect_timeout": 2.5,
+    "socket_timeout": 2.0,
+    "socket_connect_timeout": 2.0,
     # Nor is connecting tried again, four seconds by default. Consumers have a setting of their own for it, below.
     "max_retries": 0,
     "socket_keepalive": True,
@@ -42,11 +50,7 @@ broker_transport_options = {
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
 }
-result_backend_transport_options = {
-    "visibility_timeout": _engine.visibility_timeout_seconds,
-    "global_keyprefix": f"{_engine.namespace}:celery:",
-}
-visibility_timeout = _engine.visibility_timeout_seconds
+result_backend_transport_options = {"global_keyprefix": f"{_engine.namespace}:celery:"}
 
 # A fleet must survive a long Redis outage unattended.
 broker_connection_retry_on_startup = True
@@ -54,6 +58,9 @@ broker_connection_max_retries = None
 
 # A turn goes on while the broker is away: its lease and journal decide, not the connection.
 worker_cancel_long_running_tasks_on_connection_loss = False
+
+# The counters of a chord must outlive children that wait for days; they are deleted after the announce.
+result_chord_expires = 30 * 86400
 
 # JSON only: what comes out of a queue must never be code.
 task_serializer = "json"

@@ -12,6 +12,9 @@
     ├── TurnEnded              the turn stops here, for a reason that is recorded
     │   ├── TurnAborted        a person or an interrupt stopped it
     │   ├── TurnTimedOut       it ran past its deadline
+    │   ├── TurnParked         it waits for another session's answer
+    │   ├── TurnYielded        it ends early, because its session waits for something
+    │   ├── BudgetExhausted    nothing more may be spent
     │   └── TurnHandedOver     this worker is leaving; another one continues
     ├── ProviderError          a model call failed; `reason` says how
     └── ToolError              shown to the model, which may adapt
@@ -92,6 +95,24 @@ class TurnTimedOut(TurnEnded):
     """The turn ran past its deadline."""
 
 
+class TurnParked(TurnEnded):
+    """The turn waits for another session's answer and holds no worker meanwhile."""
+
+    def __init__(self, session: str, message_id: str, milliseconds: int) -> None:
+        super().__init__(f"waiting for an answer of {session}")
+        self.session = session
+        self.message_id = message_id
+        self.milliseconds = milliseconds
+
+
+class TurnYielded(TurnEnded):
+    """The model ended its turn to wait; the message is what the tool answered."""
+
+
+class BudgetExhausted(TurnEnded):
+    """A budget is used up; the turn ends with an answer that says so."""
+
+
 class TurnHandedOver(TurnEnded):
     """This worker is leaving; another one continues the turn from its journal."""
 
@@ -116,15 +137,35 @@ class ProviderError(OpenClawError):
     """A model call failed."""
 
     def __init__(
-        self, message: str, *, reason: FailureReason, status: int | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        reason: FailureReason,
+        status: int | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+        hint: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
         self.status = status
+        self.code = code
+        """The provider's own word for the error, or ours for an answer that is none."""
+        self.retry_after = retry_after
+        """Seconds the provider asked us to wait."""
+        self.request_id = request_id
+        self.again = False
+        """The next call of this model will be another one, and may be answered: it asks for less, or tells more."""
 
 
 class ToolError(OpenClawError):
     """A tool call failed in a way the model can read and adapt to."""
+
+    def __init__(self, message: str, *, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+        """What others wrote, such as a program until then; the model gets it after the message, quoted as untrusted."""
 
 
 class ToolInputInvalid(ToolError):

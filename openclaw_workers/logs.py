@@ -11,8 +11,10 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -25,14 +27,20 @@ CONTEXT_FIELDS = ("runId", "sessionKey", "sessionId", "agentId", "runKind", "lan
 SUPERVISED_VARIABLE = "OPENCLAW_SUPERVISED"
 
 _PASSWORD_IN_URL = re.compile(r"(://[^\s:/@]*:)[^\s/]+@")
+# `?password=` and its like in a URL, `password=` anywhere. An escaped quote ends the value as a quote does: the text
+# may be inside JSON.
+_SECRET_OPTION = re.compile(
+    r"""([?&][^\s=&#"]*(?:pass|key|token|secret)[^\s=&#"]*=|\bpassword=)(?:\\[^"]|[^\s&#"\\])+""", re.IGNORECASE
+)
 _API_KEY = re.compile(r"\b(sk-)[\w-]{8,}")
+_context: ContextVar[Mapping[str, str]] = ContextVar("run_context", default=MappingProxyType({}))
 _PLAIN_VALUE = re.compile(r"[^\s\"=\x00-\x1f\x7f]+")
 
 
 def setup_logging(*, json: bool = False, level: str | int = "info") -> None:
     """Send structlog and standard logging to stderr in one format; calling it again replaces the first."""
     shared: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
+        _with_context,
         structlog.stdlib.add_log_level,
         structlog.stdlib.ExtraAdder(),
         structlog.processors.format_exc_info,
@@ -67,13 +75,20 @@ def setup_logging(*, json: bool = False, level: str | int = "info") -> None:
 @contextmanager
 def run_context(**fields: str | None) -> Iterator[None]:
     """Put `fields` (see `CONTEXT_FIELDS`) on each line logged inside the block; None is left out."""
-    with structlog.contextvars.bound_contextvars(**{k: v for k, v in fields.items() if v is not None}):
+    outer = _context.set({**_context.get(), **{name: value for name, value in fields.items() if value is not None}})
+    try:
         yield
+    finally:
+        _context.reset(outer)
+
+
+def _with_context(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    return {**_context.get(), **event}
 
 
 def mask_secrets(text: str) -> str:
-    """Hide passwords inside URLs, and API keys."""
-    return _API_KEY.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***@", text))
+    """Hide passwords inside URLs, also those given as an option, and API keys."""
+    return _API_KEY.sub(r"\1***", _SECRET_OPTION.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***@", text)))
 
 
 def _local_time(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

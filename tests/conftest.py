@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 import uuid
 from collections.abc import Iterator
 
 import pytest
 import redis
+from hypothesis import settings
 
 from tests.support.redis_server import RedisServer
+
+# How long an example takes depends on what else the machine does; a test that hangs is ended by its own time-out.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
+
+# A shell that starts the suite in the background has it ignore Ctrl-C, and whoever does hands that on to its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,14 @@
-"""What of a transcript the model sees: the newest part that fits, always a valid sequence."""
+"""What of a transcript the model sees: what is left by compaction, always a valid sequence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from openclaw_workers.models.ids import new_token
 from openclaw_workers.models.transcript import (
+    AssistantBlock,
     AssistantEntry,
+    CompactionEntry,
     NoticeEntry,
     TextBlock,
     ToolCallBlock,
@@ -14,31 +17,87 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 
+SUMMARY_HEADING = (
+    "[Summary] The earlier part of this conversation was summarised by the runtime to save space. "
+    "What follows the summary is verbatim."
+)
+REQUEST_HEADING = "[The request being worked on, in its own words]"
 MISSING_RESULT = "[no result was recorded for this call]"
 
 
 def estimate_tokens(entry: TranscriptEntry) -> int:
-    return 0 if isinstance(entry, NoticeEntry) else entry.approx_tokens
+    return entry.approx_tokens
 
 
-def fit(entries: Sequence[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:
+def last_compaction(entries: Sequence[TranscriptEntry]) -> int | None:
+    """Where the latest compaction stands, which is the only one that counts."""
+    return next((i for i in range(len(entries) - 1, -1, -1) if isinstance(entries[i], CompactionEntry)), None)
+
+
+def seen_from(entries: Sequence[TranscriptEntry]) -> int:
+    """Index of the oldest entry that the model still sees as it is."""
+    at = last_compaction(entries)
+    return 0 if at is None else max(0, at - _compaction(entries, at).kept)
+
+
+def reaches_back(entries: Sequence[TranscriptEntry]) -> bool:
+    """Whether these newest entries of a log hold all that the model sees, so that no older ones need be read."""
+    at = last_compaction(entries)
+    return at is not None and _compaction(entries, at).kept <= at
+
+
+def visible(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """What the model sees of a log: the latest summary as a user message, and what came after the part it sums up."""
+    at = last_compaction(entries)
+    if at is None:
+        return list(entries)
+    following = [entry for entry in entries[seen_from(entries) :] if not isinstance(entry, CompactionEntry)]
+    return [summary_message(_compaction(entries, at)), *following]
+
+
+def summary_message(compaction: CompactionEntry) -> UserEntry:
+    text = f"{SUMMARY_HEADING}\n\n{compaction.summary}"
+    if compaction.request:
+        text += f"\n\n{REQUEST_HEADING}\n{compaction.request}"
+    return UserEntry(
+        content=[TextBlock(text=text)],
+        timestamp=compaction.timestamp,
+        run_id=compaction.run_id,
+        provenance="compaction",
+    )
+
+
+def _compaction(entries: Sequence[TranscriptEntry], at: int) -> CompactionEntry:
+    entry = entries[at]
+    assert isinstance(entry, CompactionEntry)
+    return entry
+
+
+def fit(
+    entries: Sequence[TranscriptEntry],
+    budget_tokens: int,
+    estimate: Callable[[TranscriptEntry], int] | None = None,
+) -> list[TranscriptEntry]:
     """The newest entries within the budget, starting at a user message; never less than the last one's turn."""
     start, spent = len(entries), 0
     for index in range(len(entries) - 1, -1, -1):
-        spent += estimate_tokens(entries[index])
+        entry = entries[index]
+        spent += estimate(entry) if estimate else entry.approx_tokens
         if spent > budget_tokens and start < len(entries):
             break
-        if isinstance(entries[index], UserEntry):
+        if entry.role == "user":
             start = index
     return list(entries[start:])
 
 
 def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) -> list[TranscriptEntry]:
-    """Leave out notices, give every tool call one result directly after it, and drop results without a call.
+    """Leave out what models never see, give every tool call one result right after it, drop results without a call.
 
     `keep_open_tail` leaves the calls of the last assistant message open: they are about to be run.
     """
-    seen = [entry for entry in entries if not isinstance(entry, NoticeEntry)]
+    if _is_plain(entries):
+        return list(entries)
+    seen = [entry for entry in entries if not isinstance(entry, NoticeEntry | CompactionEntry)]
     last_assistant = max((i for i, entry in enumerate(seen) if isinstance(entry, AssistantEntry)), default=-1)
     repaired: list[TranscriptEntry] = []
     for index, entry in enumerate(seen):
@@ -56,6 +115,11 @@ def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) 
     return repaired
 
 
+def _is_plain(entries: Sequence[TranscriptEntry]) -> bool:
+    """Only what people and the model said. Most conversations are, and it is looked at for every call."""
+    return all(entry.role == "user" or (entry.role == "assistant" and not entry.tool_calls) for entry in entries)
+
+
 def _results_after(entries: Sequence[TranscriptEntry], index: int) -> dict[str, ToolResultEntry]:
     """The first result of each call, up to the next assistant message."""
     found: dict[str, ToolResultEntry] = {}
@@ -65,6 +129,23 @@ def _results_after(entries: Sequence[TranscriptEntry], index: int) -> dict[str, 
         if isinstance(entry, ToolResultEntry):
             found.setdefault(entry.tool_call_id, entry)
     return found
+
+
+def with_ids_of_their_own(content: Sequence[AssistantBlock], before: Sequence[TranscriptEntry]) -> list[AssistantBlock]:
+    """Some servers number the calls of each message anew. Here an id names one call and what it did: a repeat after a
+    crash means the same child or message (rule 3), so another call needs another id."""
+    if not any(isinstance(block, ToolCallBlock) for block in content):
+        return list(content)
+    used = {call.id for entry in before if isinstance(entry, AssistantEntry) for call in entry.tool_calls}
+    named: list[AssistantBlock] = []
+    for block in content:
+        if not isinstance(block, ToolCallBlock):
+            named.append(block)
+            continue
+        own = block.id if block.id not in used else f"call_{new_token()}"
+        named.append(block.model_copy(update={"id": own}))
+        used.add(own)
+    return named
 
 
 def open_calls(entries: Sequence[TranscriptEntry]) -> list[ToolCallBlock]:

@@ -7,21 +7,39 @@ goes on. That is all there is to resuming after a crash.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 
-from openclaw_workers.agent.history import fit, open_calls, repair, result_for
-from openclaw_workers.cancel import Cancel
-from openclaw_workers.errors import FailureReason, LeaseLost, ProviderError, ToolError, TurnEnded
+from openclaw_workers.agent.aside import Aside
+from openclaw_workers.agent.asking import Asker, RequestFor, Viewers
+from openclaw_workers.agent.calling import Candidate
+from openclaw_workers.agent.compaction import Nothing
+from openclaw_workers.agent.history import (
+    estimate_tokens,
+    fit,
+    open_calls,
+    repair,
+    result_for,
+    with_ids_of_their_own,
+)
+from openclaw_workers.agent.keeping import Keeper, SmallerWindow
+from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, warned
+from openclaw_workers.agent.tool_calls import carry_out, carry_out_together
+from openclaw_workers.agent.view import View
+from openclaw_workers.config.tools import LoopDetectionSettings
+from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.models.text import encodable, encodable_json
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
     AssistantBlock,
     AssistantEntry,
+    CompactionEntry,
+    NoticeEntry,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -30,15 +48,15 @@ from openclaw_workers.models.transcript import (
     Usage,
     UserEntry,
 )
-from openclaw_workers.providers.base import Answer, ModelRequest, Provider, TextDelta, UsageSoFar
+from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
 from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.tree import SessionPort
 
 log = structlog.get_logger(__name__)
 
-RETRIED = frozenset({FailureReason.CUT, FailureReason.TIMEOUT, FailureReason.RATE_LIMIT})
-RETRIES = 2
 BRIEF_CHARS = 80
+RESULT_CHARS = 2_000
 WINDOW_SHARE = 0.8
 """Of the model's window; the rest is for the system prompt, the tools and the answer."""
 
@@ -48,7 +66,7 @@ INTERRUPTED = (
 )
 
 
-class Journal(Protocol):
+class Journal(Viewers, Protocol):
     """Where a turn is written down as it happens."""
 
     def record(
@@ -66,12 +84,6 @@ class Journal(Protocol):
             LeaseLost: another worker owns the session; nothing was recorded.
         """
 
-    def text(self, delta: str) -> None:
-        """Show a piece of the answer as it streams."""
-
-    def show(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Show viewers an event that is not part of the transcript."""
-
     def allow(self, seconds: float) -> None:
         """Say how long the step that begins now may take."""
 
@@ -83,8 +95,8 @@ class Setup:
     agent_id: str
     session_key: str
     run_id: str
-    provider: Provider
-    model: str
+    window: int
+    """Tokens that the model asked first can see."""
     system: str
     thinking: str
     tools: Mapping[str, Tool[Any]]
@@ -94,33 +106,61 @@ class Setup:
     max_model_calls: int
     tool_timeout_seconds: float
     context_tokens: int | None = None
+    system_tail: str = ""
+    """What follows the system prompt and differs between workers."""
+    system_of_programs: str = ""
+    """What those are told instead that call no tools of ours."""
+    system_extra: str = ""
+    """What the message adds to either."""
+    view: View | None = None
+    """How the conversation is kept within the window; None where the model cannot summarise."""
+    view_of: Callable[[Candidate], View | None] = lambda candidate: None
+    """The same for any model of the turn."""
+    zone: tzinfo = UTC
+    """The user's time zone."""
+    loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
+    exec_seconds: float = 120
+    """How long a command may take whose call names no time."""
+    sessions: SessionPort | None = None
+    """Other sessions, as this turn may see and use them."""
+    shows_results: bool = False
+    """Whether viewers see what tools return, and not only that they did."""
 
 
 class AgentLoop:
-    def __init__(self, setup: Setup, history: Sequence[TranscriptEntry], journal: Journal, cancel: Cancel) -> None:
+    def __init__(self, setup: Setup, history: Sequence[TranscriptEntry], journal: Journal, asker: Asker) -> None:
         self._setup = setup
         self._journal = journal
-        self._cancel = cancel
-        window = setup.provider.context_window(setup.model)
-        self._budget = int(min(window, setup.context_tokens or window) * WINDOW_SHARE)
-        self.history = repair(history, keep_open_tail=True)
-        self.partial = ""
-        """What the model had said when a call was cut short."""
-        self.unrecorded = Usage()
-        """Tokens of calls that brought no answer; they were spent all the same."""
+        self._asker = asker
+        self._cancel = asker.cancel
+        self._budget = int(min(setup.window, setup.context_tokens or setup.window) * WINDOW_SHARE)
+        self.history = list(history)
+        """The newest entries of the session's log as they are stored, and what this turn adds to them."""
+        self._keeper = self._make_keeper(setup.view) if setup.view else None
+        asker.on_chosen = self._check_window
+
+    @property
+    def partial(self) -> str:
+        return self._asker.partial
+
+    @property
+    def unrecorded(self) -> Usage:
+        return self._asker.unrecorded
 
     def run(self) -> AssistantEntry:
         """Carry the turn to its final answer, which the caller commits.
 
         Raises:
+            TurnYielded: it ends without one, because the model waits for something.
             TurnEnded, LeaseLost, ProviderError: the turn cannot go on here.
         """
         self._finish_calls(resuming=True)
         for _ in range(self._setup.max_model_calls):
+            self._stop_if_yielded()
             answer = self._ask()
             if not answer.tool_calls:
                 return answer
-            self._record(answer, starting=answer.tool_calls[0].id)
+            self._record(answer, starting=self._groups(answer.tool_calls)[0][0].id)
             self._finish_calls()
         raise ProviderError(
             f"the turn was ended after {self._setup.max_model_calls} model calls without an answer",
@@ -128,78 +168,178 @@ class AgentLoop:
             hint="raise engine.maxSteps if the work really needs more",
         )
 
-    def _record(self, entry: AssistantEntry | ToolResultEntry, *, starting: str = "", may_steer: bool = False) -> None:
-        spent, self.unrecorded = self.unrecorded, Usage()
-        if isinstance(entry, AssistantEntry):
-            spent = spent.plus(entry.usage)
-        self.history.append(entry)
-        self.partial = ""
-        self.history += self._journal.record([entry], starting=starting, may_steer=may_steer, usage=spent)
+    def _stop_if_yielded(self) -> None:
+        """Read it from the transcript, so that an owner who comes after a crash ends the turn too."""
+        for entry in reversed(self.history):
+            if not isinstance(entry, ToolResultEntry):
+                return
+            tool = self._setup.tools.get(canonical(entry.tool_name))
+            if tool is not None and tool.ends_turn and not entry.is_error:
+                raise TurnYielded(entry.content[0].text)
+
+    def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
+        spent, self._asker.unrecorded = self._asker.unrecorded, Usage()
+        for entry in entries:
+            if isinstance(entry, AssistantEntry):
+                spent = spent.plus(entry.usage)
+        self.history += entries
+        self._asker.partial = ""
+        self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer, usage=spent)
 
     def _ask(self) -> AssistantEntry:
-        failed = 0
-        while True:
-            try:
-                return self._call_model(failed)
-            except ProviderError as error:
-                if error.reason not in RETRIED or failed >= RETRIES:
-                    raise
-                failed += 1
-                self.partial = ""
-                log.warning("model.retried", reason=error.reason, attempt=failed, error=error.message)
-                self._journal.show("model.retried", {"reason": error.reason, "attempt": failed})
-                self._cancel.wait(0.5 * failed)
-
-    def _call_model(self, failed: int) -> AssistantEntry:
-        setup = self._setup
-        request = ModelRequest(
-            model=setup.model,
-            system=setup.system,
-            messages=repair(fit(self.history, self._budget)),
-            tools=list(setup.specs),
-            thinking=setup.thinking,
-            failed_calls=failed,
-        )
-        self._cancel.check()
-        spent = Usage()
-        try:
-            for event in setup.provider.stream(request, self._cancel):
-                match event:
-                    case TextDelta(text):
-                        self.partial += encodable(text)
-                        self._journal.text(encodable(text))
-                    case UsageSoFar(usage):
-                        spent = usage
-                    case Answer():
-                        return self._entry(event)
-        except BaseException:
-            self.unrecorded = self.unrecorded.plus(spent)
-            raise
-        self.unrecorded = self.unrecorded.plus(spent)
-        raise ProviderError("the model's answer was cut off", reason=FailureReason.CUT)
-
-    def _entry(self, answer: Answer) -> AssistantEntry:
+        candidate, answer = self._ask_within_window()
         return AssistantEntry(
-            content=[_storable(block) for block in answer.content],
+            content=with_ids_of_their_own([_storable(block) for block in answer.content], self.history),
             timestamp=now_ms(),
             run_id=self._setup.run_id,
-            api=self._setup.provider.api,
-            provider=self._setup.provider.name,
-            model=self._setup.model,
+            api=candidate.provider.api_of(candidate.model),
+            provider=candidate.provider.name,
+            model=candidate.model,
             usage=answer.usage,
             stop_reason=answer.stop_reason,
         )
 
+    def _ask_within_window(self) -> tuple[Candidate, Answer]:
+        keeper = self._keeper
+        if keeper is None:
+            return self._asker.ask(self._asking(repair(fit(self.history, self._budget))))
+        while True:
+            keeper.make_room(self.history)
+            messages = keeper.messages(self.history)
+            try:
+                candidate, answer = self._asker.ask(self._asking(messages))
+            except SmallerWindow as smaller:
+                keeper.narrow(smaller.view)
+            except ProviderError as error:
+                if error.reason is not FailureReason.CONTEXT_OVERFLOW:
+                    raise
+                keeper.overflowed(self.history, error)
+            else:
+                if (view := self._setup.view_of(candidate)) and not answer.estimated:
+                    sent = self._setup.system + self._setup.system_tail
+                    view.context.estimator.learn(sent, self._setup.specs, messages, answer.usage)
+                return candidate, answer
+
+    def _check_window(self, candidate: Candidate) -> None:
+        """Before a model is asked.
+
+        Raises:
+            SmallerWindow: the conversation was not made to fit into what it sees.
+        """
+        keeper, view = self._keeper, self._setup.view_of(candidate)
+        if keeper and view and view.context.window < keeper.view.context.window:
+            raise SmallerWindow(view)
+
+    def _seen_by(self, candidate: Candidate, messages: list[TranscriptEntry]) -> list[TranscriptEntry]:
+        """For a model that cannot summarise the oldest messages go out of sight; for others room was made."""
+        if self._keeper and candidate.provider.summarises:
+            return messages
+        window = candidate.provider.context_window(candidate.model)
+        budget = int(min(window, self._setup.context_tokens or window) * WINDOW_SHARE)
+        return messages if self._keeper is None and budget >= self._budget else fit(messages, budget)
+
+    def _asking(self, messages: list[TranscriptEntry]) -> RequestFor:
+        setup = self._setup
+
+        def request(candidate: Candidate, failed: int) -> ModelRequest:
+            calls_tools = candidate.provider.calls_tools
+            return ModelRequest(
+                model=candidate.model,
+                system=setup.system if calls_tools else setup.system_of_programs,
+                system_tail=setup.system_tail,
+                system_extra=setup.system_extra,
+                messages=self._seen_by(candidate, messages),
+                tools=list(setup.specs) if calls_tools else [],
+                thinking=setup.thinking,
+                failed_calls=failed,
+                endpoint=candidate.endpoint,
+                workspace=setup.workspace,
+            )
+
+        return request
+
+    def next_tokens(self) -> int:
+        """About how much the next request will hold."""
+        if self._keeper is not None:
+            return self._keeper.view.used(self._keeper.messages(self.history))
+        return sum(map(estimate_tokens, fit(self.history, self._budget)))
+
+    def compact(self, focus: str) -> str:
+        """Compact now, as a person asked for it; returns what to tell them."""
+        if self._keeper is None:
+            return "This model cannot summarise; older messages simply go out of its sight."
+        done = self._keeper.compact_now(self.history, focus)
+        if isinstance(done, Nothing):
+            return f"Nothing was compacted: {done.reason}."
+        return f"Compacted: about {done.tokens_before:,} tokens became {done.tokens_after:,}."
+
+    def _make_keeper(self, view: View) -> Keeper:
+        aside = Aside(self._setup, self._asker, self._execute_unseen)
+        return Keeper(
+            view=view,
+            run_id=self._setup.run_id,
+            tools=frozenset(self._setup.tools),
+            zone=self._setup.zone,
+            summarise=aside.summarise,
+            flush=lambda messages: aside.flush(messages, view.compaction.memory_flush),
+            record=self._record_own,
+        )
+
+    def _record_own(self, entry: CompactionEntry | NoticeEntry) -> None:
+        spent, self._asker.unrecorded = self._asker.unrecorded, Usage()
+        self.history.append(entry)
+        self._journal.record([entry], usage=spent)
+
     def _finish_calls(self, *, resuming: bool = False) -> None:
-        calls = open_calls(self.history)
-        if resuming and calls and calls[0].id != self._setup.started_call:
+        groups = self._groups(open_calls(self.history))
+        if resuming and groups and groups[0][0].id != self._setup.started_call:
             # An owner that was leaving did not start it. Now it is started, and must not be again if we die too (I5).
-            self._journal.record([], starting=calls[0].id)
-        for index, call in enumerate(calls, start=1):
-            result = self._recover(call) if resuming else self._execute(call)
-            result.timestamp, result.run_id = now_ms(), self._setup.run_id
-            following = calls[index].id if index < len(calls) else ""
-            self._record(result, starting=following, may_steer=not following)
+            self._journal.record([], starting=groups[0][0].id)
+        for index, group in enumerate(groups, start=1):
+            if len(group) > 1:
+                results = self._execute_group(group)
+            else:
+                results = [self._recover(group[0]) if resuming else self._execute(group[0])]
+            for result in results:
+                result.timestamp, result.run_id = now_ms(), self._setup.run_id
+            following = groups[index][0].id if index < len(groups) else ""
+            self._record(*results, starting=following, may_steer=not following)
+
+    def _groups(self, calls: Sequence[ToolCallBlock]) -> list[list[ToolCallBlock]]:
+        """Calls that are carried out as one come first, each of the others alone."""
+        together: dict[str, list[ToolCallBlock]] = {}
+        alone = []
+        for call in calls:
+            tool = self._tool(call)
+            if tool is not None and tool.batched:
+                together.setdefault(tool.name, []).append(call)
+            else:
+                alone.append([call])
+        return [*together.values(), *alone]
+
+    def _execute_group(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
+        """Carry out as one those calls that do not repeat without end."""
+        verdicts = {call.id: self._judge(call) for call in calls}
+        allowed = [call for call in calls if verdicts[call.id].action is not Action.BLOCK]
+        done = {each.tool_call_id: each for each in self._execute_together(allowed)} if allowed else {}
+        results = []
+        for call in calls:
+            verdict, result = verdicts[call.id], done.get(call.id)
+            text = warned(result.content[0].text, verdict) if result else verdict.text
+            results.append(result_for(call, text, is_error=result is None or result.is_error))
+        return results
+
+    def _execute_together(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
+        tool = self._tool(calls[0])
+        assert tool is not None
+        for call in calls:
+            self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
+        self._cancel.check()
+        self._journal.allow(self._setup.tool_timeout_seconds)
+        told = carry_out_together(tool, [(call, self._context(call)) for call in calls])
+        for call, each in zip(calls, told, strict=True):
+            self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
+        return [result_for(call, each.quoted, is_error=each.failed) for call, each in zip(calls, told, strict=True)]
 
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
         """Finish a call that an earlier owner left open, as its effect allows (I5)."""
@@ -210,28 +350,33 @@ class AgentLoop:
         return self._execute(call)
 
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
-        setup = self._setup
+        setup, verdict = self._setup, self._judge(call)
+        if verdict.action is Action.BLOCK:
+            return result_for(call, verdict.text, is_error=True)
         self._cancel.check()
         self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._journal.allow(setup.tool_timeout_seconds)
-        try:
-            text, failed = self._run_tool(call), False
-        except ToolError as error:
-            text, failed = error.message, True
-        except (TurnEnded, LeaseLost):
-            raise
-        except Exception as error:
-            log.exception("tool.broken", tool=call.name, call_id=call.id)
-            text, failed = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}", True
-        self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": failed})
-        return result_for(call, encodable(text), is_error=failed)
+        told = carry_out(call, setup.tools, self._context(call))
+        shown = {"result": told.plain[:RESULT_CHARS]} if setup.shows_results else {}
+        self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": told.failed, **shown})
+        return result_for(call, warned(told.quoted, verdict), is_error=told.failed)
 
-    def _run_tool(self, call: ToolCallBlock) -> str:
+    def _judge(self, call: ToolCallBlock) -> Verdict:
+        detection = self._setup.loop_detection
+        verdict = judge(past_calls(self.history, self._setup.run_id, detection.history_size), call, detection)
+        if verdict.action is Action.BLOCK:
+            log.warning("tool.blocked", tool=call.name, call_id=call.id)
+        return verdict
+
+    def _execute_unseen(self, call: ToolCallBlock) -> ToolResultEntry:
+        """For a side conversation, which nobody is shown. It has the time of the step it is a part of."""
+        self._cancel.check()
+        told = carry_out(call, self._setup.tools, self._context(call))
+        return result_for(call, told.quoted, is_error=told.failed)
+
+    def _context(self, call: ToolCallBlock) -> ToolContext:
         setup = self._setup
-        tool = self._tool(call)
-        if tool is None:
-            raise ToolError(f"there is no tool {call.name!r}; you have {', '.join(sorted(setup.tools)) or 'none'}")
-        context = ToolContext(
+        return ToolContext(
             workspace=setup.workspace,
             call_id=call.id,
             agent_id=setup.agent_id,
@@ -239,8 +384,9 @@ class AgentLoop:
             cancel=self._cancel,
             timeout_seconds=setup.tool_timeout_seconds,
             progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": line}),
+            exec_seconds=setup.exec_seconds,
+            sessions=setup.sessions,
         )
-        return tool.run(tool.parse(call.arguments), context)
 
     def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:
         return self._setup.tools.get(canonical(call.name))

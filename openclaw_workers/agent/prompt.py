@@ -1,26 +1,218 @@
-"""The system prompt: who the agent is, what it can use, where it works. Stable between turns, so that it caches."""
+"""The system prompt: named parts in a stable order, so that it caches from turn to turn and from worker to worker.
+
+Nothing in it changes with the clock, and what differs between workers comes last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw_workers.agent import prompt_texts as texts
+from openclaw_workers.agent.bootstrap import ContextFile
+from openclaw_workers.config.base import PromptMode
 from openclaw_workers.models.tools import ToolSpec
+from openclaw_workers.models.tree import Role
 
 
-def system_prompt(*, agent_id: str, agent_name: str, workspace: Path, specs: Sequence[ToolSpec]) -> str:
-    tools = "\n".join(f"- {spec.name}: {spec.description.partition('. ')[0].rstrip('.')}" for spec in specs)
-    return "\n".join(
-        [
-            f"You are {agent_name}, a personal assistant.",
-            "",
-            "## Tooling",
-            tools or "You have no tools.",
-            "",
-            "## Workspace",
-            f"Your working directory is {workspace}. Paths are relative to it.",
-            "",
-            "## Runtime",
-            f"agent={agent_id}",
-        ]
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that a system prompt is made of. What is empty is not mentioned."""
+
+    agent_id: str
+    agent_name: str
+    workspace: Path
+    specs: Sequence[ToolSpec]
+    theme: str = ""
+    """The agent's manner, in a few words."""
+    emoji: str = ""
+    avatar: str = ""
+    """Address or path of its picture."""
+    role: Role = Role.MAIN
+    mode: PromptMode | None = None
+    """Unset: full for those who talk to people, minimal for sub-agents."""
+    skills: str = ""
+    """The list of skills, as <available_skills>."""
+    citations: bool = True
+    """Whether answers from memory name their source."""
+    docs: Sequence[str] = ()
+    """Documents that the read tool can open, by the names it knows them by."""
+    owners: Sequence[str] = ()
+    model_aliases: Sequence[tuple[str, str]] = ()
+    timezone: str = ""
+    files: Sequence[ContextFile] = ()
+    extra: str = ""
+    """What the configuration adds."""
+    model: str = ""
+    channel: str = ""
+    capabilities: Sequence[str] = ()
+    thinking: str = "off"
+    reasoning: str = "off"
+    verbose: str = "off"
+    repo: str = ""
+    """The root of the git repository that the workspace lies in."""
+    host: str = ""
+    os: str = ""
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(spec.name for spec in self.specs)
+
+    @property
+    def effective_mode(self) -> PromptMode:
+        return self.mode or ("full" if self.role is Role.MAIN else "minimal")
+
+
+def system_prompt(
+    *, agent_id: str, agent_name: str, workspace: Path, specs: Sequence[ToolSpec], role: Role = Role.MAIN
+) -> str:
+    return join(
+        prompt_parts(Facts(agent_id=agent_id, agent_name=agent_name, workspace=workspace, specs=specs, role=role))
     )
+
+
+def prompt_parts(facts: Facts) -> list[Part]:
+    """The parts that apply, in order."""
+    if facts.effective_mode == "none":
+        named = Part("identity", texts.IDENTITY.format(name=facts.agent_name))
+        return [part for part in (named, Part("extra", _extra(facts).strip())) if part.text]
+    shown = _FULL if facts.effective_mode == "full" else _MINIMAL
+    rendered = ((name, make(facts).strip()) for name, make in _PARTS.items() if name in shown)
+    return [Part(name, text) for name, text in rendered if text]
+
+
+def with_extra(parts: Sequence[Part], text: str, role: Role) -> list[Part]:
+    """The same parts with what one message adds, after what the configuration does."""
+    configured = [part.text for part in parts if part.name == "extra"]
+    extra = f"{configured[0]}\n\n{text}" if configured else _titled(text, role)
+    stable = [part for part in parts if part.name not in ("extra", "runtime")]
+    return [*stable, Part("extra", extra), *(part for part in parts if part.name == "runtime")]
+
+
+def for_programs(parts: Sequence[Part]) -> list[Part]:
+    """The same parts for a program that has its own tools and can call none of ours."""
+    told = (Part("tooling", texts.OWN_TOOLS) if part.name == "tooling" else part for part in parts)
+    return [part for part in told if part.name not in _OF_OUR_TOOLS]
+
+
+def join(parts: Sequence[Part]) -> str:
+    return "\n\n".join(part.text for part in parts)
+
+
+def split(parts: Sequence[Part]) -> tuple[str, str]:
+    """What all workers send alike, and what may differ; for providers that are told what to cache."""
+    return join([part for part in parts if part.name != "runtime"]), join([p for p in parts if p.name == "runtime"])
+
+
+def _identity(facts: Facts) -> str:
+    if facts.role is not Role.MAIN:
+        return texts.SUBAGENT
+    said = {texts.THEME: facts.theme, texts.EMOJI: facts.emoji, texts.AVATAR: facts.avatar}
+    lines = [text.format(value) for text, value in said.items() if value]
+    return "\n".join([texts.IDENTITY.format(name=facts.agent_name), *lines])
+
+
+def _tooling(facts: Facts) -> str:
+    lines = [f"- {spec.name}: {spec.description.partition('. ')[0].rstrip('.')}" for spec in facts.specs]
+    if not lines:
+        return "## Tooling\nYou have no tools."
+    parts = ["\n".join(["## Tooling", texts.TOOLING, *lines])]
+    if "sessions_spawn" in facts.tools:
+        parts.append(texts.SPAWNING)
+    return "\n\n".join(parts)
+
+
+def _skills(facts: Facts) -> str:
+    # A skill is a file; who cannot read files has no use for the list.
+    return f"{texts.SKILLS}\n{facts.skills}" if facts.skills.strip() and "read" in facts.tools else ""
+
+
+def _memory(facts: Facts) -> str:
+    if not facts.tools & {"memory_search", "memory_get"}:
+        return ""
+    return f"{texts.MEMORY}\n{texts.CITE if facts.citations else texts.DO_NOT_CITE}"
+
+
+def _workspace(facts: Facts) -> str:
+    return f"## Workspace\nYour working directory is {facts.workspace}. Paths are relative to it."
+
+
+def _documentation(facts: Facts) -> str:
+    return texts.DOCUMENTATION.format(docs=", ".join(facts.docs)) if facts.docs and "read" in facts.tools else ""
+
+
+def _owners(facts: Facts) -> str:
+    return f"{texts.OWNERS}\n{', '.join(facts.owners)}" if facts.owners else ""
+
+
+def _models(facts: Facts) -> str:
+    lines = [f"- {alias}: {model}" for alias, model in facts.model_aliases]
+    return "\n".join([texts.MODELS, *lines]) if lines else ""
+
+
+def _time(facts: Facts) -> str:
+    return texts.TIME.format(zone=facts.timezone) if facts.timezone else ""
+
+
+def _project(facts: Facts) -> str:
+    if not facts.files:
+        return ""
+    soul = [texts.SOUL] if any(file.name.lower() == "soul.md" for file in facts.files) else []
+    files = [f"## {file.name}\n\n{file.text}" for file in facts.files]
+    return "\n\n".join(["# Project Context", texts.PROJECT, *soul, *files])
+
+
+def _extra(facts: Facts) -> str:
+    return _titled(facts.extra, facts.role) if facts.extra.strip() else ""
+
+
+def _titled(extra: str, role: Role) -> str:
+    return f"## {'Additional Instructions' if role is Role.MAIN else 'Subagent Context'}\n{extra}"
+
+
+def _runtime(facts: Facts) -> str:
+    said = {
+        "agent": facts.agent_id,
+        "model": facts.model,
+        "channel": facts.channel,
+        "capabilities": (",".join(facts.capabilities) or "none") if facts.channel else "",
+        "thinking": facts.thinking,
+        "reasoning": facts.reasoning,
+        "verbose": facts.verbose,
+        "repo": facts.repo,
+        # What varies by worker comes last, so that the prompt is the same up to here.
+        "host": facts.host,
+        "os": facts.os,
+    }
+    line = " | ".join(f"{name}={value}" for name, value in said.items() if value)
+    shown = [texts.REASONING_SHOWN] if facts.reasoning != "off" else []
+    return "\n".join(["## Runtime", *shown, f"Runtime: {line}"])
+
+
+_PARTS: dict[str, Callable[[Facts], str]] = {
+    "identity": _identity,
+    "tooling": _tooling,
+    "safety": lambda _: texts.SAFETY,
+    "skills": _skills,
+    "memory": _memory,
+    "workspace": _workspace,
+    "documentation": _documentation,
+    "owners": _owners,
+    "models": _models,
+    "time": _time,
+    "project context": _project,
+    "silent replies": lambda _: texts.SILENT,
+    "extra": _extra,
+    "runtime": _runtime,
+}
+_FULL = frozenset(_PARTS)
+_OF_OUR_TOOLS = frozenset({"skills", "memory", "documentation", "models"})
+"""What is said for the sake of a tool of ours."""
+_MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "time", "project context", "extra", "runtime"})

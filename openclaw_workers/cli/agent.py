@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -12,15 +14,11 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Follower
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import Exit, WaitOver, echo_json, error_facts, json_option, leave, report
-from openclaw_workers.cli.screen import Screen
-from openclaw_workers.cli.talking import Result, rejected, result_of, send, wait
+from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for, send, wait
+from openclaw_workers.cli.tree_wait import Interrupted, whole_tree
 from openclaw_workers.engine.accept import Answered, Queued, Rejected
-from openclaw_workers.errors import OpenClawError, StoreUnavailable
+from openclaw_workers.errors import BadInput, OpenClawError, StoreUnavailable
 from openclaw_workers.models.ids import MessageId, SessionKey, new_message_id
-
-
-class Interrupted(OpenClawError):
-    """Ctrl-C while waiting; the run goes on."""
 
 
 @click.command(
@@ -28,17 +26,34 @@ class Interrupted(OpenClawError):
 Examples:
   ocw agent -m "what is in my workspace?"
   git diff | ocw agent -m - --session review
+  ocw agent -m "what is on this picture?" --file photo.jpg
   ocw agent -m "hello" --agent work --model offline/demo
   ocw agent -m "a long job" --no-wait --json
+  ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly" --wait tree
   ocw agent -m /status
 Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session refused
-the message, 124 --timeout is over, 130 Ctrl-C; after the last two the run goes on.
+the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-agents go on.
 """
 )
 @click.option("-m", "--message", required=True, help="What to say, or a /command; - reads it from stdin.")
 @click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
 @click.option("--session", metavar="KEY", default="", help="Which session, such as notes or agent:main:main.")
+@click.option("--thread", metavar="ID", default="", help="Say it in a thread, to the sub-agent that stays there.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
+@click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
+@click.option(
+    "--file",
+    "files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A file or picture to send along; can be repeated.",
+)
+@click.option(
+    "--wait",
+    "wait_for",
+    type=click.Choice(["turn", "tree"]),
+    help="Wait for this turn, or for what its sub-agents bring as well; in a terminal for the tree.",
+)
 @click.option("--no-wait", is_flag=True, help="Return as soon as the message is safely in.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait no longer; the run goes on.")
 @click.option("--message-id", metavar="ID", help="Repeating a message under its id cannot double it.")
@@ -50,17 +65,27 @@ def agent(
     message: str,
     agent_id: str,
     session: str,
+    thread: str,
     model: str | None,
+    system: str | None,
+    files: tuple[Path, ...],
+    wait_for: str | None,
     no_wait: bool,
     timeout: float | None,
     message_id: str | None,
 ) -> None:
-    """Send one message and print the answer as it arrives."""
+    """Send one message and print the answer as it arrives.
+
+    Where sub-agents were started, a terminal also shows what the agent says when they have reported.
+    """
+    if no_wait and wait_for:
+        raise BadInput("--wait and --no-wait exclude each other")
     if message == "-":
         check_stdin()
         message = sys.stdin.read()
-    key = cli.session_key(session, agent=agent_id)
-    answer = send(cli, message, key, MessageId(message_id or new_message_id()), model=model)
+    key = cli.session_key(session, agent=agent_id, thread=thread)
+    ident = MessageId(message_id or new_message_id())
+    answer = send(cli, message, key, ident, model=model, system=system, thread=thread, files=files)
     match answer:
         case Answered(told):
             _tell(cli, Result(key, "command", session_id=_session_id(cli, key), text=told))
@@ -69,10 +94,12 @@ def agent(
         case Queued() if no_wait:
             _tell_accepted(cli, answer)
         case Queued():
-            _tell(cli, _answer(cli, answer, timeout), is_text_shown=True)
+            is_tree = wait_for == "tree" or (wait_for is None and not cli.json and sys.stdout.isatty())
+            _tell(cli, _answer(cli, answer, timeout, is_tree=is_tree), is_text_shown=True)
 
 
-def _answer(cli: CliContext, queued: Queued, timeout: float | None) -> Result:
+def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Result:
+    began = time.monotonic()
     follower = Follower(
         cli.stores,
         queued.session_key,
@@ -81,15 +108,19 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None) -> Result:
         after=queued.event_id,
         seconds=timeout,
     )
-    screen = Screen(is_quiet=cli.json)
+    screen = screen_for(cli, queued.session_key)
     try:
-        return result_of(queued.session_key, wait(follower, screen))
+        result = result_of(queued.session_key, wait(follower, screen))
     except WaitOver as error:
         screen.finish(None)
         _leave_it(cli, follower, error, Exit.WAIT_OVER)
     except KeyboardInterrupt:
         screen.finish(None)
         _leave_it(cli, follower, _interrupted(follower), Exit.INTERRUPTED)
+    if not is_tree or result.run is None:
+        return result
+    left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
+    return whole_tree(cli, result, follower.after, left)
 
 
 def _interrupted(follower: Follower) -> Interrupted:
@@ -123,7 +154,7 @@ def _tell_accepted(cli: CliContext, queued: Queued) -> None:
     elif queued.run:
         click.echo(f"accepted as {queued.run} in {queued.session_key}; `ocw runs watch {queued.run}` shows it")
     else:
-        click.echo(f"accepted; {queued.session_key} is busy, it will be answered after the present turn")
+        click.echo(f"accepted; it is answered after what {queued.session_key} has to do already, or together with it")
 
 
 def _tell(cli: CliContext, result: Result, *, is_text_shown: bool = False) -> None:

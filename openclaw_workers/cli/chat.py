@@ -11,8 +11,9 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Ended, Follower
 from openclaw_workers.cli.keyboard import Keyboard
 from openclaw_workers.cli.output import Exit, echo_json, exit_code, json_option, leave, report, styled
+from openclaw_workers.cli.replies import Replies
 from openclaw_workers.cli.screen import Screen
-from openclaw_workers.cli.talking import Result, rejected, result_of, send, wait
+from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for, send, wait
 from openclaw_workers.engine.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
 from openclaw_workers.models.ids import SessionKey, new_message_id
@@ -29,18 +30,19 @@ Examples:
   ocw chat --agent work --session notes
   printf 'hello\\nwhat tools do you have?\\n' | ocw chat
 Ctrl-C stops the turn, Ctrl-D or /exit leaves. What is typed while a turn runs is sent at once and treated
-by the session's queue mode (/queue). /help lists the commands.
+by the session's queue mode (/queue). What sub-agents bring is shown when it comes. /help lists the commands.
 """
 )
 @click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
 @click.option("--session", metavar="KEY", default="", help="Which session; the agent's main one otherwise.")
+@click.option("--thread", metavar="ID", default="", help="Talk in a thread, to the sub-agent that stays there.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this conversation's turns.")
 @json_option
 @pass_cli
-def chat(cli: CliContext, agent_id: str, session: str, model: str | None) -> None:
+def chat(cli: CliContext, agent_id: str, session: str, thread: str, model: str | None) -> None:
     """Talk to an agent in the terminal."""
-    key = cli.session_key(session, agent=agent_id)
-    leave(Chat(cli, key, model, Keyboard()).run())
+    key = cli.session_key(session, agent=agent_id, thread=thread)
+    leave(Chat(cli, key, Keyboard(), model=model, thread=thread).run())
 
 
 class _Leaving(Exception):
@@ -50,12 +52,17 @@ class _Leaving(Exception):
 class Chat:
     """One conversation; messages are followed in the order they were sent."""
 
-    def __init__(self, cli: CliContext, session: SessionKey, model: str | None, keyboard: Keyboard) -> None:
+    def __init__(
+        self, cli: CliContext, session: SessionKey, keyboard: Keyboard, *, model: str | None, thread: str
+    ) -> None:
         self._cli = cli
         self._session = session
         self._model = model
+        self._thread = thread
         self._keyboard = keyboard
         self._sent: deque[Queued] = deque()
+        self._block_ms = LOOK_MS if keyboard.is_person else 2000
+        self._replies = Replies(cli.stores, session, of_all=keyboard.is_person, block_ms=self._block_ms)
         self._shown = ""
         """The run whose answer was printed last; messages that were answered together share it."""
         self._failed = Exit.OK
@@ -69,11 +76,38 @@ class Chat:
             about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
             click.echo(styled(about, sys.stderr, dim=True), err=True)
         try:
-            while self._sent or self._next():
+            while self._sent or self._attend() or self._next():
                 self._follow_all()
+            while not self._keyboard.is_person and self._hear():
+                pass
         except _Leaving:
-            click.echo(styled("[the turn goes on without you]", sys.stderr, dim=True), err=True)
+            self._note("it goes on without you")
         return Exit.OK if self._keyboard.is_person else self._failed
+
+    def _attend(self) -> bool:
+        """While sub-agents work, show a person what they bring; what is typed is sent at once. Says whether it was."""
+        if not self._keyboard.is_person or not (count := self._replies.at_work()):
+            return False
+        many = "sub-agents are" if count > 1 else "sub-agent is"
+        self._note(f"{count} {many} at work; type to go on meanwhile, /stop stops them")
+        while not self._sent:
+            try:
+                if not self._hear():
+                    break
+            except KeyboardInterrupt:
+                self._note("/stop stops the sub-agents, Ctrl-D leaves them to it")
+        return bool(self._sent)
+
+    def _hear(self) -> bool:
+        """Show the next reply that sub-agents' results lead to; False when there is none to come."""
+        ended = self._replies.next(lambda: screen_for(self._cli, self._session), go_on=self._look)
+        if ended is not None:
+            self._tell(result_of(self._session, ended), is_text_shown=True)
+        return ended is not None
+
+    def _look(self) -> bool:
+        self._send_typed()
+        return not self._sent
 
     def _next(self) -> bool:
         """Read and send one message; False when the person leaves."""
@@ -91,7 +125,8 @@ class Chat:
 
     def _send(self, text: str) -> None:
         try:
-            match send(self._cli, text, self._session, new_message_id(), model=self._model):
+            sent = send(self._cli, text, self._session, new_message_id(), model=self._model, thread=self._thread)
+            match sent:
                 case Queued() as queued:
                     self._sent.append(queued)
                 case Answered(told):
@@ -110,7 +145,10 @@ class Chat:
             before = len(self._sent)
             self._send(text)
             if len(self._sent) > before:
-                click.echo(styled("[sent]", sys.stderr, dim=True), err=True)
+                self._note("sent")
+
+    def _note(self, text: str) -> None:
+        click.echo(styled(f"[{text}]", sys.stderr, dim=True), err=True)
 
     def _follow_all(self) -> None:
         while self._sent:
@@ -121,17 +159,19 @@ class Chat:
                 self._tell_failure(error)
 
     def _follow(self, queued: Queued) -> None:
-        screen = Screen(is_quiet=self._cli.json)
+        screen = screen_for(self._cli, self._session)
         follower = Follower(
             self._cli.stores,
             self._session,
             message=queued.message_id,
             run=queued.run,
             after=queued.event_id,
-            block_ms=LOOK_MS if self._keyboard.is_person else 2000,
+            block_ms=self._block_ms,
         )
         ended = self._wait(follower, screen)
         result = result_of(self._session, ended)
+        if result.run:
+            self._replies.follow(result.run, follower.after)
         if result.status == "killed" and self._keyboard.is_person:
             screen.note("stopped")
         elif result.run != self._shown or result.error:

@@ -10,6 +10,7 @@ import click
 
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import Loaded, load
+from openclaw_workers.config.pending import pending
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.shapes import dotted, leaves
 from openclaw_workers.errors import ConfigurationError
@@ -50,12 +51,17 @@ Examples:
 @_json_option
 @click.pass_context
 def check(ctx: click.Context, as_json: bool) -> None:
-    """Say whether the configuration can be used, or everything that is wrong with it (exit code 3)."""
+    """Say whether the configuration can be used, or everything that is wrong with it (exit code 3).
+
+    What is set but not in effect yet is told too.
+    """
     loaded = _load(ctx, as_json)
     if as_json:
-        _print_json({"ok": True, "source": _source(loaded)})
-    else:
-        click.echo(f"ok: {_source(loaded) or 'no configuration file, all defaults'}")
+        _print_json({"ok": True, "source": _source(loaded), "pending": loaded.pending})
+        return
+    click.echo(f"ok: {_source(loaded) or 'no configuration file, all defaults'}")
+    for path, told in loaded.pending.items():
+        click.echo(f"note: {path}: {told}", err=True)
 
 
 @config.command(
@@ -72,20 +78,23 @@ Examples:
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value with where it came from: default, file or environment. Secrets are hidden."""
     loaded = _load(ctx, as_json)
+    idle = [place for place, _ in pending(loaded.settings)]
     rows = [
-        (path, leaf.value, loaded.origins[path])
+        (path, leaf.value, loaded.origins[path], any(leaf.loc[: len(place)] == place for place in idle))
         for leaf in leaves(loaded.settings)
         if (path := dotted(leaf.loc)) == prefix or path.startswith((f"{prefix}.", f"{prefix}[") if prefix else "")
     ]
     if not rows:
         raise click.BadParameter(f"there is no setting {prefix!r}; `ocw config show` lists them all")
     if as_json:
-        values = [{"path": path, "value": value, "origin": origin} for path, value, origin in rows]
+        names = ("path", "value", "origin", "pending")
+        values = [dict(zip(names, row, strict=True)) for row in rows]
         _print_json({"ok": True, "source": _source(loaded), "stateDir": str(loaded.state_dir), "values": values})
         return
-    width = max((len(path) for path, _, _ in rows), default=0)
-    for path, value, origin in rows:
-        click.echo(f"{path:<{width}}  {json.dumps(value, ensure_ascii=False):<24}  {origin}")
+    width = max(len(path) for path, *_ in rows)
+    for path, value, origin, is_pending in rows:
+        told = f"{origin}, not in effect yet" if is_pending else origin
+        click.echo(f"{path:<{width}}  {json.dumps(value, ensure_ascii=False):<24}  {told}")
 
 
 @config.command(

@@ -76,19 +76,31 @@ class CliContext:
 
         return Control(self.stores, self.waker)
 
-    def session_key(self, wanted: str = "", *, agent: str = "") -> SessionKey:
-        """The key of the session to send to; nothing is the agent's main session.
+    def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
+        """The key of the session to send to; nothing is the agent's main session. A name goes before a thread.
 
         Raises:
             BadInput: it fits no form, or is another agent's.
-            NotFound: there is no such agent.
+            NotFound: there is no such agent, or no session in the thread.
         """
+        if thread and not wanted:
+            return self._session_in_thread(thread)
         from openclaw_workers.config.resolve import resolve_agent_id
         from openclaw_workers.engine.addressing import Origin, session_for
 
         agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
         person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
         return session_for(person, self.sorting)
+
+    def _session_in_thread(self, thread: str) -> SessionKey:
+        from openclaw_workers.engine.threads import session_in_thread
+        from openclaw_workers.models.messages import Route
+
+        session = session_in_thread(self.stores, Route(channel="cli", thread_id=thread))
+        if session is None:
+            hint = "`ocw subagents info ID` shows the thread of a sub-agent that stays"
+            raise NotFound(f"no session is bound to thread {thread}", hint=hint)
+        return session
 
     @property
     def sorting(self) -> Sorting:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openclaw_workers.cli.output import WaitOver
 from openclaw_workers.errors import NotFound, StoreUnavailable
@@ -84,6 +84,9 @@ class Follower:
         self._stores = stores
         self._message = message
         self._after = after
+        self._from_beginning = after == "0"
+        self._children: set[str] = set()
+        """Runs that ours has spawned."""
         self._block_ms = min(block_ms, int(stores.settings.engine.accept_timeout_seconds * 800))
         now = time.monotonic()
         self._deadline = None if seconds is None else now + seconds
@@ -93,6 +96,11 @@ class Follower:
         self._ours = message is None
         self._last_seq: int | None = None
         self._is_away = False
+
+    @property
+    def after(self) -> str:
+        """How far the session's events have been read."""
+        return self._after
 
     def __iter__(self) -> Iterator[Update]:
         # What lies in the past, such as a repeated message, may have ended long ago.
@@ -167,7 +175,16 @@ class Follower:
         elif not self._ours and self._message in (data.get("messages") or ()):
             # A message of mode steer-backlog is shown to a run that does not answer it: the receipt decides.
             self._look()
+        if event.type.startswith("subagent."):
+            return self._ours and self._is_of_our_tree(data)
         return self._ours and data.get("run") == self.run
+
+    def _is_of_our_tree(self, data: dict[str, Any]) -> bool:
+        """Whoever looks back at one run sees what it spawned; whoever has just spoken sees all that happens since."""
+        if data.get("parentRun") == self.run:
+            self._children.add(str(data["run"]))
+        named = {data.get("run"), *(each.get("run") for each in data.get("runs") or ())}
+        return not self._from_beginning or not self._children.isdisjoint(named)
 
     def _judge(self, events: list[Event]) -> Ended | None:
         now = time.monotonic()

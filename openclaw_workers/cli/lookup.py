@@ -11,6 +11,7 @@ from openclaw_workers.errors import CorruptRecord, NotFound
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.text import encodable
 from openclaw_workers.store.overview import Overview
+from openclaw_workers.store.trees import Trees
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
@@ -22,6 +23,10 @@ RECENT_RUNS = 500
 
 def overview(cli: CliContext) -> Overview:
     return Overview(cli.stores.redis, cli.stores.keys)
+
+
+def trees(cli: CliContext) -> Trees:
+    return Trees(cli.stores.redis, cli.stores.keys, cli.stores.reader)
 
 
 def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry]:
@@ -46,11 +51,15 @@ def find_run(cli: CliContext, wanted: str) -> Run:
 
     Raises:
         NotFound: with the nearest recent one.
+        CorruptRecord: it is there, but cannot be read.
     """
     wanted = encodable(wanted)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
     run = cli.stores.reader.run(run_id)
     if run is None:
+        damaged = [note["why"] for note in cli.stores.reader.quarantined() if note["where"] == f"run {run_id}"]
+        if damaged:
+            raise CorruptRecord(f"run {run_id}", damaged[0])
         recent = [run.id for run in islice(cli.stores.reader.each_run(), RECENT_RUNS)]
         raise NotFound(f"no run {run_id}", hint=_nearest(run_id, recent) or "`ocw runs list` shows recent runs")
     return run

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -25,7 +27,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
         "sessions": ("sessions:sessions", "List, read, export, reset and delete sessions."),
-        "runs": ("runs:runs", "List, inspect, watch and stop runs."),
+        "runs": ("runs:runs", "List, inspect, watch and stop runs; show them as trees."),
+        "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
+        "agents": ("agents:agents", "List agents and show their system prompts."),
+        "subagents": ("subagents:subagents", "List sub-agents, talk to them, stop them."),
     },
     "Serve": {
         "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),
@@ -42,6 +47,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 _FLAT = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
 DEBUG_VARIABLE = "OPENCLAW_DEBUG"
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class LazyGroup(click.Group):
@@ -64,6 +71,13 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
             raise click.NoSuchCommand(error.command_name, possibilities=list(_FLAT), ctx=ctx) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would end with 1, as if something had failed
+            _stop_writing()
+            raise click.exceptions.Exit(Exit.OK) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = [CompletionItem(name, help=told) for name, (_, told) in _FLAT.items() if name.startswith(incomplete)]
@@ -114,12 +128,16 @@ def run(args: Sequence[str]) -> int:
     except click.Abort:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough (`ocw runs list | head`); python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _stop_writing()
         return Exit.OK
     except Exception as error:  # noqa: BLE001 - the last one to hear of it
         return _explain(error, as_json=obj.json or "--json" in args)
     return result if isinstance(result, int) else Exit.OK
+
+
+def _stop_writing() -> None:
+    """The reader has seen enough (`ocw runs list | head`), or the disk is full: python must not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explain(error: Exception, *, as_json: bool) -> Exit:
@@ -134,6 +152,10 @@ def _explain(error: Exception, *, as_json: bool) -> Exit:
             path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ocw"
             report("UsageError", error.format_message(), f"`{path} --help` shows how it is used", as_json=as_json)
             return Exit.USAGE
+        case OSError() if error.errno in _FULL:
+            _stop_writing()  # so that there is nowhere to put JSON either
+            report("OutputFailed", f"cannot write: {error.strerror}", None, as_json=False)
+            return Exit.OUTPUT
         case OpenClawError():
             report(type(error).__name__, error.message, error.hint, as_json=as_json)
             return exit_code(error)

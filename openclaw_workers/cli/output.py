@@ -35,12 +35,22 @@ class Exit(IntEnum):
     NOT_FOUND = 5  # no such session, run or agent
     REFUSED = 6  # busy, full, or already ended; trying later, or nothing, is the answer
     INTERNAL = 70  # a fault of this program; EX_SOFTWARE of sysexits.h
+    OUTPUT = 74  # the disk is full; EX_IOERR of sysexits.h
     WAIT_OVER = 124  # --timeout is over and the run goes on; the code of timeout(1)
     INTERRUPTED = 130  # Ctrl-C; 128 + SIGINT, as in a shell
 
 
 class WaitOver(OpenClawError):
     """The wait is over, the run is not."""
+
+
+class StartFailed(OpenClawError):
+    """`ocw up` in the background ended before it was ready, with the exit code it would have had in front."""
+
+    def __init__(self, message: str, code: int, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        # 1 is how Python ends when it cannot even begin; less than 0 is a signal.
+        self.exit = Exit(code) if code in list(Exit) and code != Exit.RUN_FAILED else Exit.INTERNAL
 
 
 _CODES: tuple[tuple[type[OpenClawError], Exit], ...] = (
@@ -54,6 +64,8 @@ _CODES: tuple[tuple[type[OpenClawError], Exit], ...] = (
 
 
 def exit_code(error: OpenClawError) -> Exit:
+    if isinstance(error, StartFailed):
+        return error.exit
     return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.RUN_FAILED)
 
 
@@ -155,6 +167,10 @@ def span(milliseconds: float) -> str:
     if minutes < 120:
         return f"{minutes:.0f}m"
     return f"{minutes / 60:.0f}h" if minutes < 2 * 1440 else f"{minutes / 1440:.0f}d"
+
+
+def dollars(amount: float) -> str:
+    return f"${amount:.4f}"
 
 
 def age(at_ms: int | None) -> str:

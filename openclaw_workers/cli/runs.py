@@ -1,4 +1,4 @@
-"""`ocw runs`: list, inspect, watch and stop runs."""
+"""`ocw runs`: list, inspect, watch and stop; `run_tree` shows them as trees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from openclaw_workers.cli.following import Follower
 from openclaw_workers.cli.lookup import find_run, find_session
 from openclaw_workers.cli.output import echo_json, facts, json_option, leave, printable, report
 from openclaw_workers.cli.run_facts import run_facts, run_table, shown
+from openclaw_workers.cli.run_tree import run_tree
 from openclaw_workers.cli.screen import Screen
+from openclaw_workers.cli.subagent_facts import delivery_facts, lineage
 from openclaw_workers.cli.talking import Result, result_of, wait
 from openclaw_workers.cli.transcripts import entry_lines, of_run
 from openclaw_workers.cli.watching import watch_all
@@ -27,11 +29,15 @@ Examples:
   ocw runs list --state running
   ocw runs show run-0123456789abcdef
   ocw runs watch
+  ocw runs tree --watch
   ocw runs stop run-0123456789abcdef --wait
 """
 )
 def runs() -> None:
-    """List, inspect, watch and stop runs."""
+    """List, inspect, watch and stop runs; show them as trees."""
+
+
+runs.add_command(run_tree)
 
 
 @runs.command("list", epilog="Example: ocw runs list --session main --state error --limit 5")
@@ -62,13 +68,19 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
 @json_option
 @pass_cli
 def show_run(cli: CliContext, run_id: str) -> None:
-    """Show one run: who carried it, what it covers, what it did."""
+    """Show one run: who carried it, where it stands in its tree, what it did up to its end or failure."""
     run = find_run(cli, run_id)
     journal = of_run(cli.stores.reader, run)
+    children = [each for each in cli.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
+    batch = cli.stores.tree.batch(run.batch) if run.batch else None
     if cli.json:
-        echo_json({"ok": True, **run_facts(run), "journal": [json.loads(dump_entry(entry)) for entry in journal]})
+        told = {"delivery": delivery_facts(batch), "children": [each.id for each in children]}
+        entries = [json.loads(dump_entry(entry)) for entry in journal]
+        echo_json({"ok": True, **run_facts(run), **told, "partial": run.partial, "journal": entries})
         return
-    click.echo(facts(shown(run)))
+    spawned = [(f"child {number}", _child(each)) for number, each in enumerate(children, start=1)]
+    partial = run.partial if run.partial and not journal else None
+    click.echo(facts([*shown(run), *lineage(run, batch), *spawned, ("partial", partial)]))
     if journal:
         click.echo("\njournal")
         for entry in journal:
@@ -119,6 +131,10 @@ def stop_run(cli: CliContext, run_id: str, and_wait: bool) -> None:
         click.echo(f"{run.id} has ended ({state})")
     else:
         click.echo(f"{run.id} is told to stop; its worker ends it within two seconds")
+
+
+def _child(run: Run) -> str:
+    return f"{run.id} {run.label!r}, {run.state}"
 
 
 def _followed(cli: CliContext, run: Run, *, is_quiet: bool) -> Result:

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from openclaw_workers.cli.activity import Activity
 from openclaw_workers.cli.output import has_colour, printable, span
+from openclaw_workers.models.usage_line import usage_line
 
 if TYPE_CHECKING:
+    from openclaw_workers.models.runs import Run
     from openclaw_workers.store.reading import Event
+
+SPAWN = "sessions_spawn"
 
 
 class Screen:
@@ -20,9 +25,14 @@ class Screen:
     held back as long as it repeats what was printed; only if it says something else it begins on a new line.
     """
 
-    def __init__(self, *, is_quiet: bool = False) -> None:
+    def __init__(self, *, is_quiet: bool = False, verbose: str = "on", usage: str = "off") -> None:
+        """`verbose` and `usage` are the levels of the session's `/verbose` and `/usage`."""
         self._is_quiet = is_quiet
         """Programs want the result alone."""
+        self._verbose = verbose
+        self._usage = usage
+        self._thought = ""
+        """The line of thinking that has begun."""
         self._on_terminal = sys.stdout.isatty()
         self._printed = ""
         """Of the model's present answer, what stands on stdout."""
@@ -33,10 +43,15 @@ class Screen:
         self._worker = ""
         self._left = ""
         self._tools: dict[str, int] = {}
+        self._activity = Activity()
 
     def show(self, event: Event) -> None:
         data = event.data
+        if event.type != "thinking.delta":
+            self._end_thought()
         match event.type:
+            case "thinking.delta":
+                self._think(str(data.get("text", "")))
             case "run.started":
                 self._started(str(data.get("worker", "")))
             case "run.lost" | "run.released":
@@ -48,16 +63,34 @@ class Screen:
             case "model.retried":
                 self._begin_anew()
                 self.note(f"the model call failed ({data.get('reason')}), trying again", is_activity=True)
-            case "tool.started":
+            case "model.waiting":
+                self.note(f"waiting: {data.get('why')}")
+            case "run.parked":
                 self._end_answer()
-                self._tools[str(data.get("call"))] = event.at
-                self.note(" ".join(f"{data.get('tool')} {data.get('brief', '')} ...".split()), is_activity=True)
-            case "tool.output":
-                self.note(f"  {str(data.get('line', '')).rstrip()}", is_activity=True)
-            case "tool.ended":
-                took = span(event.at - self._tools.pop(str(data.get("call")), event.at))
-                how = "failed" if data.get("error") else "done"
-                self.note(f"{data.get('tool')} {how} ({took})", is_activity=True)
+                self._worker = ""  # whoever goes on with it is nobody's successor
+                self.note("waiting for what others are to bring", is_activity=True)
+            case "tool.started" | "tool.output" | "tool.ended":
+                self._show_tool(event)
+            case kind if kind.startswith("subagent."):
+                for line in self._activity.lines(event):
+                    self.note(line, is_activity=True)
+
+    def _show_tool(self, event: Event) -> None:
+        data, tool = event.data, event.data.get("tool")
+        if event.type == "tool.started":
+            self._end_answer()
+            self._tools[str(data.get("call"))] = event.at
+            if self._verbose != "off" and tool != SPAWN:  # the sub-agent itself will be told of
+                self.note(" ".join(f"{tool} {data.get('brief', '')} ...".split()), is_activity=True)
+        elif self._verbose == "off":
+            return
+        elif event.type == "tool.output":
+            self.note(f"  {str(data.get('line', '')).rstrip()}", is_activity=True)
+        elif tool != SPAWN or data.get("error"):
+            took = span(event.at - self._tools.pop(str(data.get("call")), event.at))
+            self.note(f"{tool} {'failed' if data.get('error') else 'done'} ({took})", is_activity=True)
+            for line in str(data.get("result", "")).splitlines():
+                self.note(f"  {line}", is_activity=True)
 
     def miss(self) -> None:
         """Events were lost: a hole in the text would be worse than a pause before the rest of it."""
@@ -75,12 +108,35 @@ class Screen:
     def finish(self, text: str | None) -> None:
         """Bring stdout to the committed answer."""
         self._is_whole = True
+        self._end_thought()
         if text:
             if not text.startswith(self._printed):
                 self._break_line()
                 self._printed = ""
             self._say(text)
         self._break_line()
+        for line in self._activity.rest():
+            self.note(line, is_activity=True)
+
+    def tell_cost(self, run: Run) -> None:
+        """After the answer: that it is not whole, that another model gave it, and what it took where that is on."""
+        if run.reason == "length":
+            self.note(f"the answer stops here: {run.model} has reached its output limit (maxTokens)", is_activity=True)
+        if run.fallback_from:
+            why = next(each.reason for each in reversed(run.model_attempts) if each.model == run.fallback_from)
+            self.note(f"{run.fallback_from} failed ({why}); {run.model} answered instead", is_activity=True)
+        if line := usage_line(run, self._usage):
+            self.note(line, is_activity=True)
+
+    def _think(self, text: str) -> None:
+        *whole, self._thought = (self._thought + text).split("\n")
+        for line in whole:
+            self.note(f"thinks: {line}", is_activity=True)
+
+    def _end_thought(self) -> None:
+        if self._thought.strip():
+            self.note(f"thinks: {self._thought}", is_activity=True)
+        self._thought = ""
 
     def _started(self, worker: str) -> None:
         if self._worker:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,19 +14,20 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.exporting import export_sessions
 from openclaw_workers.cli.lookup import find_session, overview
 from openclaw_workers.cli.output import age, echo_json, facts, json_option, printable, table
+from openclaw_workers.cli.session_facts import session_cost, session_facts, session_kind, session_shown
+from openclaw_workers.cli.session_tree import session_tree
 from openclaw_workers.cli.transcripts import entry_lines
+from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.engine.addressing import named_session
 from openclaw_workers.errors import BadInput
-from openclaw_workers.models.session import SessionEntry
-from openclaw_workers.models.session_key import classify
 from openclaw_workers.models.transcript import load_entry
-from openclaw_workers.store.reading import Control
 
 
 @click.group(
     epilog="""\b
 Examples:
   ocw sessions list
+  ocw sessions tree
   ocw sessions history main --limit 5
   ocw sessions export --out backup
 KEY is a whole key (agent:main:main) or a short one of the default agent (main, notes).
@@ -34,6 +35,9 @@ KEY is a whole key (agent:main:main) or a short one of the default agent (main, 
 )
 def sessions() -> None:
     """List, read, export, reset and delete sessions."""
+
+
+sessions.add_command(session_tree)
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
@@ -46,15 +50,16 @@ def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
     reader = cli.stores.reader
     wanted = (row for row in reader.each_session() if agent_id is None or row.agent_id == agent_id.lower())
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
+    _check_agent(cli, agent_id, found)
     if cli.json:
-        echo_json({"ok": True, "sessions": [_facts(cli, row, control) for row, control in found]})
+        echo_json({"ok": True, "sessions": [session_facts(cli, row, control) for row, control in found]})
         return
     if not found:
         click.echo('no sessions; `ocw agent -m "hello"` begins one')
         return
     head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
     rows = [
-        (row.session_key, _kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
+        (row.session_key, session_kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
         + (age(row.updated_at),)
         for row, control in found
     ]
@@ -69,15 +74,15 @@ def show_session(cli: CliContext, key: str) -> None:
     """Show everything known about one session but its transcript."""
     session, row = find_session(cli, key)
     control = cli.stores.reader.control(session)
-    receipts = overview(cli).receipts(session)
+    receipts, spent = overview(cli).receipts(session), session_cost(cli, row)
     damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
     if cli.json:
-        told = {"receipts": dict(receipts), "quarantined": damaged}
+        told = {"receipts": dict(receipts), "quarantined": damaged, "cost": spent.cost, "modelCalls": spent.calls}
         stored = row.model_dump(mode="json", by_alias=True, exclude_none=True)
-        echo_json({"ok": True, **_facts(cli, row, control), **told, "row": stored})
+        echo_json({"ok": True, **session_facts(cli, row, control), **told, "row": stored})
         return
     messages = ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))
-    click.echo(facts([*_shown(cli, row, control), ("messages", messages)]))
+    click.echo(facts([*session_shown(cli, row, control, spent), ("messages", messages)]))
     for note in damaged:
         click.echo(f"set aside: {note['where']}: {printable(note['why'])}")
 
@@ -117,6 +122,7 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
     """Write sessions out as JSONL in OpenClaw's layout."""
     found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
     rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
+    _check_agent(cli, agent_id, rows)
     exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
     if cli.json:
         files = [str(path) for path in exported.files]
@@ -166,50 +172,10 @@ def delete_session(cli: CliContext, key: str, yes: bool) -> None:
         click.echo(f"{session} is deleted")
 
 
-def _kind(cli: CliContext, row: SessionEntry) -> str:
-    return classify(row.session_key, main_key=cli.loaded.settings.session.main_key)
-
-
-def _facts(cli: CliContext, row: SessionEntry, control: Control) -> dict[str, Any]:
-    """A session as JSON; docs/cli.md lists the fields."""
-    busy = control.state != "idle"
-    return {
-        "sessionKey": row.session_key,
-        "sessionId": row.session_id,
-        "agentId": row.agent_id,
-        "kind": _kind(cli, row),
-        "state": control.state,
-        "runId": control.run if busy else None,
-        "worker": control.owner or None,
-        "leaseUntil": control.lease_until or None,
-        "waiting": control.waiting,
-        "turns": row.turns,
-        "tokens": row.total_tokens,
-        "createdAt": row.created_at,
-        "updatedAt": row.updated_at,
-    }
-
-
-def _shown(cli: CliContext, row: SessionEntry, control: Control) -> list[tuple[str, object]]:
-    busy = control.state != "idle"
-    model = "/".join(part for part in (row.provider_override, row.model_override) if part)
-    return [
-        ("session", row.session_key),
-        ("id", row.session_id),
-        ("agent", row.agent_id),
-        ("kind", _kind(cli, row)),
-        ("state", f"{control.state} ({control.run})" if busy else control.state),
-        ("worker", control.owner),
-        ("waiting", f"{control.waiting} message(s)"),
-        ("turns", row.turns),
-        ("tokens", f"{row.input_tokens} in, {row.output_tokens} out, {row.context_tokens} in context"),
-        ("created", age(row.created_at)),
-        ("updated", age(row.updated_at)),
-        ("model", model),
-        ("queue", row.queue_mode),
-        ("channel", row.last_channel),
-        ("spawned by", row.spawned_by),
-    ]
+def _check_agent(cli: CliContext, agent_id: str | None, found: Sequence[object]) -> None:
+    """Sessions outlive their agent, so only one without any is looked for in the configuration."""
+    if agent_id is not None and not found:
+        resolve_agent_id(cli.loaded.settings, explicit=agent_id)
 
 
 def _tell_unreadable(count: int) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.lookup import overview
-from openclaw_workers.cli.output import age, echo_json, json_option, now_ms, span, table
+from openclaw_workers.cli.lookup import overview, trees
+from openclaw_workers.cli.output import echo_json, json_option, now_ms, printable, span, table
 from openclaw_workers.engine.wake import lane_of
 from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.tree import Batch, BatchState
 from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.store.overview import Held
 
@@ -33,6 +34,9 @@ def status(cli: CliContext) -> None:
     leases = [_lease(each) for each in held]
     totals = overview(cli).totals()
     totals |= {"workers": sum(worker["alive"] for worker in workers), "waiting": sum(lane["waiting"] for lane in lanes)}
+    undelivered = trees(cli).undelivered()
+    blocked = [batch for batch in undelivered if batch.state is BatchState.BLOCKED]
+    totals |= {"pendingAnnounces": len(undelivered) - len(blocked), "blockedAnnounces": len(blocked)}
     if cli.json:
         told = {"workers": workers, "lanes": lanes, "leases": leases, "totals": totals}
         echo_json({"ok": True, "at": now_ms(), **told})
@@ -42,8 +46,19 @@ def status(cli: CliContext) -> None:
     if leases:
         click.echo("\n" + _leases_text(leases))
     counts = ", ".join(f"{totals[name]} {name}" for name in ("sessions", "runs", "running", "waiting"))
-    damaged = f"; {totals['quarantined']} damaged records were set aside" if totals["quarantined"] else ""
+    damaged = f"; {totals['quarantined']} damaged record(s) set aside" if totals["quarantined"] else ""
     click.echo(f"\n{counts}{damaged}")
+    if undelivered:
+        click.echo(_announces_text(totals, blocked))
+
+
+def _announces_text(totals: dict[str, int], blocked: list[Batch]) -> str:
+    """Results of sub-agents on their way, and those that do not get through."""
+    lines = [f"{totals['pendingAnnounces']} announces pending, {totals['blockedAnnounces']} blocked"]
+    for batch in blocked:
+        why = f"{batch.id} for {batch.parent_session}: {printable(batch.last_error)}"
+        lines.append(f"blocked: {why}; `ocw subagents retry {batch.id}` tries again")
+    return "\n".join(lines)
 
 
 def _worker(info: WorkerInfo, held: list[Held]) -> dict[str, Any]:
@@ -71,7 +86,8 @@ def _lanes(cli: CliContext, workers: list[dict[str, Any]], held: list[Held]) -> 
     for each in view.waiting():
         lane = lane_of(each.session)
         waiting[lane] += each.messages
-        oldest[lane] = min(each.oldest_at, oldest.get(lane, each.oldest_at))
+        if each.oldest_at is not None:
+            oldest[lane] = min(each.oldest_at, oldest.get(lane, each.oldest_at))
     lanes = []
     for lane in Lane:
         queue = view.queue(lane)
@@ -112,7 +128,7 @@ def _workers_text(workers: list[dict[str, Any]]) -> str:
     for worker in sorted(workers, key=lambda each: (each["host"], each["lane"], each["pid"])):
         state = "leaving" if worker["draining"] else "alive"
         if not worker["alive"]:
-            state = f"silent since {age(worker['beatAt'])}"
+            state = f"silent for {span(now_ms() - worker['beatAt'])}"
         up = span(now_ms() - worker["startedAt"]) if worker["startedAt"] else None
         running = f"{len(worker['runs'])}/{worker['concurrency']}"
         rows.append((worker["host"], worker["pid"], worker["lane"], worker["pool"], state, running, up))

@@ -10,16 +10,18 @@ from openclaw_workers.cli.output import Exit
 from openclaw_workers.cli.screen import Screen
 from openclaw_workers.errors import BadInput, StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
-from openclaw_workers.models.messages import Authority, Route
+from openclaw_workers.models.messages import Authority, QueueMode, Route
 from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.models.text import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from openclaw_workers.cli.context import CliContext
     from openclaw_workers.engine.accept import Answered, Queued, Rejected
-    from openclaw_workers.models.transcript import Usage
+    from openclaw_workers.models.transcript import Attachment, Usage
 
 CHANNEL = "cli"
 
@@ -41,6 +43,12 @@ class Result:
     text: str | None = None
     usage: Usage | None = None
     error: dict[str, str | None] | None = None
+    model: str | None = None
+    cost: float | None = None
+    fallback_from: str | None = None
+    reason: str | None = None
+    tree: dict[str, Any] | None = None
+    """With `--wait tree`: the later replies, and what became of the sub-agents."""
 
     @property
     def exit_code(self) -> Exit:
@@ -49,14 +57,22 @@ class Result:
         return Exit.RUN_FAILED if self.error else Exit.OK
 
     def as_json(self) -> dict[str, Any]:
+        """The tree's fields stand beside the others."""
+        return {**self._own_facts(), **(self.tree or {})}
+
+    def _own_facts(self) -> dict[str, Any]:
         return {
             "ok": self.error is None,
             "runId": self.run,
             "sessionKey": self.session,
             "sessionId": self.session_id,
             "status": self.status,
+            "reason": self.reason,
             "text": self.text,
             "usage": usage_facts(self.usage) if self.usage else None,
+            "model": self.model,
+            "fallbackFrom": self.fallback_from,
+            "cost": self.cost,
             "error": self.error,
         }
 
@@ -66,30 +82,55 @@ def usage_facts(usage: Usage) -> dict[str, int]:
 
 
 def send(
-    cli: CliContext, text: str, session: SessionKey, message_id: MessageId, *, model: str | None = None
+    cli: CliContext,
+    text: str,
+    session: SessionKey,
+    message_id: MessageId,
+    *,
+    model: str | None = None,
+    system: str | None = None,
+    mode: QueueMode | None = None,
+    thread: str = "",
+    files: Sequence[Path] = (),
 ) -> Queued | Rejected | Answered:
     """Hand a message in as the owner of this installation.
 
     Raises:
-        BadInput: the text, the command or the model is not usable.
+        BadInput: the text, the command, the model or a file is not usable.
         StoreUnavailable: with the id under which it is safe to repeat.
     """
     if model is not None and "/" not in _full_name(cli, model):
         raise BadInput(f"model {model!r} is neither provider/model nor an alias", hint="such as offline/demo")
     # What was typed in bytes that are no UTF-8 can be neither stored nor looked up.
     message_id, model = MessageId(encodable(message_id)), model and encodable(model)
+    intake = cli.intake  # where no Redis is known this ends here, and nothing can be in
+    attachments = _attached(cli, files, session, message_id) if files else ()
     try:
-        return cli.intake.accept(
+        return intake.accept(
             text,
             session=session,
-            route=Route(channel=CHANNEL),
+            route=Route(channel=CHANNEL, thread_id=encodable(thread)),
             authority=Authority.OWNER,
             message_id=message_id,
             model=model,
+            extra_system_prompt=system,
+            mode=mode,
+            attachments=attachments,
         )
     except StoreUnavailable as error:
         hint = f"it may or may not be in; repeating it with --message-id {message_id} cannot double it"
         raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
+
+
+def _attached(cli: CliContext, files: Sequence[Path], session: SessionKey, message: MessageId) -> list[Attachment]:
+    from pathlib import Path
+
+    from openclaw_workers.config.resolve import workspace_dir
+    from openclaw_workers.engine.attaching import attach
+
+    own = cli.stores.reader.row(session).get("spawnedWorkspaceDir")  # a sub-agent may work in a directory of its own
+    agents = workspace_dir(cli.loaded.settings, agent_of(session), cli.loaded.state_dir)
+    return attach(files, Path(own) if own else agents, message)
 
 
 def _full_name(cli: CliContext, model: str) -> str:
@@ -98,12 +139,25 @@ def _full_name(cli: CliContext, model: str) -> str:
     return resolve_model(cli.loaded.settings, model)
 
 
+def screen_for(cli: CliContext, session: SessionKey) -> Screen:
+    """A screen that shows as much as the session has switched on."""
+    if cli.json:
+        return Screen(is_quiet=True)
+    try:
+        row = cli.stores.reader.row(session)
+    except StoreUnavailable:
+        return Screen()
+    return Screen(verbose=row.get("verboseLevel") or "on", usage=row.get("responseUsage") or "off")
+
+
 def wait(follower: Follower, screen: Screen, *, on_quiet: Callable[[], None] = lambda: None) -> Ended:
     """Show a turn until it has ended."""
     for update in follower:
         match update:
             case Ended():
                 screen.finish(update.run.text if update.run else None)
+                if update.run:
+                    screen.tell_cost(update.run)
                 return update
             case Note(text):
                 screen.note(text)
@@ -133,7 +187,9 @@ def _of_run(run: Run) -> Result:
     if run.state is not RunState.OK:
         message = run.error or f"the turn was stopped ({run.reason or 'no reason given'})"
         error = {"type": _WHY[run.state], "message": message, "hint": f"`ocw runs show {run.id}` tells more"}
-    return Result(run.session_key, run.state, run.id, run.session_id, run.text or "", run.usage, error)
+    said, took = run.text or "", run.usage
+    answered = run.model, run.cost, run.fallback_from, run.reason
+    return Result(run.session_key, run.state, run.id, run.session_id, said, took, error, *answered)
 
 
 def _settled(state: str, reason: str | None) -> str:

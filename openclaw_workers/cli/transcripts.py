@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from openclaw_workers.cli.output import printable
 from openclaw_workers.models.transcript import (
     AssistantEntry,
+    CompactionEntry,
     NoticeEntry,
     TextBlock,
     ToolCallBlock,
@@ -15,6 +16,7 @@ from openclaw_workers.models.transcript import (
     TranscriptEntry,
     UserEntry,
 )
+from openclaw_workers.models.untrusted import unwrapped
 
 if TYPE_CHECKING:
     from openclaw_workers.models.runs import Run
@@ -48,11 +50,14 @@ def entry_lines(entry: TranscriptEntry) -> list[str]:
             return lines + [line for call in entry.tool_calls for line in _called(call)]
         case ToolResultEntry():
             who = f"{entry.tool_name} {'failed' if entry.is_error else 'returned'}"
-            lines = _said(who, _text(entry.content))
+            lines = _said(who, unwrapped(_text(entry.content)))
             more = len(lines) - SHOWN_LINES
             return lines if more <= 1 else [*lines[:SHOWN_LINES], f"  ({more} more lines; --json has them all)"]
         case NoticeEntry():
             return _said(entry.level, entry.text)
+        case CompactionEntry():
+            sizes = f"{entry.tokens_before:,} to {entry.tokens_after:,} tokens"
+            return _said(f"compaction ({sizes})", entry.summary)
 
 
 def _text(blocks: list[TextBlock]) -> str:

@@ -156,13 +156,14 @@ def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline = _is_offline(loaded)
     if as_json or cli.json:
-        click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline))
+        click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending))
         return
     click.echo(
         banner.as_text(
             runtime,
             loaded.state_dir,
             is_offline=is_offline,
+            pending=loaded.pending,
             show_password=sys.stdout.isatty(),
             next_command=_command(cli, "agent", "-m", '"hello"'),
             to_stop=to_stop,

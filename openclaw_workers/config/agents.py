@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field, StrictBool, StrictInt
 
-from openclaw_workers.config.base import AgentId, PeerIds, Section, Thinking, TimeZone, UserPath
+from openclaw_workers.config.base import (
+    WEEK_SECONDS,
+    AgentId,
+    FullModelRef,
+    PeerIds,
+    PromptMode,
+    Section,
+    Thinking,
+    TimeZone,
+    UserPath,
+)
+from openclaw_workers.config.budgets import BudgetSettings
 from openclaw_workers.config.context import CompactionSettings, ContextPruningSettings
 from openclaw_workers.config.heartbeat import HeartbeatSettings
 from openclaw_workers.config.memory import MemorySearchSettings
@@ -16,7 +27,7 @@ from openclaw_workers.config.tools import AgentToolsSettings
 
 class IdentitySettings(Section):
     name: str | None = None
-    """What the agent calls itself."""
+    """What the agent calls itself; unset: its name."""
 
     emoji: str | None = None
     """Its mark in chats."""
@@ -46,11 +57,14 @@ class AgentSettings(Section):
     context_tokens: StrictInt | None = Field(default=None, ge=1)
     """Tokens of context used at most; unset: the model's whole window."""
 
-    timeout_seconds: StrictInt = Field(default=600, ge=0)
-    """Seconds a turn may take; 0 sets no limit."""
+    timeout_seconds: StrictInt = Field(default=600, ge=0, le=WEEK_SECONDS)
+    """Seconds a turn may take; 0 sets no limit but that of all, a week."""
 
     user_timezone: TimeZone = "local"
     """Timezone of the people it serves."""
+
+    prompt_mode: PromptMode | None = None
+    """How much of the system prompt it gets: full, minimal or none; unset: full, for sub-agents minimal."""
 
     bootstrap_max_chars: StrictInt = Field(default=20_000, ge=1)
     """Characters of one workspace file that go into the prompt."""
@@ -58,14 +72,17 @@ class AgentSettings(Section):
     bootstrap_total_max_chars: StrictInt = Field(default=150_000, ge=1)
     """Characters of all workspace files together."""
 
+    extra_system_prompt: str = ""
+    """Added to the system prompt; what an agent sets comes after that of the defaults."""
+
     skills: tuple[str, ...] | None = None
-    """Skills offered, by name; unset means all, [] none."""
+    """Skills offered, by name; unset means all, [] none. Not in effect yet: there are no skills."""
 
     tools: AgentToolsSettings = AgentToolsSettings()
     """Tool policy of the agent; one agent's block replaces that of the defaults."""
 
     memory_search: MemorySearchSettings = MemorySearchSettings()
-    """Memory; one agent's block replaces that of the defaults."""
+    """Memory; one agent's block replaces that of the defaults. Not in effect yet: memory is not searched."""
 
     compaction: CompactionSettings = CompactionSettings()
     """Summarising of long conversations."""
@@ -74,10 +91,13 @@ class AgentSettings(Section):
     """Trimming of old tool results."""
 
     heartbeat: HeartbeatSettings = HeartbeatSettings()
-    """Turns the agent takes by itself."""
+    """Turns the agent takes by itself. Not in effect yet: it takes none."""
 
     subagents: SubagentsSettings = SubagentsSettings()
     """Sub-agents it may spawn."""
+
+    budget: BudgetSettings = BudgetSettings()
+    """What this agent may spend in a day (UTC)."""
 
     sandbox: SandboxField = SandboxSettings()
     """Where its tools run; the words trusted (mode off) and restricted (mode all) are accepted too."""
@@ -87,7 +107,7 @@ class AgentSettings(Section):
 
 
 class AgentDefaults(AgentSettings):
-    models: dict[str, ListedModel] = Field(default_factory=dict)
+    models: dict[FullModelRef, ListedModel] = Field(default_factory=dict)
     """Models by provider/model with their aliases."""
 
 

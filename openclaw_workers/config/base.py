@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +22,8 @@ from pydantic import (
     ValidationInfo,
 )
 from pydantic.alias_generators import to_camel
+
+from openclaw_workers.config.redis_options import check_redis_options
 
 
 class Section(BaseModel):
@@ -47,6 +50,12 @@ def _one_or_many(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+WEEK_SECONDS = 7 * 86_400
+"""No turn lasts longer: its record would not outlive it."""
+
+LONGEST_SECONDS = 3650 * 86_400
+"""What is longer than ten years was mistyped, and would make times that nobody can count with."""
+
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 
@@ -56,7 +65,10 @@ def _parse_duration(value: object) -> timedelta:
         return value
     if isinstance(value, str) and re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", value):
         parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", value)
-        return timedelta(seconds=sum(float(count) * _SECONDS[unit] for count, unit in parts))
+        seconds = sum(float(count) * _SECONDS[unit] for count, unit in parts)
+        if seconds > LONGEST_SECONDS:
+            raise ValueError("expected at most ten years")
+        return timedelta(seconds=seconds)
     raise ValueError('expected a duration with its unit, such as "90s", "30m" or "1h"')
 
 
@@ -72,7 +84,7 @@ def format_duration(value: timedelta) -> str:
 def _parse_bytes(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    if isinstance(value, str) and (found := re.fullmatch(r"(\d+(?:\.\d+)?) *([kmg]?b)", value.lower())):
+    if isinstance(value, str) and (found := re.fullmatch(r"(\d{1,9}(?:\.\d+)?) *([kmg]?b)", value.lower())):
         return int(float(found[1]) * _BYTES[found[2]])
     raise ValueError('expected a size such as 4096, "500kb" or "2mb" (1 mb = 1024 kb)')
 
@@ -100,6 +112,12 @@ def _check_time(value: str) -> str:
     return value
 
 
+def _some_path(value: object) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("expected a path; leave the key out for the usual place")
+    return value
+
+
 def _check_path(value: Path, info: ValidationInfo) -> Path:
     """Expand `~` and make it absolute, from the directory of the file it was written in."""
     context: dict[str, Any] = info.context or {}
@@ -108,6 +126,8 @@ def _check_path(value: Path, info: ValidationInfo) -> Path:
     home = str(context.get("home") or Path.home())
     if value.parts[:1] == ("~",):
         value = Path(home, *value.parts[1:])
+    elif str(value).startswith("~"):
+        raise ValueError("expected ~/ or a whole path; other people's homes are not looked up, and ./~ is a plain name")
     path = Path(os.path.normpath(Path(context.get("base_dir") or Path.cwd()) / value))
     if path.resolve() == Path(path.anchor):
         raise ValueError("expected a directory below the filesystem root, not the root itself")
@@ -116,10 +136,27 @@ def _check_path(value: Path, info: ValidationInfo) -> Path:
 
 def _check_model(value: str, info: ValidationInfo) -> str:
     aliases = (info.context or {}).get("aliases")
-    if "/" in value.strip("/") or aliases is None or value.lower() in aliases:
+    if aliases is None or value.lower() in aliases:
         return value
-    known = f" or one of the aliases {', '.join(sorted(aliases))}" if aliases else ""
-    raise ValueError(f"expected provider/model, such as offline/demo{known}")
+    if aliases and "/" not in value:
+        raise ValueError(f"expected provider/model or one of the aliases {', '.join(sorted(aliases))}")
+    return _check_full_model(value, info)
+
+
+def _check_full_model(value: str, info: ValidationInfo) -> str:
+    """The context says which providers there are, with their models where they have no others."""
+    context: dict[str, Any] = info.context or {}
+    provider, _, model = value.partition("/")
+    if not (provider and model):
+        raise ValueError("expected provider/model, such as offline/demo")
+    providers: dict[str, Collection[str] | None] | None = context.get("providers")
+    if providers is None:
+        return value
+    if provider not in providers:
+        raise ValueError(f"expected a model of one of the providers {', '.join(sorted(providers))}")
+    if (models := providers[provider]) is not None and model not in models:
+        raise ValueError(f"expected one of the models {', '.join(f'{provider}/{each}' for each in models)}")
+    return value
 
 
 def _check_base_url(value: str) -> str:
@@ -162,9 +199,14 @@ def _check_scheme(*schemes: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _check_redis_options(value: SecretUrl) -> SecretUrl:
+    check_redis_options(value.get_secret_value())
+    return value
+
+
 Secret = Annotated[SecretStr, PlainSerializer(lambda _: "***", return_type=str)]
 _masked = PlainSerializer(lambda value: mask_url(value.get_secret_value()), return_type=str)
-RedisUrl = Annotated[SecretUrl, _check_scheme("redis", "rediss", "unix"), _masked]
+RedisUrl = Annotated[SecretUrl, _check_scheme("redis", "rediss", "unix"), AfterValidator(_check_redis_options), _masked]
 QdrantUrl = Annotated[SecretUrl, _check_scheme("http", "https"), _masked]
 BaseUrl = Annotated[str, AfterValidator(_check_base_url), PlainSerializer(mask_url, return_type=str)]
 
@@ -178,14 +220,18 @@ Bytes = Annotated[
     BeforeValidator(_parse_bytes, json_schema_input_type=int | str),
     PlainSerializer(_format_bytes, return_type=int | str),
 ]
-UserPath = Annotated[Path, AfterValidator(_check_path)]
+UserPath = Annotated[Path, BeforeValidator(_some_path, json_schema_input_type=str), AfterValidator(_check_path)]
 TimeZone = Annotated[str, AfterValidator(_check_timezone)]
 TimeOfDay = Annotated[str, AfterValidator(_check_time)]
 
 AgentId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 ModelRef = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S+$"), AfterValidator(_check_model)]
+"""provider/model or an alias."""
+
+FullModelRef = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S+$"), AfterValidator(_check_full_model)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])]
 Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+PromptMode = Literal["full", "minimal", "none"]
 
 
 def _number_to_text(value: object) -> object:

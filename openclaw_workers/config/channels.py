@@ -49,4 +49,4 @@ class TelegramSettings(Section):
 
 class ChannelsSettings(Section):
     telegram: TelegramSettings = TelegramSettings()
-    """Telegram, by bot."""
+    """Telegram, by bot. Not in effect yet: there is only the command line."""

@@ -11,21 +11,21 @@ from openclaw_workers.config.tidy import Tidied
 
 def known_aliases(tree: dict[str, Any]) -> set[str]:
     """Lower-case names a model may go by, from both places where they can be given."""
-    listed = _at(tree, "agents", "defaults", "models")
+    listed = at(tree, "agents", "defaults", "models")
     named = [entry.get("alias") for entry in listed.values() if isinstance(entry, dict)]
-    return {str(alias).lower() for alias in [*_at(tree, "models", "aliases"), *named] if alias}
+    return {str(alias).lower() for alias in [*at(tree, "models", "aliases"), *named] if alias}
 
 
 def check_agents(tree: dict[str, Any], tidied: Tidied) -> Iterator[str]:
     """Each id once, and one default at most, which exists."""
-    agents = _at(tree, "agents")
+    agents = at(tree, "agents")
     listed = agents.get("list")
     profiles = agents.get("profiles")
     places: dict[str, Loc] = {}
     defaults: list[tuple[str, str]] = []
-    for at, entry in enumerate(listed if isinstance(listed, list) else []):
+    for index, entry in enumerate(listed if isinstance(listed, list) else []):
         if isinstance(entry, dict) and isinstance(agent := entry.get("id"), str):
-            loc: Loc = ("agents", "list", at, "id")
+            loc: Loc = ("agents", "list", index, "id")
             if agent in places:
                 yield f"{tidied.where(loc)}: the agent {agent!r} is already at {tidied.where(places[agent])}"
             places.setdefault(agent, loc)
@@ -50,14 +50,15 @@ def check_agents(tree: dict[str, Any], tidied: Tidied) -> Iterator[str]:
 
 def check_lane_caps(tree: dict[str, Any], tidied: Tidied) -> Iterator[str]:
     """The cap of the subagent lane has two names; they may not disagree."""
-    one = _at(tree, "agents", "defaults", "subagents").get("maxConcurrent")
-    other = _at(tree, "lanes", "subagent").get("maxConcurrent")
+    one = at(tree, "agents", "defaults", "subagents").get("maxConcurrent")
+    other = at(tree, "lanes", "subagent").get("maxConcurrent")
     if one is not None and other is not None and one != other:
         where = tidied.where(("agents", "defaults", "subagents", "maxConcurrent"))
         yield f"{where}: differs from lanes.subagent.maxConcurrent, which is the same cap; keep one of them"
 
 
-def _at(tree: dict[str, Any], *path: str) -> dict[str, Any]:
+def at(tree: dict[str, Any], *path: str) -> dict[str, Any]:
+    """The mapping at a place; an empty one where there is none."""
     for key in path:
         value = tree.get(key)
         if not isinstance(value, dict):

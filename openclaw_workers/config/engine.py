@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import QdrantUrl, RedisUrl, Section
+from openclaw_workers.config.base import LONGEST_SECONDS, WEEK_SECONDS, QdrantUrl, RedisUrl, Section
 
 
 class LaneSettings(Section):
-    concurrency: StrictInt = Field(default=4, ge=1)
+    concurrency: StrictInt = Field(default=4, ge=1, le=10_000)
     """Turns one worker of this lane carries at a time."""
 
     max_concurrent: StrictInt | None = Field(default=None, ge=1)
@@ -18,12 +18,12 @@ class LaneSettings(Section):
 
 
 class SubagentLaneSettings(LaneSettings):
-    concurrency: StrictInt = Field(default=8, ge=1)
+    concurrency: StrictInt = Field(default=8, ge=1, le=10_000)
     """Turns one worker of this lane carries at a time."""
 
 
 class ServiceLaneSettings(Section):
-    concurrency: StrictInt = Field(default=4, ge=1)
+    concurrency: StrictInt = Field(default=4, ge=1, le=10_000)
     """Tasks one worker of this lane carries at a time."""
 
 
@@ -39,22 +39,22 @@ class LanesSettings(Section):
 
 
 class EngineSettings(Section):
-    lease_seconds: StrictFloat = Field(default=8.0, gt=0)
+    lease_seconds: StrictFloat = Field(default=8.0, gt=0, le=3600)
     """Seconds a silent worker keeps its turns; a dead one's turns are taken over after this."""
 
     max_attempts: StrictInt = Field(default=3, ge=1)
     """Times a turn may take its worker down before it is recorded as failed."""
 
-    grace_seconds: StrictFloat = Field(default=30.0, ge=0)
+    grace_seconds: StrictFloat = Field(default=30.0, ge=0, le=86_400)
     """Seconds a stopping worker has to hand over its running turns."""
 
     sweep_seconds: StrictFloat = Field(default=1.0, gt=0)
     """Seconds between two looks at what has fallen due; shorter than the lease."""
 
-    visibility_timeout_seconds: StrictInt = Field(default=7200, ge=1)
-    """Seconds until Redis redelivers an unacknowledged task: a backstop, longer than any turn."""
+    visibility_timeout_seconds: StrictInt | None = Field(default=None, ge=1, le=LONGEST_SECONDS)
+    """Seconds until Celery redelivers an unacknowledged task; unset, which is faster, the sweep alone wakes again."""
 
-    accept_timeout_seconds: StrictFloat = Field(default=2.5, gt=0)
+    accept_timeout_seconds: StrictFloat = Field(default=2.0, gt=0, le=60)
     """Seconds after which accepting a message answers an error instead of waiting for Redis."""
 
     namespace: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")] = "ocw"
@@ -66,8 +66,8 @@ class EngineSettings(Section):
     max_steps: StrictInt = Field(default=200, ge=1)
     """Model calls one turn may make."""
 
-    tool_timeout_seconds: StrictFloat = Field(default=300.0, gt=0)
-    """Seconds one tool call may take, unless the tool has a limit of its own."""
+    tool_timeout_seconds: StrictFloat = Field(default=300.0, gt=0, le=WEEK_SECONDS)
+    """Seconds one tool call may take at most."""
 
     @model_validator(mode="after")
     def _sweep_within_lease(self) -> Self:
@@ -83,4 +83,4 @@ class RedisSettings(Section):
 
 class QdrantSettings(Section):
     url: QdrantUrl | None = None
-    """Memory index on a server; QDRANT_URL sets it too. Unset: an embedded one."""
+    """Memory index on a server; QDRANT_URL sets it too. Unset: an embedded one. Not in effect yet: there is neither."""

@@ -34,6 +34,8 @@ def _head() -> Iterator[str]:
     for variable, loc in ENVIRONMENT.items():
         yield f"#   {variable:<20} {dotted(loc)}"
     yield "#"
+    yield "# What says `not in effect yet` is read and checked, so that a file can be brought along; nothing obeys it."
+    yield "#"
     yield "# These blocks may be written in two places (not in both):"
     for source, target in SHORTHAND:
         yield f"#   {dotted(source):<28} for {dotted(target)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from pydantic import ValidationError
 from openclaw_workers.config.checks import check_agents, check_lane_caps, known_aliases
 from openclaw_workers.config.expand import Expanded, Expansion
 from openclaw_workers.config.files import find_file, read_file
+from openclaw_workers.config.model_checks import check_providers, known_models
+from openclaw_workers.config.pending import pending
 from openclaw_workers.config.problems import describe
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.shapes import Loc, dotted, leaves
@@ -23,7 +25,9 @@ ENVIRONMENT: dict[str, Loc] = {
     "REDIS_URL": ("redis", "url"),
     "QDRANT_URL": ("qdrant", "url"),
     "ANTHROPIC_API_KEY": ("models", "providers", "anthropic", "apiKey"),
+    "ANTHROPIC_BASE_URL": ("models", "providers", "anthropic", "baseUrl"),
     "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),
+    "OPENAI_BASE_URL": ("models", "providers", "openai", "baseUrl"),
     "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
 }
 """Variables that set a secret or an address; they win over the file."""
@@ -40,6 +44,8 @@ class Loaded:
     """By dotted path: `file`, `environment REDIS_URL` or `default`."""
     state_dir: Path
     """Where this installation keeps its files."""
+    pending: dict[str, str] = field(default_factory=dict)
+    """What was set and nothing obeys yet: by its path in the file, what holds instead."""
 
 
 def load(
@@ -61,10 +67,12 @@ def load(
     expansion, tidied = Expansion(env), Tidied()
     tree = tidied.apply(_read(source, expansion) if source else {}, Settings)
     from_env = _overlay(tree, env, tidied)
-    problems = [f"{where}: {what}" for where, what in expansion.problems.items()]
-    problems += [*tidied.problems, *check_agents(tree, tidied), *check_lane_caps(tree, tidied)]
+    problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + tidied.problems
+    for check in (check_agents, check_lane_caps, check_providers):
+        problems += check(tree, tidied)
     context = {
         "aliases": known_aliases(tree),
+        "providers": known_models(tree),
         "base_dir": source.parent if source else cwd,
         "home": env.get("HOME"),
     }
@@ -76,7 +84,8 @@ def load(
     if problems:
         hint = "correct them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
-    return Loaded(settings, source, _origins(settings, from_env), state)
+    unheeded = {tidied.where(loc): told for loc, told in pending(settings)}
+    return Loaded(settings, source, _origins(settings, from_env), state, unheeded)
 
 
 def _read(source: Path, expansion: Expansion) -> dict[str, Any]:

@@ -93,4 +93,4 @@ class MemorySearchSettings(Section):
 
 class MemorySettings(Section):
     citations: Literal["auto", "on", "off"] = "auto"
-    """Whether answers name file and line; auto: only in direct chats."""
+    """Whether answers name file and line; auto: only in direct chats. Not in effect yet."""

@@ -6,14 +6,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, model_validator
 
-from openclaw_workers.config.base import BaseUrl, ModelRef, Secret, Section
+from openclaw_workers.config.base import BaseUrl, Bytes, FullModelRef, ModelRef, Secret, Section
+from openclaw_workers.config.budgets import LimitSettings
 
 Api = Literal["anthropic-messages", "openai-completions", "openai-responses"]
 
 
 class ModelChoice(Section):
     primary: ModelRef | None = None
-    """provider/model or an alias; unset: the provider whose key is set, else offline/demo."""
+    """provider/model or an alias; unset: that of a provider with a key or a baseUrl, else offline/demo."""
 
     fallbacks: tuple[ModelRef, ...] | None = None
     """Models to try in order when the primary fails; [] means none, unset inherits."""
@@ -60,8 +61,8 @@ class ProviderModelSettings(Section):
     reasoning: StrictBool = False
     """Whether the model takes a thinking level."""
 
-    input: tuple[Literal["text", "image"], ...] = ("text",)
-    """What the model reads."""
+    input: tuple[Literal["text", "image", "file"], ...] = ("text",)
+    """What the model reads; file: PDFs."""
 
     cost: CostSettings = CostSettings()
     """Prices, for the ledger and for budgets."""
@@ -75,6 +76,9 @@ class ProviderModelSettings(Section):
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Extra HTTP headers for this model."""
 
+    limits: LimitSettings = LimitSettings()
+    """What the whole fleet may ask of this model."""
+
 
 class AuthProfileSettings(Section):
     id: str
@@ -83,10 +87,13 @@ class AuthProfileSettings(Section):
     api_key: Secret
     """The key itself; write ${VARIABLE} to keep it out of the file."""
 
+    limits: LimitSettings = LimitSettings()
+    """What the whole fleet may ask with this key."""
+
 
 class ProviderSettings(Section):
     base_url: BaseUrl | None = None
-    """Address of the API; unset: the provider's own."""
+    """Address of the API; only anthropic and openai need none."""
 
     api: Api | None = None
     """Protocol spoken there; unset: the provider's own."""
@@ -97,11 +104,14 @@ class ProviderSettings(Section):
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Extra HTTP headers."""
 
+    limits: LimitSettings = LimitSettings()
+    """What the whole fleet may ask of this provider; who is over the limit waits."""
+
     auth_profiles: tuple[AuthProfileSettings, ...] = ()
     """Several keys, used in turn when one is limited or refused."""
 
     auth_order: tuple[str, ...] = ()
-    """Order of the profiles, by id; empty: as listed."""
+    """Order of the profiles, by id; those not named are used in turn after them."""
 
     models: tuple[ProviderModelSettings, ...] = ()
     """Models of this provider that are not built in."""
@@ -119,6 +129,44 @@ class ProviderSettings(Section):
         return self
 
 
+class CliAgentSettings(Section):
+    command: tuple[str, ...] = Field(min_length=1)
+    """Program and arguments; {prompt}, {system}, {model} and {session} are filled in."""
+
+    resume_args: tuple[str, ...] = ()
+    """Arguments added to go on with an earlier session, such as --resume {session}; empty: it cannot."""
+
+    input: Literal["stdin", "argument"] = "stdin"
+    """How the prompt goes in: on standard input, or only where {prompt} stands in command."""
+
+    output: Literal["text", "jsonl"] = "text"
+    """What comes out: the answer as it is, or a JSON object on each line."""
+
+    text_field: str = "text"
+    """In jsonl, the field with a piece of the answer; dots lead into objects, as in message.text."""
+
+    session_field: str = "session_id"
+    """In jsonl, the field with the program's own session id."""
+
+    env: dict[str, Secret] = Field(default_factory=dict)
+    """Variables the program needs, such as its key; of the worker's own it gets none that may be secret."""
+
+    timeout_seconds: StrictInt = Field(default=600, ge=1)
+    """Seconds one answer may take."""
+
+    max_output_bytes: Bytes = Field(default=4 << 20, ge=1)
+    """Output after which the program is ended."""
+
+    context_window: StrictInt = Field(default=200_000, ge=1)
+    """Tokens of conversation it is given."""
+
+    @model_validator(mode="after")
+    def _prompt_goes_in(self) -> Self:
+        if self.input == "argument" and not any("{prompt}" in part for part in self.command):
+            raise ValueError("expected {prompt} in command, since input is argument")
+        return self
+
+
 class ModelsSettings(Section):
     mode: Literal["merge", "replace"] = "merge"
     """Whether providers' models join the built-in ones or stand alone."""
@@ -126,5 +174,11 @@ class ModelsSettings(Section):
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     """Providers by the name used before the slash in provider/model."""
 
-    aliases: dict[str, ModelRef] = Field(default_factory=dict)
+    cli: dict[str, CliAgentSettings] = Field(default_factory=dict)
+    """Installed programs that answer as models, each as cli/<name>."""
+
+    cooldown_scope: Literal["profile", "model"] = "profile"
+    """What a failure keeps the fleet away from: the key with all its models, or one model by that key."""
+
+    aliases: dict[str, FullModelRef] = Field(default_factory=dict)
     """Short names for models: alias to provider/model."""

@@ -17,10 +17,10 @@ class QueueSettings(Section):
     by_channel: dict[str, QueueMode] = Field(default_factory=dict)
     """Mode by channel name, before `mode`."""
 
-    debounce_ms: StrictInt = Field(default=500, ge=0)
+    debounce_ms: StrictInt = Field(default=500, ge=0, le=86_400_000)
     """Quiet time in milliseconds before waiting messages are answered together."""
 
-    debounce_ms_by_channel: dict[str, Annotated[StrictInt, Field(ge=0)]] = Field(default_factory=dict)
+    debounce_ms_by_channel: dict[str, Annotated[StrictInt, Field(ge=0, le=86_400_000)]] = Field(default_factory=dict)
     """Quiet time in milliseconds by channel name, before `debounceMs`."""
 
     cap: StrictInt = Field(default=20, ge=1)

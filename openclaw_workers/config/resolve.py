@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -11,15 +11,21 @@ from typing import TypeVar
 
 from openclaw_workers.config.agents import AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section, Thinking
+from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.config.tools import AgentToolsSettings
 from openclaw_workers.errors import NotFound
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import DEFAULT_AGENT, agent_of
 
 OFFLINE_MODEL = "offline/demo"
 _MODEL_BY_PROVIDER = {"anthropic": "anthropic/claude-opus-4-6", "openai": "openai/gpt-4o"}
+_NOTHING_GIVEN = ProviderSettings()
 _REPLACED = ("tools", "memory_search")
 """Sections of which an agent's own block replaces that of the defaults; others are merged key by key."""
+
+_LAID_UPON = ("loop_detection", "exec")
+"""Sections of `tools` that are merged all the same, also with the top-level ones. Policies are layers of their own."""
 
 SectionT = TypeVar("SectionT", bound=Section)
 
@@ -128,7 +134,9 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
     if agent_id != default_agent_id(settings):
         merged = merged.model_copy(update={"workspace": None})
     if entry:
-        merged = _merge(merged, entry)
+        extra = _joined(merged.extra_system_prompt, entry.extra_system_prompt)
+        merged = _merge(merged, entry).model_copy(update={"extra_system_prompt": extra})
+    merged = merged.model_copy(update={"tools": _tools(settings, entry, merged.tools)})
     return AgentConfig.model_construct(
         **{name: getattr(merged, name) for name in AgentSettings.model_fields},
         id=agent_id,
@@ -139,30 +147,46 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
     )
 
 
-def resolve_model(settings: Settings, name: str) -> str:
-    """Give `provider/model` for an alias; other names stay as they are."""
+def model_aliases(settings: Settings) -> dict[str, str]:
+    """Short names, in lower case, to provider/model."""
     aliases = {alias.lower(): model for alias, model in settings.models.aliases.items()}
     for model, listed in settings.agents.defaults.models.items():
         if listed.alias:
             aliases.setdefault(listed.alias.lower(), model)
-    return aliases.get(name.lower(), name)
+    return aliases
 
 
-def default_model(settings: Settings, env: Mapping[str, str], *, implemented: Collection[str] = ("offline",)) -> str:
+def resolve_model(settings: Settings, name: str) -> str:
+    """Give `provider/model` for an alias; other names stay as they are."""
+    return model_aliases(settings).get(name.lower(), name)
+
+
+def default_model(settings: Settings, env: Mapping[str, str]) -> str:
     """The model of an agent that names none.
 
-    The configured one; else that of the first provider that is implemented and has a key, in the environment
-    or in the file; else the offline one.
+    The configured one; else that of the first provider with a key, in the environment or in the file; else that of the
+    first with an address of its own; else the offline one. Nobody is asked which models a server has.
     """
     configured = settings.agents.defaults.model.primary
     if configured:
         return resolve_model(settings, configured)
-    for provider, model in _MODEL_BY_PROVIDER.items():
-        given = settings.models.providers.get(provider)
-        has_key = env.get(f"{provider.upper()}_API_KEY") or (given and (given.api_key or given.auth_profiles))
-        if has_key and provider in implemented:
+    providers = settings.models.providers
+    for name in _MODEL_BY_PROVIDER:
+        given = providers.get(name, _NOTHING_GIVEN)
+        if env.get(f"{name.upper()}_API_KEY") or given.api_key or given.auth_profiles:
+            return _first_model(settings, name)
+    for name in [*_MODEL_BY_PROVIDER, *providers]:
+        if providers.get(name, _NOTHING_GIVEN).base_url and (model := _first_model(settings, name)):
             return model
     return OFFLINE_MODEL
+
+
+def _first_model(settings: Settings, provider: str) -> str:
+    """The first that is listed, where the list says what there is; else the provider's usual one, "" if it has none."""
+    given = settings.models.providers.get(provider, _NOTHING_GIVEN)
+    if given.models and (given.base_url or settings.models.mode == "replace"):
+        return f"{provider}/{given.models[0].id}"
+    return _MODEL_BY_PROVIDER.get(provider, "")
 
 
 def workspace_dir(settings: Settings, agent_id: str, state_dir: Path) -> Path:
@@ -194,6 +218,14 @@ def _entry(settings: Settings, agent_id: str) -> AgentEntry | AgentProfile | Non
     return listed or settings.agents.profiles.get(agent_id)
 
 
+def _tools(settings: Settings, entry: AgentSettings | None, policy: AgentToolsSettings) -> AgentToolsSettings:
+    layers = [settings.agents.defaults.tools, *([entry.tools] if entry else [])]
+    merged = {name: getattr(settings.tools, name) for name in _LAID_UPON}
+    for layer in layers:
+        merged = {name: _merge(base, getattr(layer, name)) for name, base in merged.items()}
+    return policy.model_copy(update=merged)
+
+
 def _merge(base: SectionT, over: Section) -> SectionT:
     """Lay what was written in `over` upon `base`."""
     changes = {}
@@ -202,6 +234,10 @@ def _merge(base: SectionT, over: Section) -> SectionT:
         both = isinstance(new, Section) and isinstance(old, Section) and name not in _REPLACED
         changes[name] = _merge(old, new) if both else new
     return base.model_copy(update=changes)
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text.strip() for text in texts if text.strip())
 
 
 def _changes(settings: Settings, overrides: Overrides) -> dict[str, object]:

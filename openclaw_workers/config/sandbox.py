@@ -13,13 +13,14 @@ _WORDS = {"trusted": {"mode": "off"}, "restricted": {"mode": "all"}}
 
 class SandboxSettings(Section):
     mode: Literal["off", "non-main", "all"] = "off"
-    """off: on the host; non-main: sandboxed except in the agent's main session; all: always sandboxed."""
+    """off: on the host; non-main: sandboxed except in the agent's main session; all: always sandboxed.
+    Not in effect yet: it limits what the session tools see and spawn, but every tool runs on the host."""
 
     scope: Literal["session", "agent", "shared"] = "agent"
-    """Who shares one sandbox: nobody else, the agent's sessions, or all agents."""
+    """Who shares one sandbox: nobody else, the agent's sessions, or all agents. Not in effect yet."""
 
     workspace_access: Literal["none", "ro", "rw"] = "none"
-    """What a sandbox sees of the agent's workspace."""
+    """What a sandbox sees of the agent's workspace. Not in effect yet."""
 
     session_tools_visibility: Literal["spawned", "all"] = "spawned"
     """Sessions that the session tools of a sandboxed session can see."""

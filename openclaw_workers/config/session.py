@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StrictInt, model_validator
+from pydantic import AfterValidator, Field, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import Duration, PeerIds, Section
+from openclaw_workers.config.base import LONGEST_SECONDS, Duration, PeerIds, Section
 from openclaw_workers.errors import BadInput
 from openclaw_workers.models.session_key import ChatType, DmScope, check_main_key
 
@@ -19,7 +19,7 @@ class ResetSettings(Section):
     at_hour: StrictInt = Field(default=4, ge=0, le=23)
     """Hour of the daily reset, 0 to 23, in the host's local time."""
 
-    idle_minutes: StrictInt | None = Field(default=None, ge=1)
+    idle_minutes: StrictInt | None = Field(default=None, ge=1, le=LONGEST_SECONDS // 60)
     """Minutes without a message after which a session starts anew; unset means never."""
 
     @model_validator(mode="after")
@@ -103,7 +103,7 @@ class SessionSettings(Section):
     dm_scope: DmScope = DmScope.MAIN
     """How far direct chats are kept apart: main, per-peer, per-channel-peer, per-account-channel-peer."""
 
-    identity_links: dict[str, PeerIds] = Field(default_factory=dict)
+    identity_links: dict[Annotated[str, StringConstraints(pattern=r"\S")], PeerIds] = Field(default_factory=dict)
     """One person on several channels: a name, and the ids (channel:id or id) that are this person."""
 
     reset: ResetSettings = ResetSettings()
@@ -115,17 +115,17 @@ class SessionSettings(Section):
     reset_by_channel: dict[str, ResetSettings] = Field(default_factory=dict)
     """The same by channel name; goes before resetByType."""
 
-    reset_triggers: tuple[str, ...] = ("/new", "/reset")
-    """Messages that start the session anew."""
+    reset_triggers: tuple[Annotated[str, StringConstraints(pattern=r"^\S+$")], ...] = ("/new", "/reset")
+    """Words that start the session anew when a message begins with them."""
 
     send_policy: SendPolicySettings = SendPolicySettings()
-    """Which sessions may send to their chat."""
+    """Which sessions may send to their chat. Not in effect yet: all may."""
 
     agent_to_agent: PingPongSettings = PingPongSettings()
     """Conversations between sessions."""
 
     maintenance: MaintenanceSettings = MaintenanceSettings()
-    """What happens to sessions nobody uses."""
+    """What happens to sessions nobody uses. Not in effect yet: they are kept."""
 
     def reset_for(self, chat_type: ChatType, channel: str) -> ResetSettings:
         """The policy that holds for one chat: by channel, then by type, then the general one."""

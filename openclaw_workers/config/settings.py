@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openclaw_workers.config.agents import AgentsSettings
 from openclaw_workers.config.base import Section
+from openclaw_workers.config.budgets import BudgetsSettings
 from openclaw_workers.config.channels import ChannelsSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
 from openclaw_workers.config.memory import MemorySettings
@@ -36,6 +37,9 @@ class Settings(Section):
 
     models: ModelsSettings = ModelsSettings()
     """Providers, their keys and model names."""
+
+    budgets: BudgetsSettings = BudgetsSettings()
+    """How much may be spent; a turn that would pass a budget ends with an answer that says so."""
 
     memory: MemorySettings = MemorySettings()
     """How memory shows in answers."""

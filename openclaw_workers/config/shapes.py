@@ -86,14 +86,14 @@ def _leaves(section: Section, dumped: dict[str, Any], loc: Loc, *, given: bool, 
         value, plain = getattr(section, name), dumped[key]
         if isinstance(value, Section):
             yield from _leaves(value, plain, (*loc, key), given=is_given, item=item)
-        elif members := _sections(value):
-            for at, member in members:
+        elif below := members(value):
+            for at, member in below:
                 yield from _leaves(member, plain[at], (*loc, key, at), given=is_given, item=True)
         else:
             yield Leaf((*loc, key), plain, is_given)
 
 
-def _sections(value: Any) -> list[tuple[str | int, Section]]:
+def members(value: Any) -> list[tuple[str | int, Section]]:
     """The members of a map or list of sections, by key or position."""
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
-    return [(at, member) for at, member in members if isinstance(member, Section)]
+    found = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, tuple) else ()
+    return [(at, member) for at, member in found if isinstance(member, Section)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, StrictBool, StrictInt
 
-from openclaw_workers.config.base import Names, Section, Thinking
+from openclaw_workers.config.base import LONGEST_SECONDS, WEEK_SECONDS, Names, Section, Thinking
 from openclaw_workers.config.models import ModelChoiceField
 
 
@@ -21,13 +21,13 @@ class SubagentsSettings(Section):
     max_concurrent: StrictInt | None = Field(default=None, ge=1)
     """Sub-agent turns the whole fleet carries at a time; unset means no cap."""
 
-    archive_after_minutes: StrictInt = Field(default=60, ge=0)
+    archive_after_minutes: StrictInt = Field(default=60, ge=0, le=LONGEST_SECONDS // 60)
     """Minutes after its end at which a kept child is archived; 0 never."""
 
-    run_timeout_seconds: StrictInt = Field(default=0, ge=0)
+    run_timeout_seconds: StrictInt = Field(default=0, ge=0, le=WEEK_SECONDS)
     """Seconds a child may take when the call names none; 0 sets no limit beyond the agent's timeoutSeconds."""
 
-    announce_timeout_ms: StrictInt = Field(default=120_000, gt=0)
+    announce_timeout_ms: StrictInt = Field(default=120_000, gt=0, le=3_600_000)
     """Milliseconds one try to deliver a result may take."""
 
     model: ModelChoiceField | None = None

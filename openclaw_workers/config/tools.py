@@ -7,25 +7,26 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import Names, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Names, Section
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
 
 
 class ToolFilter(Section):
     allow: Names | None = None
-    """Only these tools, by name, pattern or group:<name>; unset or [] allows all."""
+    """Only these tools, by name, pattern or group:<name>; unset or [] allows all.
+    Not in effect yet: a session has every tool that its place in the tree allows."""
 
     deny: Names = ()
-    """Never these; wins over allow."""
+    """Never these; wins over allow. Not in effect yet: these tools are there all the same."""
 
 
 class ProviderToolPolicy(ToolFilter):
     profile: Profile | None = None
-    """Starting set: minimal, coding, messaging or full."""
+    """Starting set: minimal, coding, messaging or full. Not in effect yet: it is always full."""
 
     also_allow: Names = ()
-    """These in addition to the profile."""
+    """These in addition to the profile. Not in effect yet."""
 
     @model_validator(mode="after")
     def _allow_or_also_allow(self) -> Self:
@@ -36,7 +37,7 @@ class ProviderToolPolicy(ToolFilter):
 
 class ToolPolicySettings(ProviderToolPolicy):
     by_provider: dict[str, ProviderToolPolicy] = Field(default_factory=dict)
-    """Further policy by provider, or by provider/model, which goes first."""
+    """Further policy by provider, or by provider/model, which goes first. Not in effect yet."""
 
 
 class AgentToAgentRule(Section):
@@ -76,8 +77,8 @@ class SubagentToolsSettings(Section):
 
 
 class ExecSettings(Section):
-    timeout_sec: StrictInt | None = Field(default=None, ge=1)
-    """Seconds a command may take when the call names none; unset: engine.toolTimeoutSeconds."""
+    timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
+    """Seconds a command may take when the call names none; never more than engine.toolTimeoutSeconds."""
 
 
 class LoopDetectionSettings(Section):
@@ -100,6 +101,8 @@ class LoopDetectionSettings(Section):
     def _thresholds_grow(self) -> Self:
         if not self.warning_threshold < self.critical_threshold < self.global_circuit_breaker_threshold:
             raise ValueError("expected warningThreshold < criticalThreshold < globalCircuitBreakerThreshold")
+        if self.global_circuit_breaker_threshold > self.history_size:
+            raise ValueError("expected historySize to be at least globalCircuitBreakerThreshold, which counts in it")
         return self
 
 

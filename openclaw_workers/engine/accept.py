@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from openclaw_workers.engine.commands import CommandContext, ParsedCommand, parse_command
+from openclaw_workers.engine.command_context import CommandContext
+from openclaw_workers.engine.commands import ParsedCommand, parse_command
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.threads import routing
 from openclaw_workers.engine.wake import Waker, lane_of
 from openclaw_workers.engine.within import within
 from openclaw_workers.errors import BadInput
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
-from openclaw_workers.models.messages import Authority, InboundMessage, Route
+from openclaw_workers.models.messages import Authority, InboundMessage, QueueMode, Route
 from openclaw_workers.models.session_key import agent_of, chat_type
 from openclaw_workers.models.text import encodable
+from openclaw_workers.models.transcript import Attachment
+from openclaw_workers.models.untrusted import SOURCE_CHARS, neutralise, wrap
 from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
 
 MAX_TEXT_BYTES = 1_000_000
@@ -70,36 +75,57 @@ class Intake:
         authority: Authority = Authority.ANYONE,
         message_id: MessageId | None = None,
         model: str | None = None,
+        extra_system_prompt: str | None = None,
+        mode: QueueMode | None = None,
+        attachments: Sequence[Attachment] = (),
     ) -> Queued | Rejected | Answered:
-        """Take a message, or carry out the command it is.
+        """Take a message, or carry out the command it is. `mode` says how a busy session treats this one message.
+
+        `attachments`: files that lie in the agent's workspace (`engine/attaching.py`), never paths a stranger named.
 
         Raises:
-            BadInput: the text is empty or too large, or a command is not understood or not allowed.
+            BadInput: the text is empty or too large, or a command is not understood, not allowed, or given files.
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
         parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
         if parsed is not None and not authority.covers(parsed.command.authority):
             raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
+        if parsed is not None and attachments:
+            raise BadInput(f"/{parsed.command.name} takes no files")
         if parsed is not None and parsed.command.now is not None:
             return self._now(parsed, session)
+        if parsed is not None:
+            parsed = replace(parsed, argument=parsed.command.checked(self._stores.settings, parsed.argument))
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else text,
+            text=parsed.text if parsed else _told(text, sender, authority),
             route=route,
-            sender=encodable(sender),
+            sender=_named(sender),
             authority=authority,
             kind="command" if parsed else "user",
             model=model,
+            extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
+            attachments=tuple(attachments),
         )
-        return self._enqueue(message)
+        return self._enqueue(message, mode)
+
+    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued:
+        """Take a message from within: it is no command, is never refused, and does not move where the session speaks.
+
+        Raises:
+            StoreUnavailable: as for `accept`.
+        """
+        queued = self._enqueue(message, mode)
+        assert isinstance(queued, Queued), "only people's messages are refused"
+        return queued
 
     def _now(self, parsed: ParsedCommand, session: SessionKey) -> Answered:
         assert parsed.command.now is not None
         return Answered(parsed.command.now(CommandContext(session, self._stores, self._control), parsed.argument))
 
-    def _enqueue(self, message: InboundMessage) -> Queued | Rejected:
+    def _enqueue(self, message: InboundMessage, mode: QueueMode | None) -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
         sealed = self._waker.sealed(session, opening)
@@ -114,8 +140,9 @@ class Intake:
                 run_id=opening,
                 session_id=new_session_id(),
                 row_new={"sessionKind": kind, "chatType": chat_type(session)},
-                row_each=_routing(route),
+                row_each={} if message.kind == "internal" else routing(route),
                 wake=sealed,
+                mode=mode,
             ),
         )
         match accepted:
@@ -136,21 +163,21 @@ class Intake:
         )
 
 
-def _clean(text: str) -> str:
+def _told(text: str, sender: str, authority: Authority) -> str:
+    """What the model reads: a stranger's words are quoted, because they are no orders."""
+    return text if authority is not Authority.ANYONE else wrap(text, f"a message of {_named(sender) or 'a stranger'}")
+
+
+def _named(sender: str) -> str:
+    """A name in one line, that nobody can take for more than a name."""
+    return neutralise(" ".join(encodable(sender).split()))[:SOURCE_CHARS]
+
+
+def _clean(text: str, what: str = "message") -> str:
     text = encodable(text).strip()
     if not text:
-        raise BadInput("the message is empty")
+        raise BadInput(f"the {what} is empty")
     size = len(text.encode())
     if size > MAX_TEXT_BYTES:
-        raise BadInput(f"the message has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken")
+        raise BadInput(f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken")
     return text
-
-
-def _routing(route: Route) -> dict[str, str]:
-    fields = {
-        "lastChannel": route.channel,
-        "lastTo": route.to,
-        "lastAccountId": route.account_id,
-        "lastThreadId": route.thread_id,
-    }
-    return {name: value for name, value in fields.items() if value}

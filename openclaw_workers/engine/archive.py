@@ -44,10 +44,16 @@ def write_transcript(path: Path, *, session_id: str, started_at: int, cwd: str, 
 
 
 def write_archive(root: Path, archive: Archive, *, cwd: str) -> Path:
-    """Write a cut-off transcript; writing it twice gives the same file."""
+    """Write a cut-off transcript, and late results behind it, whichever comes first; twice gives the same file."""
     path = sessions_dir(root, archive.agent_id) / transcript_name(archive.session_id, archive.session_key)
+    # Not by splitlines, which takes a U+2028 within what someone said for the end of a line.
+    before = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
+    if archive.late and before:
+        _write(path, [*before, *(entry for entry in archive.entries if entry not in before)])
+        return path
+    late = [entry for entry in before[1:] if entry not in archive.entries]
     write_transcript(
-        path, session_id=archive.session_id, started_at=archive.started_at, cwd=cwd, entries=archive.entries
+        path, session_id=archive.session_id, started_at=archive.started_at, cwd=cwd, entries=[*archive.entries, *late]
     )
     return path
 

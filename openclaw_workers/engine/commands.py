@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.stores import Stores
+from openclaw_workers.config.model_names import named_model
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.engine import model_commands
+from openclaw_workers.engine.command_context import CommandContext
+from openclaw_workers.engine.context_command import context
 from openclaw_workers.errors import BadInput
-from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import Authority, DropPolicy, QueueMode
 
 
@@ -25,20 +27,13 @@ class When(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CommandContext:
-    """What a command that acts at once may use."""
-
-    session: SessionKey
-    stores: Stores
-    control: Control
-
-
-@dataclass(frozen=True, slots=True)
 class Ordered:
     """What a command in the inbox does to its session."""
 
     text: str
     reset: bool = False
+    compact: str | None = None
+    """Compact the conversation, attending to this."""
     row: dict[str, str] = field(default_factory=dict)
 
 
@@ -50,6 +45,8 @@ class Command:
     authority: Authority
     now: Callable[[CommandContext, str], str] | None = None
     in_order: Callable[[str], Ordered] | None = None
+    checked: Callable[[Settings, str], str] = lambda settings, argument: argument
+    """The argument of one that goes through the inbox, as it is kept there; raises BadInput where it came in."""
 
     @property
     def when(self) -> When:
@@ -87,9 +84,11 @@ def parse_command(text: str, *, reset_triggers: Sequence[str] = ("/new", "/reset
     return ParsedCommand(command, (match[2] or "").strip()) if match and command else None
 
 
-def _help(_: CommandContext, __: str) -> str:
-    width = max(len(command.usage) for command in COMMANDS.values())
-    return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in COMMANDS.values())
+def _help(ctx: CommandContext, _: str) -> str:
+    triggers = ctx.stores.settings.session.reset_triggers
+    known = [c for c in COMMANDS.values() if parse_command(f"/{c.name}", reset_triggers=triggers) is not None]
+    width = max(len(command.usage) for command in known)
+    return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in known)
 
 
 def _stop(ctx: CommandContext, _: str) -> str:
@@ -108,6 +107,7 @@ def _status(ctx: CommandContext, _: str) -> str:
     if control.owner:
         lines.append(f"worker  {control.owner}, attempt {control.attempt}")
     if entry is not None:
+        lines.append(f"model   {model_commands.current_model(ctx)}")
         lines.append(f"tokens  {entry.input_tokens or 0} in, {entry.output_tokens or 0} out")
         lines.append(f"queue   {entry.queue_mode or ctx.stores.settings.messages.queue.mode}")
     return "\n".join(lines)
@@ -135,8 +135,7 @@ def _queue(ctx: CommandContext, argument: str) -> str:
         fields = dict.fromkeys(("queueMode", "queueDebounceMs", "queueCap", "queueDrop"), "")
     else:
         fields = parse_queue(argument)
-    if not ctx.stores.sessions.patch(ctx.session, fields):
-        raise BadInput("this session has not begun yet", hint="send a message first, then set its queue mode")
+    ctx.patch("queue mode", fields)
     told = ", ".join(f"{name.removeprefix('queue').lower()} {value or 'default'}" for name, value in fields.items())
     return f"Queue set: {told}."
 
@@ -179,6 +178,10 @@ def _queue_option(name: str, value: str) -> dict[str, str]:
     return {"queueDebounceMs": str(int(number[1]) * {None: 1, "ms": 1, "s": 1000, "m": 60_000}[number[2]])}
 
 
+def _checked_new(settings: Settings, argument: str) -> str:
+    return named_model(settings, argument) if len(argument.split()) == 1 else argument
+
+
 def _new(argument: str) -> Ordered:
     if argument and "/" in argument and " " not in argument:
         provider, _, model = argument.partition("/")
@@ -187,6 +190,10 @@ def _new(argument: str) -> Ordered:
     if argument:
         return Ordered(f"New session. ({argument!r} is no `provider/model` name, so the model stays.)", reset=True)
     return Ordered("New session.", reset=True)
+
+
+def _compact(argument: str) -> Ordered:
+    return Ordered("", compact=argument)
 
 
 def _reset(_: str) -> Ordered:
@@ -206,7 +213,53 @@ COMMANDS: dict[str, Command] = {
             Authority.OWNER,
             now=_queue,
         ),
-        Command("new", "/new [provider/model]", "begin a new session", Authority.AUTHORIZED, in_order=_new),
+        Command(
+            "model",
+            "/model [name|default|list]",
+            "which model answers in this session",
+            Authority.AUTHORIZED,
+            now=model_commands.model,
+        ),
+        Command(
+            "think",
+            "/think [off|minimal|low|medium|high|xhigh]",
+            "how much it thinks before it answers",
+            Authority.AUTHORIZED,
+            now=model_commands.think,
+        ),
+        Command(
+            "reasoning",
+            "/reasoning [off|on|stream]",
+            "whether its thinking is shown: after it has thought, or as it thinks",
+            Authority.AUTHORIZED,
+            now=model_commands.reasoning,
+        ),
+        Command(
+            "verbose",
+            "/verbose [off|on|full]",
+            "whether the tools it calls are shown; full: their results too",
+            Authority.AUTHORIZED,
+            now=model_commands.verbose,
+        ),
+        Command(
+            "usage",
+            "/usage [off|tokens|full]",
+            "whether each reply is followed by what it took",
+            Authority.AUTHORIZED,
+            now=model_commands.usage,
+        ),
+        Command("context", "/context", "what fills the model's window", Authority.AUTHORIZED, now=context),
+        Command(
+            "new",
+            "/new [provider/model]",
+            "begin a new session",
+            Authority.AUTHORIZED,
+            in_order=_new,
+            checked=_checked_new,
+        ),
         Command("reset", "/reset", "begin a new session", Authority.AUTHORIZED, in_order=_reset),
+        Command(
+            "compact", "/compact [instructions]", "sum up older messages now", Authority.AUTHORIZED, in_order=_compact
+        ),
     )
 }

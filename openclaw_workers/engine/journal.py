@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import structlog
 
+from openclaw_workers.agent.asking import CallNote
+from openclaw_workers.engine.accounts import Accounts
 from openclaw_workers.engine.process import Process, RunHandle
-from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
+from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.models.transcript import TranscriptEntry, Usage, UserEntry
 from openclaw_workers.store.turns import Turns
 
@@ -18,6 +20,12 @@ log = structlog.get_logger(__name__)
 
 COALESCE_SECONDS = 0.08
 """One event per token would cost more than the turn itself."""
+
+GIVEN_UP_SECONDS = 1.0
+"""Before the end of the grace: what cannot be written by then is left to others, and the process leaves in order."""
+
+GROWING = ("text.delta", "thinking.delta")
+"""Events that go on where the one before them ended."""
 
 T = TypeVar("T")
 
@@ -34,17 +42,18 @@ def persist(write: Callable[[], T], process: Process) -> T:
         try:
             return write()
         except StoreUnavailable as error:
-            if process.grace_left() < 1:
+            left = process.grace_left() - GIVEN_UP_SECONDS
+            if left <= 0:
                 raise
             log.warning("store.unavailable", error=error.message, retry_seconds=pause)
-            time.sleep(pause)
+            time.sleep(min(pause, left))
             pause = min(pause * 2, 2.0)
 
 
 class RedisJournal:
     """Implements agent.loop.Journal for one run."""
 
-    def __init__(self, turns: Turns, handle: RunHandle, process: Process, *, step: int) -> None:
+    def __init__(self, turns: Turns, handle: RunHandle, process: Process, accounts: Accounts, *, step: int) -> None:
         self._turns = turns
         self._handle = handle
         self._process = process
@@ -52,7 +61,9 @@ class RedisJournal:
         self._lock = threading.Lock()
         self._buffer: list[dict[str, Any]] = []
         self._gathering_since = 0.0
+        self._accounts = accounts
         handle.on_tick = self._flush_if_old
+        handle.books = accounts.books
 
     def record(
         self,
@@ -64,7 +75,7 @@ class RedisJournal:
     ) -> list[UserEntry]:
         leaving = self._process.draining
         events = self._taken()
-        number = self._step + 1
+        number, books = self._step + 1, self._accounts.books()
         abort, steered = persist(
             lambda: self._turns.step(
                 self._handle.lease,
@@ -75,9 +86,11 @@ class RedisJournal:
                 may_steer=may_steer and not leaving,
                 usage=usage,
                 events=events,
+                books=books,
             ),
             self._process,
         )
+        self._accounts.booked(books)
         self._step = number
         self._handle.allow(self._handle.seconds_left())
         if abort:
@@ -88,18 +101,33 @@ class RedisJournal:
         return [UserEntry.model_validate(entry) for entry in steered]
 
     def text(self, delta: str) -> None:
-        with self._lock:
-            last = self._buffer[-1] if self._buffer else None
-            if last is not None and last["type"] == "text.delta":
-                last["data"]["text"] += delta
-            else:
-                self._add("text.delta", {"text": delta})
-        self._flush_if_old()
+        self.show("text.delta", {"text": delta})
 
     def show(self, kind: str, data: Mapping[str, Any]) -> None:
         with self._lock:
-            self._add(kind, data)
+            last = self._buffer[-1] if self._buffer else None
+            if last is not None and last["type"] == kind and kind in GROWING:
+                last["data"]["text"] += data["text"]
+            else:
+                self._add(kind, data)
+        if kind == "model.retried":
+            self.flush()  # else the answer that follows within the window would hide it
         self._flush_if_old()
+
+    def note(self, call: CallNote) -> None:
+        self._accounts.note(call)
+        if not call.recorded:
+            self.book()
+
+    def book(self) -> None:
+        """Enter into the ledger what no record will: if this process died, nobody would know of it."""
+        books = self._accounts.books()
+        try:
+            self._turns.book(self._handle.lease, books)
+        except StoreUnavailable as error:
+            log.warning("calls.unbooked", count=len(books.calls), error=error.message)  # the next record does it
+        else:
+            self._accounts.booked(books)
 
     def allow(self, seconds: float) -> None:
         # A tool starts now and may be slow: what was said and done so far should be on screen meanwhile.
@@ -115,7 +143,7 @@ class RedisJournal:
             self._turns.emit(self._handle.lease, events)
         except LeaseLost as error:
             self._handle.cancel.set(error)
-        except StoreUnavailable as error:
+        except (StoreUnavailable, CorruptRecord) as error:
             log.warning("events.dropped", count=len(events), error=error.message)
 
     def _flush_if_old(self) -> None:

@@ -2,69 +2,119 @@
 
 from __future__ import annotations
 
+import platform
+import socket
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
-from typing import cast, get_args
+from typing import Any, cast, get_args
 from zoneinfo import ZoneInfo
 
-from openclaw_workers.agent.history import estimate_tokens
+from openclaw_workers.agent.asking import Asker, Viewers
+from openclaw_workers.agent.bootstrap import FULL, Signature, file_names, signature
+from openclaw_workers.agent.bootstrap import load as load_files
+from openclaw_workers.agent.calibration import Calibration
+from openclaw_workers.agent.calling import Candidate
+from openclaw_workers.agent.compaction import Context
 from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
-from openclaw_workers.agent.prompt import system_prompt
+from openclaw_workers.agent.prompt import Facts, prompt_parts
+from openclaw_workers.agent.surroundings import repo_of, zone_name
+from openclaw_workers.agent.tokens import Estimator
+from openclaw_workers.agent.view import View
+from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.agents import AgentSettings
 from openclaw_workers.config.base import Thinking
+from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
 from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import AgentConfig, Overrides, resolve_agent, workspace_dir
+from openclaw_workers.config.resolve import AgentConfig, Overrides, model_aliases, resolve_agent, workspace_dir
+from openclaw_workers.engine.accounts import Accounts, LostCall
+from openclaw_workers.engine.children import files_dir
+from openclaw_workers.engine.frames import Frame, with_prompt
 from openclaw_workers.engine.freshness import boundaries
-from openclaw_workers.errors import CorruptRecord, NotFound
-from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.engine.histories import Histories
+from openclaw_workers.engine.lineage import root_of
+from openclaw_workers.engine.models import Models
+from openclaw_workers.engine.process import RunHandle
+from openclaw_workers.engine.prompt_report import prompt_report, stored
+from openclaw_workers.engine.wake import Waker, wake_run
+from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, ProviderError
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.ledger import call_after, same_owner
 from openclaw_workers.models.messages import InboxEntry
 from openclaw_workers.models.session_key import ChatType, agent_of, chat_type
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
-from openclaw_workers.providers.registry import get_provider, split_model
+from openclaw_workers.models.tools import ToolSpec
+from openclaw_workers.models.transcript import TranscriptEntry
+from openclaw_workers.models.tree import Role
+from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.reading import Reader
-from openclaw_workers.store.turns import Freshness, Taken
-from openclaw_workers.tools.registry import builtin_tools, specs
+from openclaw_workers.store.tree import Tree
+from openclaw_workers.store.turns import Freshness, Lease, Taken
+from openclaw_workers.tools.documentation import PREFIX, docs_dir
+from openclaw_workers.tools.files import materialise
+from openclaw_workers.tools.policy import tools_at
+from openclaw_workers.tools.registry import specs
+from openclaw_workers.tools.tree import SessionPort
 
-PAGE = 200
-CACHED_ENTRIES = 20_000
-"""Parsed entries a process keeps over all sessions: about 20 MB of short messages."""
 NO_LIMIT_MS = 7 * 86_400_000
 NOTHING = Overrides()
+_NO_FLUSH = {"memory_flush": MemoryFlushSettings(enabled=False)}
+INTERNAL = "internal"
+"""Between sessions: nobody's channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     setup: Setup
     history: list[TranscriptEntry]
-    model_name: str
+    agent: AgentConfig
+    report: str
+    """The sizes of its system prompt, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
-    session_id: str
-    length: int
-    entries: list[TranscriptEntry]
+class Place:
+    """Where a session stands: in its tree, and on which channel it is spoken to."""
+
+    depth: int
+    role: Role
+    channel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of its work a session shows; it is told so, lest it explains itself twice."""
+
+    reasoning: str = "off"
+    verbose: str = "on"
 
 
 class Preparer:
     """Knows configuration and stored state; builds what the agent loop is given."""
 
-    def __init__(self, loaded: Loaded, reader: Reader, *, default_model: str) -> None:
+    def __init__(self, loaded: Loaded, reader: Reader, tree: Tree, models: Models, *, default_model: str) -> None:
         self._settings = loaded.settings
         self._state_dir = loaded.state_dir
         self._reader = reader
+        self._tree = tree
+        self._models = models
         self._default_model = default_model
-        self._recent: OrderedDict[SessionKey, _Remembered] = OrderedDict()
-        self._kept = 0
-        self._lock = Lock()
+        self._histories = Histories(reader)
+        self._calibration = Calibration()
         self._agent = lru_cache(maxsize=1024)(self._resolve)
-        self._frame = lru_cache(maxsize=1024)(self._build_frame)
+        self._workspace = lru_cache(maxsize=1024)(self._workspace_of)
+        self._frame_of = lru_cache(maxsize=1024)(self._build_frame)
+        self._framing = Lock()
+        self._files = lru_cache(maxsize=256)(lambda workspace, names, _second: signature(workspace, names))
         self._fresh = lru_cache(maxsize=64)(self._boundaries)
+
+    def _frame(self, *key: Any) -> Frame:
+        """The frame for a turn. One thread builds it: all that start at once would build the same one, in turn."""
+        with self._framing:
+            return self._frame_of(*key)
 
     @property
     def max_attempts(self) -> int:
@@ -76,16 +126,14 @@ class Preparer:
 
     def known(self, session: SessionKey) -> tuple[str, int]:
         """Session id and length of the transcript this process still has of the session."""
-        with self._lock:
-            recent = self._recent.get(session)
-        return (recent.session_id, recent.length) if recent else ("", 0)
+        return self._histories.known(session)
 
     def freshness(self, session: SessionKey) -> dict[str, Freshness]:
         """The reset policy of this session, by the channel it was last spoken to on."""
         # Boundaries are whole hours, so that one look a minute is exact.
         return self._fresh(chat_type(session), self._agent_of(session).user_timezone, int(time.time() // 60))
 
-    def prepare(self, taken: Taken, bound: Sequence[InboxEntry]) -> Prepared:
+    def prepare(self, taken: Taken, bound: Sequence[InboxEntry], sessions: SessionPort | None = None) -> Prepared:
         """Build the turn.
 
         Raises:
@@ -94,39 +142,181 @@ class Preparer:
             ProviderError: the model is not known.
         """
         session = taken.lease.session
-        call = Overrides(model=bound[0].model) if bound and bound[0].model else NOTHING
-        frame, model_name, budget_tokens = self._frame(agent_of(session), _session_overrides(session, taken.row), call)
-        setup = replace(frame, session_key=session, run_id=taken.lease.run, started_call=taken.started_call)
-        return Prepared(setup, self._history(taken, taken.row.get("sessionId", ""), budget_tokens), model_name)
+        call = Overrides(model=bound[0].model) if bound else NOTHING
+        place = _place(session, taken.row, bound)
+        overrides = _session_overrides(session, taken.row)
+        workspace = self._workspace(agent_of(session), overrides, call)
+        # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
+        names = file_names(self._agent(agent_of(session), overrides, call).prompt_mode, place.role)
+        files = self._files(workspace, names, int(time.monotonic()))
+        built = self._frame(agent_of(session), overrides, call, place, _shown(taken.row), files)
+        if bound and (extra := bound[0].extra_system_prompt):
+            built = built.adding(extra, place.role)
+        frame, agent = built.setup, built.agent
+        if place.depth and (attached := self._tree.files(session)):
+            materialise(frame.workspace, files_dir(session), attached)
+        view_of = self._views(agent, frame, place.role)
+        view = view_of(self._first(agent))
+        setup = replace(
+            frame,
+            session_key=session,
+            run_id=taken.lease.run,
+            started_call=taken.started_call,
+            view=view,
+            sessions=sessions,
+            view_of=view_of,
+        )
+        budget = None if view else int(min(frame.window, agent.context_tokens or frame.window) * WINDOW_SHARE)
+        return Prepared(setup, self._histories.load(taken, budget), agent, built.stored_report)
 
-    def _build_frame(self, agent_id: str, session: Overrides, call: Overrides) -> tuple[Setup, str, int]:
-        """What all turns of an agent with the same overrides have in common, its model and its history's budget."""
+    def prompt(self, agent_id: str) -> Frame:
+        """What an agent is told in a session of its own that has nothing set.
+
+        Raises:
+            NotFound: there is no such agent.
+            ProviderError: its model is not known.
+        """
+        files = signature(self._workspace(agent_id, NOTHING, NOTHING), FULL)
+        return self._frame(agent_id, NOTHING, NOTHING, Place(0, Role.MAIN), Shown(), files)
+
+    def _views(self, agent: AgentConfig, frame: Setup, role: Role) -> Callable[[Candidate], View | None]:
+        """How the conversation is kept within the window of each model; None for those that cannot summarise."""
+        made: dict[str, View | None] = {}
+        # What a sub-agent has to tell is its answer; the memory is the main conversation's, and many would write to it.
+        rules = agent.compaction if role is Role.MAIN else agent.compaction.model_copy(update=_NO_FLUSH)
+
+        def view_of(candidate: Candidate) -> View | None:
+            if candidate.name not in made:
+                made[candidate.name] = self._view(agent, frame, candidate, rules)
+            return made[candidate.name]
+
+        return view_of
+
+    def _view(
+        self, agent: AgentConfig, frame: Setup, candidate: Candidate, compaction: CompactionSettings
+    ) -> View | None:
+        if not candidate.provider.summarises:
+            return None
+        estimator = Estimator(candidate.provider.name, candidate.model, self._calibration)
+        tokens = estimator.frame(frame.system + frame.system_tail, frame.specs)
+        window = candidate.provider.context_window(candidate.model)
+        context = Context(min(window, agent.context_tokens or window), tokens, estimator)
+        return View(context, compaction, agent.context_pruning)
+
+    def _first(self, agent: AgentConfig) -> Candidate:
+        """The model that is asked first."""
+        name, model = self._models.providers.split(agent.primary)
+        return Candidate(self._models.providers.get(name), model)
+
+    def _workspace_of(self, agent_id: str, session: Overrides, call: Overrides) -> Path:
         agent = self._agent(agent_id, session, call)
-        provider_name, model = split_model(agent.primary)
-        provider = get_provider(provider_name)
-        window = provider.context_window(model)
-        workspace = agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
+        return agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
+
+    def asker(self, handle: RunHandle, taken: Taken, agent: AgentConfig, accounts: Accounts, viewers: Viewers) -> Asker:
+        """Who asks the agent's models in this turn.
+
+        Raises:
+            ProviderError, BadInput: they cannot be asked as configured.
+        """
+        cancel = handle.cancel
+        chain = self._models.chain(agent, taken.lease.run, accounts.tree, taken.row, cancel)
+        chain.on_skip = accounts.note_attempt
+        handle.hold = chain.guard.hold
+        chain.guard.on_wait = lambda why: viewers.show("model.waiting", {"why": why})
+        reasoning = _shown(taken.row).reasoning
+        return Asker(taken.lease.run, taken.lease.fence, chain, viewers, cancel, reasoning, self._calibration)
+
+    def asked_last(self, dead: Lease, row: dict[str, str], agent: AgentConfig) -> LostCall:
+        """Whom the owner of a run was asking when it died, as far as that is known."""
+        chain = self._models.chain(agent, dead.run, root_of(dead.session, row), row, Cancel())
+        run = self._reader.run(dead.run)
+        this = call_after(run.last_call if run else "", dead.run, dead.fence)
+        # Its own attempts alone: each owner begins with the first model again.
+        tried = [each for each in run.model_attempts if same_owner(each.id, this)] if run else []
+        return LostCall(this, chain.asked_last(tried))
+
+    def accounts(self, lease: Lease, row: dict[str, str], agent: AgentConfig) -> Accounts:
+        tree = root_of(lease.session, row)
+        budgets = [budget.name for budget in self._models.budgets(agent, tree)]
+        return Accounts(lease.run, lease.session, agent.id, tree, self._models.price, budgets)
+
+    def lost(self, dead: Lease, tokens: int, row: dict[str, str] | None = None) -> Books:
+        """What the owner of a run was asking when it died, for a run that nobody goes on with."""
+        row = self._reader.row(dead.session) if row is None else row
+        try:
+            agent = self._agent(agent_of(dead.session), _session_overrides(dead.session, row), NOTHING)
+            accounts, asked = self.accounts(dead, row, agent), self.asked_last(dead, row, agent)
+        except (CorruptRecord, BadInput, ProviderError):
+            return NO_BOOKS  # then it was asking nobody
+        accounts.note_lost(asked, tokens)
+        return accounts.books()
+
+    def _build_frame(
+        self, agent_id: str, session: Overrides, call: Overrides, place: Place, shown: Shown, _files: Signature
+    ) -> Frame:
+        agent = self._agent(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        frame = Setup(
+        tools = tools_at(place.depth, place.role)
+        facts = self._facts(agent, place, shown, workspace, specs(tools))
+        parts, window = prompt_parts(facts), self._models.window(agent)
+        setup = Setup(
             agent_id=agent.id,
             session_key="",
             run_id="",
-            provider=provider,
-            model=model,
-            system=system_prompt(agent_id=agent.id, agent_name=agent.name, workspace=workspace, specs=specs()),
+            window=window,
+            system="",
             thinking=agent.thinking_default,
-            tools={tool.name: tool for tool in builtin_tools()},
-            specs=specs(),
+            tools={tool.name: tool for tool in tools},
+            specs=specs(tools),
             workspace=workspace,
             started_call="",
             max_model_calls=self._settings.engine.max_steps,
             tool_timeout_seconds=self._settings.engine.tool_timeout_seconds,
             context_tokens=agent.context_tokens,
+            zone=zone_of(agent.user_timezone),
+            loop_detection=agent.tools.loop_detection,
+            exec_seconds=agent.tools.exec.timeout_sec,
+            shows_results=shown.verbose == "full",
         )
-        return frame, agent.primary, int(min(window, agent.context_tokens or window) * WINDOW_SHARE)
+        calls_tools = self._first(agent).provider.calls_tools
+        frame = Frame(with_prompt(setup, parts), agent, parts, calls_tools)
+        listed = setup.specs if calls_tools else ()
+        report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=window)
+        return replace(frame, report=report, stored_report=stored(report))
+
+    def _facts(
+        self, agent: AgentConfig, place: Place, shown: Shown, workspace: Path, tools: Sequence[ToolSpec]
+    ) -> Facts:
+        limits = {"max_chars": agent.bootstrap_max_chars, "total_max_chars": agent.bootstrap_total_max_chars}
+        return Facts(
+            agent_id=agent.id,
+            agent_name=agent.identity.name or agent.name,
+            theme=agent.identity.theme or "",
+            emoji=agent.identity.emoji or "",
+            avatar=agent.identity.avatar or "",
+            workspace=workspace,
+            specs=tools,
+            role=place.role,
+            mode=agent.prompt_mode,
+            docs=_documents(),
+            owners=agent.identity.owner_numbers,
+            model_aliases=sorted(model_aliases(self._settings).items()),
+            timezone=zone_name(agent.user_timezone),
+            files=load_files(workspace, file_names(agent.prompt_mode, place.role), **limits),
+            extra=agent.extra_system_prompt,
+            model=agent.primary,
+            channel=place.channel,
+            repo=repo_of(workspace),
+            thinking=agent.thinking_default,
+            reasoning=shown.reasoning,
+            verbose=shown.verbose,
+            host=socket.gethostname(),
+            os=platform.system().lower(),
+        )
 
     def _boundaries(self, kind: ChatType, zone: str, _minute: int) -> dict[str, Freshness]:
-        rules, tz = self._settings.session, _local_zone() if zone == "local" else ZoneInfo(zone)
+        rules, tz = self._settings.session, zone_of(zone)
         now = datetime.now(tz)
         return {name: boundaries(rules.reset_for(kind, name), now, tz) for name in ("", *rules.reset_by_channel)}
 
@@ -134,31 +324,14 @@ class Preparer:
         """Keep what could not be read for a person to look at."""
         self._reader.quarantine(f"session {session}: {error.where}", error.why, raw)
 
+    def wake_run(self, waker: Waker, run_id: RunId) -> None:
+        """Publish a child's run again, as a part of its chord."""
+        run = self._reader.run(run_id)
+        if run is not None:
+            wake_run(waker, run)
+
     def history_of(self, session: SessionKey) -> list[TranscriptEntry]:
-        return self._reader.transcript(session, -PAGE, -1)
-
-    def _history(self, taken: Taken, session_id: str, budget_tokens: int) -> list[TranscriptEntry]:
-        """The part of the transcript that fits the budget, reading no further back than that.
-
-        The log only grows, so what a process parsed in an earlier turn of the same session is still true.
-        """
-        session, length = taken.lease.session, taken.log_length
-        known = self._recall(session)
-        fresh = length - known.length if known and known.session_id == session_id else length
-        if known is not None and 0 <= fresh <= len(taken.tail) and known.session_id == session_id:
-            new = taken.tail[len(taken.tail) - fresh :]
-            entries = [*known.entries, *self._reader.entries(session, new)]
-        else:
-            entries = self._reader.entries(session, taken.tail)
-            start = length - len(taken.tail)
-            spent = sum(map(estimate_tokens, entries))
-            while start > 0 and (spent < budget_tokens or not any(isinstance(e, UserEntry) for e in entries)):
-                older = self._reader.transcript(session, max(0, start - PAGE), start - 1)
-                spent += sum(map(estimate_tokens, older))
-                entries, start = [*older, *entries], max(0, start - PAGE)
-        entries = _newest(entries, budget_tokens)
-        self._remember(session, _Remembered(session_id, length, entries))
-        return entries
+        return self._histories.newest(session)
 
     def _agent_of(self, session: SessionKey) -> AgentSettings:
         try:
@@ -167,41 +340,25 @@ class Preparer:
             # The agent was taken out of the configuration; `prepare` says so once the run is owned.
             return self._settings.agents.defaults
 
-    def _remember(self, session: SessionKey, recent: _Remembered) -> None:
-        with self._lock:
-            self._recent[session] = recent
-            self._kept += len(recent.entries)
-            while self._kept > CACHED_ENTRIES and len(self._recent) > 1:
-                _, oldest = self._recent.popitem(last=False)
-                self._kept -= len(oldest.entries)
-
-    def _recall(self, session: SessionKey) -> _Remembered | None:
-        with self._lock:
-            recent = self._recent.pop(session, None)
-            self._kept -= len(recent.entries) if recent else 0
-        return recent
-
     def _resolve(self, agent_id: str, session: Overrides, call: Overrides) -> AgentConfig:
         return resolve_agent(
             self._settings, agent_id, session_overrides=session, call=call, default_model=self._default_model
         )
 
 
-def _local_zone() -> tzinfo:
+@lru_cache(maxsize=1)
+def _documents() -> tuple[str, ...]:
+    docs = docs_dir()
+    return tuple(f"{PREFIX}{path.name}" for path in sorted(docs.glob("*.md"))) if docs else ()
+
+
+def zone_of(name: str) -> tzinfo:
+    """A configured time zone; `local` is this machine's."""
+    if name != "local":
+        return ZoneInfo(name)
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     return zone
-
-
-def _newest(entries: list[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:
-    """The newest entries about within the budget, and in any case the whole of the last turn."""
-    spent, asked = 0, False
-    for index in range(len(entries) - 1, -1, -1):
-        spent += estimate_tokens(entries[index])
-        asked = asked or isinstance(entries[index], UserEntry)
-        if spent > budget_tokens and asked:
-            return entries[index:]
-    return entries
 
 
 def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
@@ -213,6 +370,24 @@ def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
         raise CorruptRecord(f"session {session}", f"contextTokensOverride is {tokens!r}, expected a number")
     if thinking and thinking not in get_args(Thinking):
         raise CorruptRecord(f"session {session}", f"thinkingLevel is {thinking!r}, expected {get_args(Thinking)}")
+    workspace = row.get("spawnedWorkspaceDir")
     return Overrides(
-        model=model, context_tokens=int(tokens) if tokens else None, thinking=cast("Thinking | None", thinking)
+        model=model,
+        context_tokens=int(tokens) if tokens else None,
+        thinking=cast("Thinking | None", thinking),
+        workspace=Path(workspace) if workspace else None,
     )
+
+
+def _shown(row: dict[str, str]) -> Shown:
+    return Shown(row.get("reasoningLevel") or "off", row.get("verboseLevel") or "on")
+
+
+def _place(session: SessionKey, row: dict[str, str], bound: Sequence[InboxEntry]) -> Place:
+    depth, role = row.get("spawnDepth", "0"), row.get("subagentRole") or Role.MAIN
+    if not depth.isdigit() or role not in list(Role):
+        raise CorruptRecord(f"session {session}", f"spawnDepth is {depth!r} and subagentRole {role!r}")
+    channel = bound[0].route.channel if bound else INTERNAL
+    if channel == INTERNAL:
+        channel = row.get("lastChannel", "")
+    return Place(int(depth), Role(role), channel)

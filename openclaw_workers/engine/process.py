@@ -11,10 +11,14 @@ from contextlib import contextmanager
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import TurnHandedOver, TurnTimedOut
 from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.turns import Lease
 
 STEP_SLACK_SECONDS = 15.0
 """A step that is this much over its time is stuck: nothing it waits for looks at the cancel flag."""
+
+IDLE_SPARE_SECONDS = 2.0
+"""Before the end of its grace a pool's child is ended that has carried nothing for as long, and still has not left."""
 
 
 class RunHandle:
@@ -26,8 +30,12 @@ class RunHandle:
         now = time.monotonic()
         self.deadline = now + seconds_left
         self._step_until = self.deadline + STEP_SLACK_SECONDS
+        self.books: Callable[[], Books] = lambda: NO_BOOKS
+        """Model calls that are not in the ledger yet."""
         self.on_tick: Callable[[], None] = lambda: None
         """Shows what has gathered for viewers."""
+        self.hold: Callable[[], None] = lambda: None
+        """Keeps what its model call has taken from limits and budgets; may raise StoreUnavailable."""
 
     def allow(self, seconds: float) -> None:
         self._step_until = min(time.monotonic() + seconds, self.deadline) + STEP_SLACK_SECONDS
@@ -43,20 +51,23 @@ class RunHandle:
         self._step_until += seconds
 
     def expire(self, now: float) -> None:
-        if now > self.deadline:
+        if now >= self.deadline:
             self.cancel.set(TurnTimedOut("the turn ran past its time limit"))
 
 
 class Process:
     """Shared by the threads of one worker process."""
 
-    def __init__(self, *, grace_seconds: float) -> None:
+    def __init__(self, *, grace_seconds: float, has_parent: bool = False) -> None:
         self._grace_seconds = grace_seconds
+        self.has_parent = has_parent
+        """It is a pool's child, and its parent has to follow it within the same grace."""
         self._lock = threading.Lock()
         self._runs: dict[RunId, RunHandle] = {}
         self._suspect: RunId | None = None
         self._deferred: deque[tuple[SessionKey, RunId]] = deque()
         self._leave_at: float | None = None
+        self._last_carried = 0.0
         self.is_stuck = False
         """Some thread of this process can no longer be reached, and the process is to end."""
 
@@ -64,6 +75,8 @@ class Process:
     def carrying(self, handle: RunHandle) -> Iterator[None]:
         with self._lock:
             self._runs[handle.lease.run] = handle
+        # A parked run is woken when its time is over, and a lost one may be found after it: no model call is made then.
+        handle.expire(time.monotonic())
         try:
             yield
         finally:
@@ -71,6 +84,7 @@ class Process:
                 # A run lost to a pause may be back in this process, in another thread, under another lease.
                 if self._runs.get(handle.lease.run) is handle:
                     del self._runs[handle.lease.run]
+                self._last_carried = time.monotonic()
 
     def runs(self) -> list[RunHandle]:
         with self._lock:
@@ -87,6 +101,12 @@ class Process:
 
     def grace_left(self) -> float:
         return float("inf") if self._leave_at is None else self._leave_at - time.monotonic()
+
+    def is_overdue(self) -> bool:
+        """Whether it should be gone; an idle child of a pool a little early, so that its parent follows in time."""
+        is_idle = not self.runs() and time.monotonic() - self._last_carried > IDLE_SPARE_SECONDS
+        is_early = self.has_parent and is_idle
+        return self.grace_left() < (min(IDLE_SPARE_SECONDS, self._grace_seconds / 4) if is_early else 0)
 
     def enforce(self) -> None:
         """Time out what ran too long, and abandon model calls that outlast the grace."""

@@ -8,11 +8,14 @@ from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.connection import Client, connect
+from openclaw_workers.store.exchanges import Exchanges
 from openclaw_workers.store.fleet import Fleet
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.orphans import Orphans
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,9 @@ class Stores:
     sessions: Sessions
     fleet: Fleet
     reader: Reader
+    tree: Tree
+    exchanges: Exchanges
+    orphans: Orphans
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -50,6 +56,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
     redis = connect(redis_url, timeout_seconds=settings.engine.accept_timeout_seconds, max_connections=max_connections)
     keys = Keys(settings.engine.namespace)
     timing = Timing(int(settings.engine.lease_seconds * 1000))
+    reader = Reader(redis, keys)
     return Stores(
         settings=settings,
         redis=redis,
@@ -59,7 +66,10 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         inbox=Inbox(redis, keys, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         sessions=Sessions(redis, keys, grant_ms=timing.grant_ms),
         fleet=Fleet(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
-        reader=Reader(redis, keys),
+        reader=reader,
+        tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
+        exchanges=Exchanges(redis, keys),
+        orphans=Orphans(redis, keys),
     )
 
 

@@ -7,28 +7,42 @@ import time
 
 import structlog
 
+from openclaw_workers.engine.announcing import Announcer
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.relays import Relays
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.turns import TurnRunner
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all
 from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreUnavailable
-from openclaw_workers.models.ids import SessionKey, WorkerId
+from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.keys import ARCHIVE, TURN
+from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, ORPHAN, REAP, RELAY, TURN
 
 log = structlog.get_logger(__name__)
 
 PRUNE_EVERY_SECONDS = 3600
 ARCHIVE_AGAIN_MS = 30_000
+CLEAN_UP_AGAIN_MS = 10_000
 
 
 class Sweeper(threading.Thread):
     def __init__(
-        self, stores: Stores, waker: Waker, runner: TurnRunner, worker: WorkerId, *, period_seconds: float
+        self,
+        stores: Stores,
+        waker: Waker,
+        runner: TurnRunner,
+        announcer: Announcer,
+        worker: WorkerId,
+        *,
+        period_seconds: float,
     ) -> None:
         super().__init__(name="ocw-sweeper", daemon=True)
         self._stores = stores
         self._waker = waker
         self._runner = runner
+        self._announcer = announcer
+        self._control = Control(stores, waker)
+        self._relays = Relays(stores, waker)
         self._worker = worker
         self._period = period_seconds
         self._poke = threading.Event()
@@ -43,7 +57,6 @@ class Sweeper(threading.Thread):
             except StoreUnavailable as error:
                 log.debug("sweep.postponed", error=error.message)
             except Exception:
-                # A session that cannot be swept must not keep the others from it.
                 log.exception("sweep.failed")
             self._poke.wait(min(wait, self._period))
             self._poke.clear()
@@ -67,6 +80,11 @@ class Sweeper(threading.Thread):
                 # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
                 log.error("sweep.unreadable", item=item, error=error.message)
                 self._stores.reader.quarantine(item, error.message, "")
+            except StoreUnavailable:
+                raise
+            except Exception:
+                # One session or batch that cannot be swept must not keep the others from it, time and again.
+                log.exception("sweep.failed", item=item)
         if time.monotonic() - self._pruned_at > PRUNE_EVERY_SECONDS:
             self._pruned_at = time.monotonic()
             self._stores.fleet.prune(int(time.time() * 1000))
@@ -77,9 +95,47 @@ class Sweeper(threading.Thread):
             self._session(SessionKey(item.removeprefix(TURN)), oldest)
         elif item.startswith(ARCHIVE):
             self._archive(item, oldest)
+        elif item.startswith(BATCH):
+            self._announcer.announce(BatchId(item.removeprefix(BATCH)))
+        elif item.startswith(REAP):
+            self._control.reap(SessionKey(item.removeprefix(REAP)))
+        elif item.startswith(RELAY):
+            self._relays.pass_on(MessageId(item.removeprefix(RELAY)))
+        elif item.startswith(ORPHAN):
+            self._orphan(item, item.removeprefix(ORPHAN))
+        elif item.startswith(CLEANUP):
+            self._clean_up(item, SessionKey(item.removeprefix(CLEANUP)))
         else:
             log.warning("due.unknown", item=item)
             self._stores.fleet.done(item)
+
+    def _clean_up(self, item: str, session: SessionKey) -> None:
+        """Archive a child whose result is delivered, unless it or a child of its own has been spoken to since."""
+        row, now = self._stores.reader.session(session), int(time.time() * 1000)
+        if row is not None:
+            fresh_ms = (row.updated_at or 0) + (row.archive_after_ms or 0) - now
+            tree = self._stores.tree
+            busy = self._stores.reader.control(session).state != "idle" or any(map(tree.batch, tree.batches(session)))
+            if fresh_ms > 0 or busy:
+                self._stores.fleet.later(item, max(fresh_ms, CLEAN_UP_AGAIN_MS))
+                return
+            self._control.delete(session)
+        self._stores.fleet.done(item)
+
+    def _orphan(self, item: str, orphan_id: str) -> None:
+        """A model call whose run was taken away: while its owner lives, the owner is to book it."""
+        try:
+            orphan = self._stores.orphans.get(orphan_id)
+        except CorruptRecord as error:
+            self._stores.reader.quarantine(item, error.message, "")
+            orphan = None
+        if orphan is None:
+            self._stores.orphans.forget(orphan_id)
+        elif self._stores.fleet.is_alive(WorkerId(orphan.owner)):
+            self._stores.fleet.later(item, self._stores.timing.lease_ms)
+        else:
+            self._runner.settle_orphan(orphan)
+            log.info("call.lost", run_id=orphan.run, session_key=orphan.session, worker=orphan.owner)
 
     def _archive(self, item: str, oldest: dict[Lane, int]) -> None:
         if not self._oldest(Lane.SERVICE, oldest):
@@ -110,3 +166,4 @@ class Sweeper(threading.Thread):
                 self._runner.settle_lost(rescue.lease)
             except LeaseLost:
                 log.info("run.settled_elsewhere", run_id=run, session_key=session)
+                self._runner.let_go(rescue.lease)

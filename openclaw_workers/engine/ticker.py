@@ -9,11 +9,14 @@ from collections.abc import Callable
 import structlog
 
 from openclaw_workers.engine.process import Process, RunHandle
-from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted
+from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.store.fleet import Fleet
 
 log = structlog.get_logger(__name__)
+
+LAST_TICK_SECONDS = 1.0
+"""How long a worker that leaves waits for a tick that Redis does not answer."""
 
 Facts = Callable[[], dict[str, str]]
 
@@ -40,25 +43,31 @@ class Ticker(threading.Thread):
         self._on_stuck = on_stuck
         self._on_overdue = on_overdue
         self._period = period_seconds
-        self._stop = threading.Event()
+        self._over = threading.Event()
         self._away_since: float | None = None
+        self._said_leaving = False
+        self._saying = threading.Lock()
 
     def run(self) -> None:
-        while not self._stop.is_set():
+        while not self._over.is_set():
             begun = time.monotonic()
             try:
                 self.tick()
             except Exception:
                 # The one thread that must not die: without it every lease of this process runs out.
                 log.exception("tick.failed")
-            self._stop.wait(max(0.05, self._period - (time.monotonic() - begun)))
+            self._over.wait(max(0.05, self._period - (time.monotonic() - begun)))
 
     def stop(self) -> None:
-        self._stop.set()
+        self._over.set()
+        # A worker without turns may be gone before its next tick.
+        self._notice_leaving()
+        if self.is_alive():
+            # A tick under way would enter the worker again after it has left.
+            self.join(LAST_TICK_SECONDS)
 
     def tick(self) -> None:
-        if self._told_to_leave():
-            self._process.drain()
+        self._notice_leaving()
         self._process.enforce()
         now = time.monotonic()
         carried = self._process.runs()
@@ -68,8 +77,17 @@ class Ticker(threading.Thread):
         self._renew(healthy)
         if stuck:
             self._give_up(stuck, healthy)
-        elif self._process.grace_left() < 0:
+        elif self._process.is_overdue():
             self._on_overdue()
+
+    def _notice_leaving(self) -> None:
+        """Log it here: the signal handler that began it may have interrupted a thread that is logging."""
+        if self._told_to_leave():
+            self._process.drain()
+        with self._saying:
+            if self._process.draining and not self._said_leaving:
+                self._said_leaving = True
+                log.info("worker.leaving", worker=self._worker, runs=len(self._process.runs()))
 
     def _renew(self, handles: list[RunHandle]) -> None:
         try:
@@ -92,7 +110,20 @@ class Ticker(threading.Thread):
                 handle.cancel.set(LeaseLost(f"{handle.lease.session} is owned by another worker now"))
             elif verdict != "ok":
                 handle.cancel.set(TurnAborted(verdict))
+        for handle in handles:
             handle.on_tick()
+        self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
+
+    def _hold(self, handles: list[RunHandle]) -> None:
+        for handle in handles:
+            try:
+                handle.hold()
+            except StoreUnavailable as error:
+                # The others would wait for Redis as long; leases come first.
+                log.warning("limit.unheld", error=error.message)
+                return
+            except CorruptRecord as error:
+                log.error("limit.unheld", run_id=handle.lease.run, error=error.message)
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from functools import reduce
 
 import structlog
 from pydantic import ValidationError
 
-from openclaw_workers.agent.history import open_calls, result_for
-from openclaw_workers.agent.loop import AgentLoop, now_ms
-from openclaw_workers.engine.commands import parse_command
+from openclaw_workers.agent.history import open_calls
+from openclaw_workers.agent.loop import AgentLoop
+from openclaw_workers.agent.silent import is_silent, sendable
+from openclaw_workers.engine import endings
 from openclaw_workers.engine.journal import RedisJournal, persist
-from openclaw_workers.engine.preparing import Prepared, Preparer
+from openclaw_workers.engine.preparing import Preparer
 from openclaw_workers.engine.process import Process, RunHandle
+from openclaw_workers.engine.reports import frozen, partial_result
+from openclaw_workers.engine.session_port import TurnSessions
+from openclaw_workers.engine.spawning import Spawner
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all
 from openclaw_workers.errors import (
+    BadInput,
+    BudgetExhausted,
     CorruptRecord,
     LeaseLost,
-    OpenClawError,
     ProviderError,
     StoreUnavailable,
     TurnAborted,
     TurnEnded,
     TurnHandedOver,
-    TurnTimedOut,
+    TurnParked,
+    TurnYielded,
 )
-from openclaw_workers.models.ids import RunId, SessionKey, new_run_id
+from openclaw_workers.logs import run_context
+from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_run_id, new_token
 from openclaw_workers.models.messages import InboxEntry, MessageState
 from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.session_key import agent_of
-from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, TextBlock, TranscriptEntry, Usage
-from openclaw_workers.store.turns import Lease, NotTaken, Outcome, Taken, Turns
+from openclaw_workers.models.session_key import agent_of, is_subagent
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    Usage,
+)
+from openclaw_workers.store.books import NO_BOOKS, Books
+from openclaw_workers.store.orphans import Orphan
+from openclaw_workers.store.turns import Lease, NotTaken, Outcome, Taken, Turns, WaitFor
 
 log = structlog.get_logger(__name__)
-
-NOT_RUN = "[not run: the turn was stopped before this call finished]"
-PARTIAL_CHARS = 100_000
 
 
 class TurnRunner:
@@ -48,6 +57,7 @@ class TurnRunner:
         preparer: Preparer,
         process: Process,
         waker: Waker,
+        spawner: Spawner,
         *,
         on_delayed: Callable[[], None] = lambda: None,
     ) -> None:
@@ -55,11 +65,16 @@ class TurnRunner:
         self._preparer = preparer
         self._process = process
         self._waker = waker
+        self._spawner = spawner
         self.on_delayed = on_delayed
         """Called when a commit leaves work that is due before the next sweep."""
 
-    def run(self, session: SessionKey, run: RunId) -> RunState | None:
-        """Carry the run as far as it will go here, and say how it ended; None when it did not end by us."""
+    def run(self, session: SessionKey, run: RunId, *, is_header: bool = False) -> RunState | None:
+        """Carry the run as far as it will go here, and say how it ended; None when it did not end by us.
+
+        A child's run has ended when all it spawned has settled too. `is_header` says that its chord will count it
+        when this returns; otherwise it is published again for that (rule 4).
+        """
         if self._process.draining:
             if not self._process.is_stuck:
                 # A stuck process still consumes, and would only fetch it again; the sweep sees to it.
@@ -80,11 +95,12 @@ class TurnRunner:
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
+                wake_all(self._waker, taken.granted)
                 return None
             if suspect and not taken.suspect:
                 self._free_suspect(run)
                 suspect = False
-            return self._carry(taken)
+            return self._carry(taken, is_header)
         finally:
             if suspect:
                 self._free_suspect(run)
@@ -98,9 +114,28 @@ class TurnRunner:
         history = self._preparer.history_of(lease.session)
         attempts = self._preparer.max_attempts
         error = f"the turn was given up: its worker died {attempts} times without getting any further"
-        closing = [*_close(history, lease.run), _notice(error, "error", lease.run)]
-        self._commit(lease, Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing))
+        closing = [*endings.close(history, lease.run), endings.notice(error, "error", lease.run)]
+        partial = partial_result(history)
+        tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
+        books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease.forerunner, tokens)
+        spent = reduce(Usage.plus, (call.usage for call in books.calls), Usage())
+        outcome = Outcome(
+            RunState.ERROR, "lost", MessageState.FAILED, error=error, usage=spent, entries=closing, partial=partial
+        )
+        self._commit(lease, outcome, books=books)
         log.error("run.given_up", run_id=lease.run, session_key=lease.session, attempts=attempts)
+
+    def settle_orphan(self, orphan: Orphan) -> None:
+        """Book what a dead owner was asking when its run was taken away; if it only sleeps, it corrects that."""
+        dead = Lease(orphan.session, orphan.run, lane_of(orphan.session), f"{orphan.fence}:")
+        self._turns.let_go(dead, self._preparer.lost(dead, orphan.tokens, orphan.row))
+
+    def let_go(self, lease: Lease, books: Books = NO_BOOKS) -> None:
+        """Say that a run which was taken away leaves nothing behind; if that cannot be written, the sweep guesses."""
+        try:
+            self._turns.let_go(lease, books)
+        except StoreUnavailable as error:
+            log.warning("calls.unbooked", count=len(books.calls), error=error.message)
 
     def _free_suspect(self, run: RunId) -> None:
         following = self._process.clear_suspect(run)
@@ -108,7 +143,7 @@ class TurnRunner:
             self._waker.turn(*following)
 
     def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
-        nonce = self._turns.new_nonce()
+        nonce = new_token()
         freshness, time_ms = self._preparer.freshness(session), self._preparer.time_ms(session)
         known = self._preparer.known(session)
         return persist(
@@ -125,31 +160,48 @@ class TurnRunner:
             self._process,
         )
 
-    def _carry(self, taken: Taken) -> RunState | None:
+    def _carry(self, taken: Taken, is_header: bool) -> RunState | None:
         lease = taken.lease
         handle = RunHandle(lease, seconds_left=max(0.0, (taken.deadline_at - taken.now) / 1000))
         if taken.abort:
             handle.cancel.set(TurnAborted(taken.abort))
-        with self._process.carrying(handle):
+        # Known only now; what was logged before the run was taken goes without.
+        context = run_context(sessionId=taken.row.get("sessionId"), parentRunId=taken.row.get("createdByRunId"))
+        with context, self._process.carrying(handle):
             try:
-                return self._end(taken, self._outcome(taken, handle))
-            except _Leaving as leaving:
-                self._release(lease, leaving.usage)
+                return self._go_through(taken, handle, is_header)
             except LeaseLost as error:
                 log.warning("run.fenced", error=error.message)
+                self.let_go(lease, handle.books())
             except StoreUnavailable as error:
                 # Only when this process must leave while Redis is away: the lease runs out, and another goes on.
                 log.warning("run.abandoned", error=error.message)
-            except Exception as error:
-                log.exception("turn.uncommitted")
-                history = persist(lambda: self._preparer.history_of(lease.session), self._process)
-                return self._end(taken, _failed(error, history, lease.run, Usage()))
         return None
 
-    def _end(self, taken: Taken, outcome: Outcome) -> RunState:
-        self._commit(taken.lease, outcome)
-        log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt)
-        return outcome.state
+    def _go_through(self, taken: Taken, handle: RunHandle, is_header: bool) -> RunState | None:
+        """Run the turn and write down how it ended, or hand it over.
+
+        Raises:
+            LeaseLost: it goes on elsewhere already.
+            StoreUnavailable: nothing could be written.
+        """
+        lease = taken.lease
+        try:
+            return self._end(taken, self._outcome(taken, handle), is_header, handle.books())
+        except _Leaving as leaving:
+            self._release(lease, leaving, handle.books())
+            return None
+        except (LeaseLost, StoreUnavailable):
+            raise
+        except Exception as error:
+            log.exception("turn.uncommitted")
+            history = persist(lambda: self._preparer.history_of(lease.session), self._process)
+            return self._end(taken, endings.failed(error, history, lease.run, Usage()), is_header, handle.books())
+
+    def _end(self, taken: Taken, outcome: Outcome, is_header: bool, books: Books = NO_BOOKS) -> RunState | None:
+        how = self._commit(taken.lease, outcome, is_header=is_header, books=books)
+        log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt, how=how)
+        return outcome.state if how in ("ended", "settled") else None
 
     def _outcome(self, taken: Taken, handle: RunHandle) -> Outcome:
         """Run the turn and say how it ended.
@@ -160,138 +212,120 @@ class TurnRunner:
         """
         try:
             bound = [InboxEntry.model_validate_json(raw) for raw in taken.bound]
+            focus = None
             if bound and bound[0].kind == "command":
-                return _command(bound[0])
-            prepared = persist(lambda: self._preparer.prepare(taken, bound), self._process)
+                ordered = endings.command(bound[0])
+                if isinstance(ordered, Outcome):
+                    return ordered
+                focus = ordered.compact
+            prepared = persist(
+                lambda: self._preparer.prepare(taken, bound, TurnSessions(self._spawner, taken)), self._process
+            )
         except StoreUnavailable:
             raise
-        except Exception as error:
-            log.exception("turn.unprepared")
+        except Exception as error:  # noqa: BLE001 (logged and told below)
             return self._unprepared(taken, error)
-        journal = RedisJournal(self._turns, handle, self._process, step=taken.step)
+        accounts = self._preparer.accounts(taken.lease, taken.row, prepared.agent)
+        journal = RedisJournal(self._turns, handle, self._process, accounts, step=taken.step)
         try:
-            loop = AgentLoop(prepared.setup, prepared.history, journal, handle.cancel)
-        except ProviderError as error:
-            return _failed(error, prepared.history, taken.lease.run, Usage())
-        return self._loop(loop, prepared, handle)
+            asker = self._preparer.asker(handle, taken, prepared.agent, accounts, journal)
+        except (ProviderError, BadInput) as error:
+            return endings.failed(error, prepared.history, taken.lease.run, Usage())
+        loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
+        if taken.resumed and taken.how == "takeover" and not open_calls(loop.history):
+            dead = taken.lease.forerunner
+            asked = persist(lambda: self._preparer.asked_last(dead, taken.row, prepared.agent), self._process)
+            asker.unrecorded = accounts.note_lost(asked, loop.next_tokens())
+            journal.book()
+        outcome = self._loop(loop, handle, focus)
+        if taken.row.get("deliver") == "1" or asker.reasoning != "off":
+            # The commit shows the last words to its own viewers, but not to those of its parent, and no thoughts.
+            journal.flush()
+        row = {**endings.compactions(taken, loop), **endings.sizes(taken, prepared)}
+        return endings.complete(outcome, bound, row, asker)
 
     def _unprepared(self, taken: Taken, error: Exception) -> Outcome:
         session = taken.lease.session
+        if isinstance(error, ProviderError | BadInput):  # someone asked for what there is not; no fault of ours
+            log.warning("turn.unprepared", error=error.message)
+        else:
+            log.error("turn.unprepared", exc_info=error)
         if isinstance(error, ValidationError):
             error = CorruptRecord("a message", "it is not in the form this version writes")
         if isinstance(error, CorruptRecord):
             self._preparer.quarantine(session, error, taken.bound)
         history = persist(lambda: self._preparer.history_of(session), self._process)
-        return _failed(error, history, taken.lease.run, Usage())
+        return endings.failed(error, history, taken.lease.run, Usage())
 
-    def _loop(self, loop: AgentLoop, prepared: Prepared, handle: RunHandle) -> Outcome:
+    def _loop(self, loop: AgentLoop, handle: RunHandle, focus: str | None = None) -> Outcome:
         run = handle.lease.run
         try:
-            answer = loop.run()
+            if focus is not None:
+                return endings.done(loop.compact(focus), loop)
+            return self._answer(loop, loop.run(), handle)
         except LeaseLost:
             raise
+        except TurnParked as error:
+            wait = WaitFor(SessionKey(error.session), MessageId(error.message_id), error.milliseconds)
+            raise _Leaving(loop.unrecorded, wait) from error
+        except TurnYielded as error:
+            return endings.yielded(error, loop)
+        except BudgetExhausted as error:
+            return endings.over_budget(error, loop, run)
         except (TurnHandedOver, StoreUnavailable) as error:
             raise _Leaving(loop.unrecorded) from error
         except TurnEnded as error:
-            return _ended(error, loop, run)
-        except ProviderError as error:
-            return _failed(error, loop.history, run, loop.unrecorded)
+            return endings.ended(error, loop, run)
         except Exception as error:
-            log.exception("turn.broken")
-            return _failed(error, loop.history, run, loop.unrecorded)
+            if not isinstance(error, ProviderError):
+                log.exception("turn.broken")
+            return endings.failed(error, loop.history, run, loop.unrecorded)
+
+    def _answer(self, loop: AgentLoop, answer: AssistantEntry, handle: RunHandle) -> Outcome:
+        text = sendable(answer.text)
         return Outcome(
             RunState.OK,
-            "complete",
+            "silent" if is_silent(answer.text) else "length" if answer.stop_reason == "length" else "complete",
             MessageState.ANSWERED,
-            text=answer.text,
-            model=prepared.model_name,
+            text=frozen(text) if is_subagent(handle.lease.session) else text,
+            model=f"{answer.provider}/{answer.model}",
             usage=loop.unrecorded.plus(answer.usage),
-            context_tokens=answer.usage.input + answer.usage.output,
+            context_tokens=answer.usage.total,
             entries=[answer],
         )
 
-    def _commit(self, lease: Lease, outcome: Outcome) -> None:
+    def _commit(self, lease: Lease, outcome: Outcome, *, is_header: bool = False, books: Books = NO_BOOKS) -> str:
         following = new_run_id()
         wake = self._waker.sealed(lease.session, following)
         committed = persist(
-            lambda: self._turns.commit(lease, agent_of(lease.session), outcome, next_run=following, wake=wake),
+            lambda: self._turns.commit(
+                lease, agent_of(lease.session), outcome, next_run=following, wake=wake, books=books
+            ),
             self._process,
         )
-        if committed.next_run is not None and committed.delay_ms == 0:
+        if committed.next_run is not None and committed.delay_ms == 0 and committed.how != "again":
             self._waker.turn(lease.session, committed.next_run)
-        elif committed.next_run is not None:
+        elif committed.next_run is not None or committed.answered or committed.how == "unsettled":
             self.on_delayed()
+        if committed.how == "again" or (committed.how == "settled" and not is_header):
+            self._preparer.wake_run(self._waker, lease.run)
         wake_all(self._waker, committed.granted)
+        return committed.how
 
-    def _release(self, lease: Lease, usage: Usage) -> None:
-        try:
-            granted = persist(lambda: self._turns.release(lease, usage), self._process)
-        except LeaseLost as error:
-            log.warning("run.fenced", error=error.message)
-            return
-        log.info("run.released")
-        self._waker.turn(lease.session, lease.run)
+    def _release(self, lease: Lease, leaving: _Leaving, books: Books) -> None:
+        to_wake, granted = persist(
+            lambda: self._turns.release(lease, leaving.usage, leaving.wait, books=books), self._process
+        )
+        log.info("run.released" if to_wake else "run.parked")
+        if to_wake:
+            self._waker.turn(lease.session, lease.run)
         wake_all(self._waker, granted)
 
 
 class _Leaving(Exception):
-    """This worker is leaving; the turn is to be released with these tokens spent."""
+    """The turn is to be released with these tokens spent: this worker is leaving, or the turn waits for something."""
 
-    def __init__(self, usage: Usage) -> None:
+    def __init__(self, usage: Usage, wait: WaitFor | None = None) -> None:
         super().__init__()
         self.usage = usage
-
-
-def _command(entry: InboxEntry) -> Outcome:
-    parsed = parse_command(entry.text)
-    if parsed is None or parsed.command.in_order is None:
-        error = f"{entry.text.split()[0]} is not a command this version knows"
-        return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=error)
-    done = parsed.command.in_order(parsed.argument)
-    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=done.text, reset=done.reset, row=done.row)
-
-
-def _ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
-    """A turn that was stopped or timed out: what the model had said so far is kept, open calls are closed."""
-    timed_out = isinstance(error, TurnTimedOut)
-    closing = _close(loop.history, run)
-    if loop.partial:
-        said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
-        closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
-    told = error.message if timed_out else f"the turn was stopped ({error.message})"
-    closing.append(_notice(told, "warning", run))
-    return Outcome(
-        RunState.TIMEOUT if timed_out else RunState.KILLED,
-        "timeout" if timed_out else error.message,
-        MessageState.FAILED if timed_out else MessageState.CANCELLED,
-        text=loop.partial[:PARTIAL_CHARS],
-        error=told,
-        usage=loop.unrecorded,
-        entries=closing,
-    )
-
-
-def _failed(error: Exception, history: list[TranscriptEntry], run: RunId, usage: Usage) -> Outcome:
-    if isinstance(error, ProviderError):
-        told, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
-    elif isinstance(error, OpenClawError):
-        told, reason = error.message, "error"
-    else:
-        told, reason = f"the turn failed unexpectedly: {type(error).__name__}: {error}", "error"
-    hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
-    closing = [*_close(history, run), _notice(told, "error", run)]
-    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, usage=usage, entries=closing)
-
-
-def _close(history: list[TranscriptEntry], run: RunId) -> list[TranscriptEntry]:
-    """Results for calls that will never have any, so that the transcript stays a valid sequence (I2)."""
-    closing: list[TranscriptEntry] = []
-    for call in open_calls(history):
-        result = result_for(call, NOT_RUN, is_error=True)
-        result.run_id, result.timestamp = run, now_ms()
-        closing.append(result)
-    return closing
-
-
-def _notice(text: str, level: Literal["warning", "error"], run: RunId) -> NoticeEntry:
-    return NoticeEntry(text=text, level=level, timestamp=now_ms(), run_id=run)
+        self.wait = wait

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.ids import BatchId, RunId, SessionKey
+from openclaw_workers.models.runs import Lane, Run
 from openclaw_workers.models.session_key import is_subagent
+from openclaw_workers.models.tree import own_batch
 
 
 class Waker(Protocol):
@@ -17,6 +18,15 @@ class Waker(Protocol):
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         """The same wake-up as text, for a script to push into the lane's queue itself; "" if it cannot be."""
+
+    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
+        """Publish the children of a batch, each counted when its task returns; the last one fires the announce."""
+
+    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
+        """Publish one child of a batch again, so that the chord counts it."""
+
+    def forget_chord(self, batch: BatchId) -> None:
+        """The batch is announced; what is left of its chord is of no use."""
 
     def archive(self, archive_id: str) -> bool:
         """Ask the service lane to write an archive out."""
@@ -32,3 +42,13 @@ def lane_of(session: SessionKey) -> Lane:
 def wake_all(waker: Waker, granted: Iterable[tuple[RunId, SessionKey]]) -> None:
     for run, session in granted:
         waker.turn(session, run)
+
+
+def wake_run(waker: Waker, run: Run) -> None:
+    """Wake a run as what it is: a child's as the header of its chord, which then counts it when it ends."""
+    if run.batch == own_batch(run.id):
+        waker.chord(run.batch, [(run.session_key, run.id)])
+    elif run.batch is not None:
+        waker.header(run.session_key, run.id, run.batch, run.batch_index)
+    else:
+        waker.turn(run.session_key, run.id)

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from openclaw_workers.models.ids import MessageId, SessionKey
+from openclaw_workers.models.transcript import Attachment
 
 
 class QueueMode(StrEnum):
@@ -65,7 +66,10 @@ class _Message(BaseModel):
     kind: Literal["user", "command", "internal"] = "user"
     model: str | None = None
     """Model for the turn this message starts; such a message is not merged with others."""
+    extra_system_prompt: str | None = None
+    """Added to the system prompt of the turn this message starts; it is not merged with others either."""
     metadata: dict[str, str] = Field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
 
 
 class InboundMessage(_Message):

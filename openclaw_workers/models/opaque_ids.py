@@ -21,6 +21,7 @@ GRAMMAR_WORDS: Final = frozenset(
 )
 
 _HASHED = re.compile(r"~[0-9a-f]{64}")
+_PLAIN = re.compile(r"[A-Za-z0-9._@+-]{1,128}")
 
 
 class HashedId(str):
@@ -39,6 +40,8 @@ def escape_id(raw: str) -> str:
         return raw
     if not raw:
         raise BadInput("a session key needs an id here, and it is empty")
+    if _PLAIN.fullmatch(raw) and raw.lower() not in GRAMMAR_WORDS:
+        return raw
     # surrogatepass: a channel may hand over half an emoji, and that too must come back unchanged.
     data = raw.encode("utf-8", "surrogatepass")
     escaped = quote_from_bytes(data, safe="@+").replace("~", "%7E")
@@ -57,6 +60,8 @@ def unescape_id(segment: str) -> str:
     """
     if _HASHED.fullmatch(segment):
         return HashedId(segment)
+    if "%" not in segment:
+        return segment
     try:
         return unquote_to_bytes(segment.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

@@ -101,6 +101,9 @@ class SessionEntry(_Stored):
     forked_from_parent: bool = False
     subagent_role: Literal["orchestrator", "leaf"] | None = None
     subagent_control_scope: Literal["children", "none"] | None = None
+    root_session_key: SessionKey | None = None
+    archive_after_ms: NonNegativeInt | None = None
+    """How long a child is kept after it was last used, once its result is delivered."""
 
     # overrides: unset means as configured
     thinking_level: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -12,12 +13,17 @@ def encodable(text: str) -> str:
 
 def encodable_json(value: Any) -> Any:
     """The same for every string in a JSON value."""
+    return in_json(value, encodable)
+
+
+def in_json(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every string in it changed, names too."""
     match value:
         case str():
-            return encodable(value)
+            return change(value)
         case dict():
-            return {encodable_json(name): encodable_json(each) for name, each in value.items()}
+            return {change(name): in_json(each, change) for name, each in value.items()}
         case list():
-            return [encodable_json(each) for each in value]
+            return [in_json(each, change) for each in value]
         case _:
             return value

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+RAW_ARGUMENTS: Final = "_raw"
+"""The one argument of a call whose arguments were not a JSON object: what the model wrote instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Entries are stored as JSON with the field names of OpenClaw's JSONL, so that an 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -83,9 +83,18 @@ class _Seen(_Stored):
         return 4 + sum(_block_bytes(block) for block in blocks) // 4
 
 
+class Attachment(_Stored):
+    """A file that came with a message. Its bytes stay where they are: a model that reads such files is sent them."""
+
+    name: str
+    mime_type: str
+    path: str
+
+
 class UserEntry(_Seen):
     role: Literal["user"] = "user"
     content: list[TextBlock]
+    attachments: list[Attachment] = Field(default_factory=list)
     timestamp: int = 0
     run_id: str | None = None
     message_ids: list[str] = Field(default_factory=list)
@@ -127,6 +136,7 @@ class ToolResultEntry(_Seen):
 class NoticeEntry(_Stored):
     """Shown to people, never to the model: a failed turn, a dropped message."""
 
+    approx_tokens: ClassVar[int] = 0
     role: Literal["notice"] = "notice"
     text: str
     level: Literal["info", "warning", "error"] = "info"
@@ -134,7 +144,31 @@ class NoticeEntry(_Stored):
     run_id: str | None = None
 
 
-TranscriptEntry = UserEntry | AssistantEntry | ToolResultEntry | NoticeEntry
+class CompactionEntry(_Stored):
+    """From here on the model sees a summary in place of older entries, which stay in the log."""
+
+    approx_tokens: ClassVar[int] = 0
+    role: Literal["compaction"] = "compaction"
+    summary: str
+    kept: int = 0
+    """How many entries directly before this one the model still sees.
+
+    Counted back from here, it stays true wherever the log is read from and wherever it is moved to; and where an
+    entry has become unreadable the model sees one more, never one less.
+    """
+    request: str = ""
+    """What was being worked on, in the words it was asked in, if that message is no longer seen."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    details: dict[str, Any] = Field(default_factory=dict)
+    timestamp: int = 0
+    run_id: str | None = None
+
+
+SeenEntry = UserEntry | AssistantEntry | ToolResultEntry
+"""What goes to a model."""
+
+TranscriptEntry = SeenEntry | NoticeEntry | CompactionEntry
 
 _ENTRY: TypeAdapter[TranscriptEntry] = TypeAdapter(
     Annotated[TranscriptEntry, Field(discriminator="role")],

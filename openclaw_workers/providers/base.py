@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import ClassVar, Literal
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import AssistantBlock, TranscriptEntry, Usage
+from openclaw_workers.providers.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +19,21 @@ class ModelRequest:
     model: str
     """The part after `provider/`."""
     system: str
+    """What stays the same from call to call and from worker to worker, so that it can be cached."""
     messages: list[TranscriptEntry]
     """User, assistant and tool-result entries in a valid sequence; never notices."""
     tools: list[ToolSpec] = field(default_factory=list)
     thinking: str = "off"
     failed_calls: int = 0
     """Calls of this turn that failed since the last recorded assistant message."""
+    system_tail: str = ""
+    """What follows the system prompt and may vary."""
+    system_extra: str = ""
+    """What the message adds to the system prompt, and is in it already: new to whoever knows the rest."""
+    endpoint: Endpoint | None = None
+    """The address and key to use; None takes the provider's first."""
+    workspace: Path | None = None
+    """Where a command that serves as a model works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +42,18 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of what the model thinks, where its API tells."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class UsageSoFar:
     """Tokens known before the answer is complete, so that an abandoned call is still counted."""
 
     usage: Usage
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +63,13 @@ class Answer:
     content: list[AssistantBlock]
     usage: Usage
     stop_reason: Literal["stop", "toolUse", "length"] = "stop"
+    refused: bool = False
+    """The model declined; the content says so in words."""
+    estimated: bool = False
+    """The API did not count its tokens; the usage is our own guess."""
 
 
-StreamEvent = TextDelta | UsageSoFar | Answer
+StreamEvent = TextDelta | ThinkingDelta | UsageSoFar | Answer
 
 
 class Provider(ABC):
@@ -56,7 +79,17 @@ class Provider(ABC):
     """
 
     name: str
+    summarises: ClassVar[bool] = True
+    """Whether its models can sum up a conversation."""
+    calls_tools: ClassVar[bool] = True
+    """Whether its models call tools of ours."""
+
     api: str
+    """The protocol of its models, where `api_of` does not know better."""
+
+    def api_of(self, model: str) -> str:
+        """The protocol spoken with this model."""
+        return self.api
 
     @abstractmethod
     def context_window(self, model: str) -> int:
@@ -64,7 +97,7 @@ class Provider(ABC):
 
     @abstractmethod
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
-        """Ask the model once.
+        """Ask the model once: one call, which is booked as one.
 
         May block between events; while blocked it must notice `cancel` within half a second and raise what
         `cancel.check()` raises. A stream that ends without an `Answer` was cut.

@@ -2,46 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
+from threading import Lock
 
+from openclaw_workers.config.catalog import Catalog
+from openclaw_workers.config.models import ModelsSettings, ProviderSettings
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import Provider
+from openclaw_workers.providers.cli_agent import CliProvider
 from openclaw_workers.providers.offline.provider import OfflineProvider
-
-_PROVIDERS: dict[str, Callable[[], Provider]] = {"offline": OfflineProvider}
-
-
-def known_providers() -> list[str]:
-    return sorted(_PROVIDERS)
+from openclaw_workers.providers.remote import RemoteProvider, endpoints_of
 
 
-@cache
+class Providers:
+    """All providers of one configuration, each built on first use and then shared by all threads."""
+
+    def __init__(self, settings: ModelsSettings | None = None) -> None:
+        self._settings = settings or ModelsSettings()
+        self.catalog = Catalog(self._settings)
+        self._built: dict[str, Provider] = {}
+        self._lock = Lock()
+        self._names = sorted({"offline", *self.catalog.providers(), *(["cli"] if self._settings.cli else [])})
+
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def get(self, name: str) -> Provider:
+        """The provider of that name.
+
+        Raises:
+            ProviderError: there is none (`model_not_found`).
+        """
+        if name not in self._names:
+            raise ProviderError(
+                f"unknown provider {name!r}; known are: {', '.join(self.names())}",
+                reason=FailureReason.MODEL_NOT_FOUND,
+            )
+        with self._lock:
+            if name not in self._built:
+                self._built[name] = self._build(name)
+            return self._built[name]
+
+    def split(self, name: str) -> tuple[str, str]:
+        """Take `provider/model` apart at the first slash; the model's own name may hold more of them.
+
+        Raises:
+            ProviderError: a part is missing or the provider is unknown (`model_not_found`).
+        """
+        provider, slash, model = name.partition("/")
+        if not (provider and slash and model):
+            raise ProviderError(
+                f"the model {name!r} does not say both provider and model; write it as in 'offline/demo'",
+                reason=FailureReason.MODEL_NOT_FOUND,
+            )
+        self.get(provider)
+        return provider, model
+
+    def _build(self, name: str) -> Provider:
+        match name:
+            case "offline":
+                return OfflineProvider()
+            case "cli":
+                return CliProvider(self._settings.cli)
+            case _:
+                given = self._settings.providers.get(name, ProviderSettings())
+                return RemoteProvider(name, self.catalog, endpoints_of(name, given))
+
+
+@lru_cache(maxsize=1)
+def _unconfigured() -> Providers:
+    return Providers()
+
+
 def get_provider(name: str) -> Provider:
-    """The provider of that name, built on first use and then shared by all threads.
-
-    Raises:
-        ProviderError: there is none (`model_not_found`).
-    """
-    if name not in _PROVIDERS:
-        raise ProviderError(
-            f"unknown provider {name!r}; known are: {', '.join(known_providers())}",
-            reason=FailureReason.MODEL_NOT_FOUND,
-        )
-    return _PROVIDERS[name]()
-
-
-def split_model(name: str) -> tuple[str, str]:
-    """Take `provider/model` apart at the first slash; the model's own name may hold more of them.
-
-    Raises:
-        ProviderError: a part is missing or the provider is unknown (`model_not_found`).
-    """
-    provider, slash, model = name.partition("/")
-    if not (provider and slash and model):
-        raise ProviderError(
-            f"the model {name!r} does not say both provider and model; write it as in 'offline/demo'",
-            reason=FailureReason.MODEL_NOT_FOUND,
-        )
-    get_provider(provider)
-    return provider, model
+    """A provider as it is without configuration."""
+    return _unconfigured().get(name)

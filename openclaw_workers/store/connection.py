@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -13,6 +16,7 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import redis
+from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import MasterDownError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
@@ -22,6 +26,10 @@ from redis.retry import Retry
 from openclaw_workers.errors import CorruptRecord, StoreUnavailable
 
 Client = redis.Redis
+DRIVER = redis.DriverInfo()
+
+FRESH_SECONDS = 0.25
+"""A connection that answered this lately is not looked at again before a script that is repeated if it fails."""
 
 _local = threading.local()
 
@@ -29,7 +37,7 @@ _local = threading.local()
 REFUSALS = ("LOADING", "BUSY", "OOM", "maxmemory", "READONLY", "read only replica", "MASTERDOWN", "MISCONF")
 
 
-def connect(url: str, *, timeout_seconds: float = 2.5, max_connections: int = 32) -> Client:
+def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32) -> Client:
     """A client for short commands and scripts.
 
     It never retries by itself: a script cut off by a time-out may have run, and only its caller knows how to
@@ -43,6 +51,8 @@ def connect(url: str, *, timeout_seconds: float = 2.5, max_connections: int = 32
         max_connections=max_connections,
         retry=Retry(NoBackoff(), 0),
         client_name="openclaw-workers",
+        # redis-py would read its version from the package's metadata again for each connection, as dear as the rest.
+        driver_info=DRIVER,
     )
 
 
@@ -75,8 +85,10 @@ def script_source(name: str) -> tuple[str, str]:
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def run_script(client: Client, name: str, keys: Sequence[str], args: Sequence[Any]) -> list[Any]:
-    """Run one script by name and return its tagged answer.
+def run_script(
+    client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, repeats: bool = False
+) -> list[Any]:
+    """Run one script by name and return its tagged answer. `repeats`: the caller does until Redis has answered.
 
     Raises:
         StoreUnavailable: Redis did not answer; the script may or may not have run.
@@ -85,36 +97,67 @@ def run_script(client: Client, name: str, keys: Sequence[str], args: Sequence[An
     text, digest = script_source(name)
     with store_errors():
         try:
-            return _exchange(client, "EVALSHA", digest, keys, args)
+            return _exchange(_own_connection(client, trusts=repeats), "EVALSHA", digest, keys, args)
         except NoScriptError:
-            return _exchange(client, "EVAL", text, keys, args)
+            return _exchange(_own_connection(client), "EVAL", text, keys, args)
 
 
-def _exchange(client: Client, command: str, script: str, keys: Sequence[str], args: Sequence[Any]) -> list[Any]:
+def _exchange(held: _Held, command: str, script: str, keys: Sequence[str], args: Sequence[Any]) -> list[Any]:
     """One command on this thread's own connection.
 
-    Client.evalsha does the same at twice the processor time: for a pool that a thread with a connection does not need,
-    for retries that scripts must not have, and for measurements nobody reads.
+    Client.evalsha does the same at three times the processor time: for a pool that a thread with a connection does not
+    need, for retries that scripts must not have, for measurements nobody reads, and for a look at each argument.
     """
-    connection = _own_connection(client)
-    connection.send_command(command, script, len(keys), *keys, *args)
-    return cast("list[Any]", connection.read_response())
+    try:
+        held.connection.send_packed_command([pack_command((command, script, len(keys), *keys, *args))])
+        answer = held.connection.read_response()
+    except RedisConnectionError as error:
+        if isinstance(error.__context__, BlockingIOError):
+            raise RedisTimeoutError("it took too long") from error
+        raise
+    held.used_at = time.monotonic()
+    return cast("list[Any]", answer)
 
 
-def _own_connection(client: Client) -> Any:
+class _Held:
+    """A thread's own connection, and when it last answered."""
+
+    def __init__(self, pool: Any) -> None:
+        self.connection = pool.connection_class(**pool.connection_kwargs)
+        self.connection.register_connect_callback(self.let_the_kernel_wait)
+        self.used_at = 0.0
+
+    def is_fresh(self) -> bool:
+        return time.monotonic() - self.used_at < FRESH_SECONDS
+
+    def let_the_kernel_wait(self, connection: Any) -> None:
+        """Have the kernel end a wait that is too long.
+
+        Python would ask it before each read and write whether there is anything to do, and give up the interpreter to
+        another thread both times. With many threads that costs more than the exchange itself.
+        """
+        sock, seconds = connection._sock, connection.socket_timeout
+        if type(sock) is socket.socket and seconds:
+            limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+            sock.settimeout(None)
+
+
+def _own_connection(client: Client, *, trusts: bool = False) -> _Held:
     pool = client.connection_pool
-    held: WeakKeyDictionary[Any, Any] = _local.__dict__.setdefault("held", WeakKeyDictionary())
-    connection: Any = held.get(pool)
-    if connection is None or connection.pid != os.getpid():
-        connection = held[pool] = pool.connection_class(**pool.connection_kwargs)
-    elif connection.is_connected and _is_stale(connection):
-        connection.disconnect()
-    return connection
+    all_held: WeakKeyDictionary[Any, _Held] = _local.__dict__.setdefault("held", WeakKeyDictionary())
+    held = all_held.get(pool)
+    if held is None or held.connection.pid != os.getpid():
+        held = all_held[pool] = _Held(pool)
+    elif held.connection.is_connected and not (trusts and held.is_fresh()) and _is_stale(held):
+        held.connection.disconnect()
+    return held
 
 
-def _is_stale(connection: Any) -> bool:
+def _is_stale(held: _Held) -> bool:
     """The server hung up, or an answer came that nobody waits for."""
     try:
-        return bool(connection.can_read())
+        return bool(held.connection.can_read())
     except (RedisConnectionError, RedisTimeoutError, OSError):
         return True

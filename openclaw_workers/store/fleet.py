@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw_workers.models.ids import RunId, SessionKey, WorkerId
+from openclaw_workers.models.ids import RunId, SessionKey, WorkerId, new_token
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
@@ -108,7 +107,7 @@ class Fleet:
                 ]
                 + [k.events(session)],
                 [session, current, self._lease_ms, max_attempts, self._rewake_ms, oldest_wake_ms, cap]
-                + [self._grant_ms, secrets.token_hex(8), sweeper],
+                + [self._grant_ms, new_token(), sweeper],
             )
             match reply:
                 case ["other", other]:
@@ -140,6 +139,14 @@ class Fleet:
             pipe.zrem(self._keys.workers, worker)
             pipe.delete(self._keys.worker(worker))
             pipe.execute()
+
+    def is_alive(self, worker: WorkerId) -> bool:
+        """Whether a process has renewed its leases within the last lease."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.zscore(self._keys.workers, worker)
+            (seconds, micros), beat = pipe.execute()
+        return beat is not None and seconds * 1000 + micros // 1000 - beat < self._lease_ms
 
     def workers(self) -> list[WorkerInfo]:
         """Everyone who ticked within the last day, newest first."""

@@ -11,6 +11,7 @@ from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey,
 from openclaw_workers.models.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of
+from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 
@@ -66,11 +67,24 @@ class Stopped:
     wake: RunId | None = None
     cancelled: int = 0
     granted: tuple[tuple[RunId, SessionKey], ...] = ()
+    settled: bool = False
+    """It was a child's run, and its batch must hear of it."""
 
 
 def pairs(flat: list[str]) -> tuple[tuple[RunId, SessionKey], ...]:
     """Granted slots come back from Lua as run, session, run, session."""
     return tuple((RunId(run), SessionKey(session)) for run, session in zip(flat[::2], flat[1::2], strict=True))
+
+
+def stored_form(message: InboundMessage) -> str:
+    """The message as scripts put it into an inbox; they add its place in the line."""
+    body = message.model_dump(mode="json", exclude={"session_key", "attachments"}, exclude_none=True)
+    body["address"] = message.route.address()
+    body["summary"] = " ".join(message.text.split())[:SUMMARY_CHARS]
+    if message.attachments:
+        # Never an empty list: a script that wrote it again would make it an empty object.
+        body["attachments"] = [each.model_dump(by_alias=True) for each in message.attachments]
+    return json.dumps(body, ensure_ascii=False)
 
 
 class Inbox:
@@ -94,26 +108,26 @@ class Inbox:
         row_new: dict[str, str],
         row_each: dict[str, str],
         wake: str = "",
+        mode: QueueMode | None = None,
     ) -> Accepted | Refused:
         """Put a message into its inbox. A repeat with the same id changes nothing.
 
         `wake` is pushed into the lane's queue in the same moment; without it the caller publishes the wake-up.
+        `mode` is for this message alone, whatever the session or `rules` say.
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
         """
         k, key = self._keys, message.session_key
-        body = message.model_dump(mode="json", exclude={"session_key"}, exclude_none=True)
-        body["address"] = message.route.address()
-        body["summary"] = " ".join(message.text.split())[:SUMMARY_CHARS]
         reply = run_script(
             self._redis,
             "accept",
             [k.row(key), k.ctl(key), k.inbox(key), k.receipts(key), k.ages(key), k.events(key), k.due]
-            + [k.sessions, k.run(run_id), k.runs, k.broker_queue(lane)],
+            + [k.sessions, k.run(run_id), k.runs, k.broker_queue(lane)]
+            + [k.batch(own_batch(run_id)), k.open(own_batch(run_id)), k.waiters(key)],
             [
                 key,
-                json.dumps(body, ensure_ascii=False),
+                stored_form(message),
                 message.id,
                 message.kind,
                 rules.mode,
@@ -130,6 +144,7 @@ class Inbox:
                 json.dumps(row_each),
                 rules.debounce_ms,
                 wake,
+                mode or "",
             ],
         )
         match reply:
@@ -149,23 +164,24 @@ class Inbox:
         """Stop the named run, or whatever is current; `run=None` in the answer means nothing was there to stop."""
         k, believed = self._keys, run
         for _ in range(5):
-            current = believed or self.current_run(key)
-            if current is None:
-                return Stopped(run=None)
+            # An idle session may still have children at work.
+            current = believed or self.current_run(key) or RunId("")
             following = new_run_id()
             reply = run_script(
                 self._redis,
                 "stop",
                 [k.ctl(key), k.inbox(key), k.receipts(key), k.events(key), k.due, k.run(current)]
-                + [k.slots(lane), k.line(lane), k.run(following), k.runs],
+                + [k.slots(lane), k.line(lane), k.run(following), k.runs, k.live(key), k.reaps]
+                + [k.batch(own_batch(following)), k.open(own_batch(following))],
                 [key, current, int(with_waiting), reason, cap, self._grant_ms]
                 + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED],
             )
             match reply:
                 case ["stopping", cancelled, owned]:
                     return Stopped(run=current, begun=True, wake=None if owned else current, cancelled=cancelled)
-                case ["stopped", cancelled, granted, next_run]:
-                    return Stopped(current, wake=next_run or None, cancelled=cancelled, granted=pairs(granted))
+                case ["stopped", cancelled, granted, next_run, settled]:
+                    wake = RunId(next_run) if next_run else None
+                    return Stopped(current, False, wake, cancelled, pairs(granted), bool(settled))
                 case ["other", _] if run is None:
                     believed = None  # it committed in between; look again
                 case _:

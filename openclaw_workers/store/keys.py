@@ -2,7 +2,15 @@
 
     key                            type    expires          holds
     -----------------------------  ------  ---------------  --------------------------------------------------
-    {ns}:due                       zset    never            `turn|session` or `archive|id` -> when to look (ms)
+    {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `reap|session`,
+                                                            `relay|id`, `cleanup|session`, `orphan|id` -> when to look
+    {ns}:reaps                     hash    when done        session key -> which of its children to stop, and why (JSON)
+    {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
+    {ns}:orphans                   hash    when booked      `run:fence` -> a model call whose run was taken away (JSON)
+    {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
+    {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state
+    {ns}:batch:{id}:open           set     when settled     its runs that have not settled
+    {ns}:tree:{id}                 zset    when settled     unsettled runs below root session id -> spawned at (ms)
     {ns}:sweep                     hash    never            last sweep and end of grace (ms)
     {ns}:sessions                  zset    with session     session key -> last update (ms)
     {ns}:running                   zset    with turn        session key -> when its run was taken (ms)
@@ -15,6 +23,15 @@
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
+    {ns}:health:{id}               hash    7 days           how a provider's key works: pauses by reason
+    {ns}:health:{id}:probe         string  30 s             somebody tries a key that is left alone
+    {ns}:limit:{id}:recent         zset    1 hour           calls of the last minute -> when they began (ms)
+    {ns}:limit:{id}:working        zset    1 hour           runs that are calling -> when their place ends (ms)
+    {ns}:limit:{id}:waiting        zset    1 hour           runs that are held up -> when they came
+    {ns}:limit:{id}:asked          hash    1 hour           when each of them last asked, and about which call
+    {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
+    {ns}:budget:{id}:aside         hash    7 days           run -> what its call may cost (JSON)
+    {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
     {ns}:archive:{id}              list    when written     a transcript cut off by reset or deletion
     {ns}:archives                  hash    when written     archive id -> whose transcript it is (JSON)
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
@@ -26,6 +43,11 @@
     {ns}:s:{key}:ages              zset    with receipts    message id -> accepted at (ms)
     {ns}:s:{key}:log               list    with session     transcript entries (JSON), oldest first
     {ns}:s:{key}:events            stream  newest 2,000     what happened, for viewers
+    {ns}:s:{key}:batches           zset    when announced   batches it spawned that are not announced -> spawned at (ms)
+    {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
+    {ns}:s:{key}:live              zset    when settled     those of them that have not settled
+    {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
+    {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
 
 Scripts touch keys of one session and shared indexes together, so they assume a single Redis primary.
 """
@@ -36,6 +58,11 @@ from dataclasses import dataclass
 
 TURN = "turn|"
 ARCHIVE = "archive|"
+BATCH = "batch|"
+REAP = "reap|"
+CLEANUP = "cleanup|"
+RELAY = "relay|"
+ORPHAN = "orphan|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +107,60 @@ class Keys:
     def quarantine(self) -> str:
         return f"{self.namespace}:quarantine"
 
+    @property
+    def reaps(self) -> str:
+        return f"{self.namespace}:reaps"
+
+    @property
+    def relays(self) -> str:
+        return f"{self.namespace}:relays"
+
+    @property
+    def orphans(self) -> str:
+        return f"{self.namespace}:orphans"
+
+    @property
+    def threads(self) -> str:
+        return f"{self.namespace}:threads"
+
+    def batch(self, batch_id: str) -> str:
+        return f"{self.namespace}:batch:{batch_id}"
+
+    def open(self, batch_id: str) -> str:
+        return f"{self.namespace}:batch:{batch_id}:open"
+
+    def tree(self, root: str) -> str:
+        return f"{self.namespace}:tree:{root}"
+
     def run(self, run_id: str) -> str:
         return f"{self.namespace}:run:{run_id}"
+
+    def health(self, name: str) -> str:
+        return f"{self.namespace}:health:{name}"
+
+    def probe(self, name: str) -> str:
+        return f"{self.namespace}:health:{name}:probe"
+
+    def recent(self, name: str) -> str:
+        return f"{self.namespace}:limit:{name}:recent"
+
+    def working(self, name: str) -> str:
+        return f"{self.namespace}:limit:{name}:working"
+
+    def waiting(self, name: str) -> str:
+        return f"{self.namespace}:limit:{name}:waiting"
+
+    def asked(self, name: str) -> str:
+        return f"{self.namespace}:limit:{name}:asked"
+
+    def spent(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:spent"
+
+    def aside(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:aside"
+
+    def ledger(self, day: str) -> str:
+        return f"{self.namespace}:ledger:{day}"
 
     def worker(self, worker_id: str) -> str:
         return f"{self.namespace}:worker:{worker_id}"
@@ -124,3 +203,18 @@ class Keys:
 
     def events(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:events"
+
+    def batches(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:batches"
+
+    def children(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:children"
+
+    def live(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:live"
+
+    def waiters(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:waiters"
+
+    def files(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:files"

@@ -46,7 +46,8 @@ class Waiting:
 
     session: SessionKey
     messages: int
-    oldest_at: int
+    oldest_at: int | None
+    """None where the oldest one is damaged."""
 
 
 class Overview:
@@ -68,9 +69,9 @@ class Overview:
                 (seconds, micros), *found = pipe.execute()
         now = seconds * 1000 + micros // 1000
         return [
-            Held(SessionKey(session), RunId(run), WorkerId(owner), int(attempt or 1), int(until) - now, int(at))
+            Held(SessionKey(session), RunId(run), WorkerId(owner), _whole_number(attempt) or 1, ends - now, int(at))
             for (session, at), (run, owner, attempt, until) in zip(running, found, strict=True)
-            if run and owner and until  # otherwise it ended between the two looks
+            if run and owner and (ends := _whole_number(until))  # otherwise it ended between the two looks
         ]
 
     def queue(self, lane: str) -> Queue:
@@ -92,14 +93,14 @@ class Overview:
                 replies = pipe.execute()
             for session, messages, head in zip(sessions, replies[::2], replies[1::2], strict=True):
                 if head:
-                    found.append(Waiting(session, messages, int(json.loads(head[0])["accepted_at"])))
+                    found.append(Waiting(session, messages, _whole_number(_fact(head[0], "accepted_at"))))
         return found
 
     def receipts(self, session: SessionKey) -> Counter[str]:
         """How many messages of a session stand how."""
         with store_errors():
             raws: Any = self._redis.hvals(self._keys.receipts(session))
-        return Counter(str(json.loads(raw)["state"]) for raw in raws)
+        return Counter(str(_fact(raw, "state") or "unreadable") for raw in raws)
 
     def session_keys(self, most: int = 1000) -> list[SessionKey]:
         with store_errors():
@@ -121,3 +122,18 @@ class Overview:
         sessions = [SessionKey(item.removeprefix(TURN)) for item in due if item.startswith(TURN)]
         for start in range(0, len(sessions), PAGE):
             yield sessions[start : start + PAGE]
+
+
+def _fact(raw: Any, name: str) -> Any:
+    """A field of a stored record; None where the record is damaged, which must not hide the others."""
+    try:
+        return json.loads(raw)[name]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _whole_number(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (ValueError, TypeError):
+        return None

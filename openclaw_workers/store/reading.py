@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -56,6 +56,11 @@ class Reader:
             raw = self._redis.hgetall(self._keys.row(key))
         return self._readable(f"session {key}", lambda: from_hash(_text(raw)), raw) if raw else None
 
+    def row(self, key: SessionKey) -> dict[str, str]:
+        """A session's row as it is stored; empty when there is none."""
+        with store_errors():
+            return _text(self._redis.hgetall(self._keys.row(key)))
+
     def sessions(self, limit: int = 100) -> list[SessionEntry]:
         """Sessions, most recently used first. Unreadable rows are left out and quarantined."""
         return list(islice(self.each_session(page=limit), limit))
@@ -72,12 +77,24 @@ class Reader:
             pipe.hmget(self._keys.ctl(key), ["state", "run", "lease_until", "owner", "attempt"])
             pipe.zcard(self._keys.inbox(key))
             (state, run, until, owner, attempt), waiting = pipe.execute()
-        return Control(state or "idle", run or "", int(until or 0), owner or "", int(attempt or 1), waiting)
+        return Control(state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting)
 
     def run(self, run_id: RunId) -> Run | None:
         with store_errors():
             raw = _text(self._redis.hgetall(self._keys.run(run_id)))
-        return self._readable(f"run {run_id}", lambda: _run(raw), raw) if raw else None
+        return self._run(run_id, raw) if raw else None
+
+    def some_runs(self, ids: Sequence[RunId]) -> list[Run]:
+        """The records of these runs, in this order; expired and unreadable ones are left out."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for run_id in ids:
+                pipe.hgetall(self._keys.run(run_id))
+            raws = pipe.execute()
+        found = [self._run(run_id, raw) for run_id, raw in zip(ids, raws, strict=True) if raw]
+        return [run for run in found if run is not None]
+
+    def _run(self, run_id: str, raw: dict[str, str]) -> Run | None:
+        return self._readable(f"run {run_id}", lambda: _run(raw), raw)
 
     def runs(self, limit: int = 50) -> list[Run]:
         """Runs, newest first."""
@@ -86,7 +103,7 @@ class Reader:
     def each_run(self, page: int = 200) -> Iterator[Run]:
         """All runs, newest first."""
         for run_id, raw in self._pages(self._keys.runs, self._keys.run, page):
-            run = self._readable(f"run {run_id}", lambda raw=raw: _run(raw), raw)  # type: ignore[misc]
+            run = self._run(run_id, raw)
             if run is not None:
                 yield run
 
@@ -157,6 +174,10 @@ class Reader:
             return None
 
 
+def _number(raw: str | None, otherwise: int) -> int:
+    return int(raw) if raw and raw.isdecimal() else otherwise
+
+
 def _text(raw: object) -> dict[str, str]:
     return {str(field): str(value) for field, value in dict(raw).items()}  # type: ignore[call-overload]
 
@@ -166,6 +187,9 @@ def _run(raw: dict[str, str]) -> Run:
     fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
     fields["attempts"] = json.loads(raw.get("attempts", "[]"))
     fields["covers"] = json.loads(raw.get("covers", "[]"))
+    fields["folded"] = json.loads(raw.get("folded", "[]"))
+    fields["metadata"] = json.loads(raw.get("metadata") or "{}")
+    fields["model_attempts"] = json.loads(raw.get("model_attempts") or "[]")
     return Run.model_validate({**fields, "usage": usage})
 
 

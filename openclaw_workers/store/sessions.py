@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass
 
-from openclaw_workers.models.ids import RunId, SessionKey, new_session_id
+from openclaw_workers.models.ids import RunId, SessionKey, new_session_id, new_token
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
@@ -25,6 +24,15 @@ class Archive:
     thread_id: str
     started_at: int
     entries: list[str]
+    late: bool = False
+    """It joins what was written before, instead of replacing it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    granted: Granted
+    settled: RunId | None
+    """A child's run that ended with it, and whose batch must hear of it."""
 
 
 class Sessions:
@@ -38,15 +46,15 @@ class Sessions:
         reply = run_script(self._redis, "patch_row", [self._keys.row(key)], [json.dumps(fields)])
         return bool(reply[0] == "ok")
 
-    def reset(self, key: SessionKey, lane: Lane, *, cap: int) -> Granted | None:
+    def reset(self, key: SessionKey, lane: Lane, *, cap: int) -> Ended | None:
         """Begin a new life under the same key, at once; None when there is no such session."""
         return self._end(key, lane, "reset", cap)
 
-    def delete(self, key: SessionKey, lane: Lane, *, cap: int) -> Granted | None:
+    def delete(self, key: SessionKey, lane: Lane, *, cap: int) -> Ended | None:
         return self._end(key, lane, "delete", cap)
 
-    def _end(self, key: SessionKey, lane: Lane, verb: str, cap: int) -> Granted | None:
-        k, archive = self._keys, secrets.token_hex(8)
+    def _end(self, key: SessionKey, lane: Lane, verb: str, cap: int) -> Ended | None:
+        k, archive = self._keys, new_token()
         while True:
             with store_errors():
                 run = str(self._redis.hget(k.ctl(key), "run") or "")
@@ -63,13 +71,20 @@ class Sessions:
                     k.events(key),
                 ]
                 + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
-                + [k.archive(archive), k.archives, k.ages(key)],
+                + [k.archive(archive), k.archives, k.ages(key), k.live(key), k.reaps]
+                + [k.children(key), k.files(key), k.threads, k.orphans],
                 [key, run, verb, new_session_id(), archive, cap, self._grant_ms],
             )
             if reply[0] == "done":
-                return pairs(reply[1])
+                return Ended(pairs(reply[1]), RunId(run) if reply[2] else None)
             if reply[0] == "missing":
                 return None
+
+    def in_thread(self, address: str) -> SessionKey | None:
+        """The session that is bound to a thread, by the address of its route."""
+        with store_errors():
+            found = self._redis.hget(self._keys.threads, address)
+        return SessionKey(str(found)) if found else None
 
     def archive(self, archive_id: str) -> Archive | None:
         k = self._keys
@@ -87,6 +102,7 @@ class Sessions:
             thread_id=facts.get("thread_id") or "",
             started_at=facts.get("started_at") or 0,
             entries=entries,
+            late=bool(facts.get("late")),
         )
 
     def archived(self, archive_id: str) -> None:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.models.ids import RunId, SessionId, SessionKey, WorkerId, new_run_id, new_session_id
+from openclaw_workers.models.ids import (
+    MessageId,
+    RunId,
+    SessionKey,
+    WorkerId,
+    new_run_id,
+    new_session_id,
+    new_token,
+)
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, RunState
 from openclaw_workers.models.transcript import TranscriptEntry, Usage, dump_entry
+from openclaw_workers.models.tree import own_batch
+from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.connection import Client, run_script
 from openclaw_workers.store.inbox import MOST_COLLECTED, pairs
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.orphans import Orphans
 
 Granted = tuple[tuple[RunId, SessionKey], ...]
 
@@ -28,6 +38,15 @@ class Lease:
     run: RunId
     lane: Lane
     token: str
+
+    @property
+    def fence(self) -> int:
+        return int(self.token.partition(":")[0])
+
+    @property
+    def forerunner(self) -> Lease:
+        """The owner before: each fence follows the last. Nothing can be written with it."""
+        return replace(self, token=f"{self.fence - 1}:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +77,17 @@ class Taken:
     log_length: int
     tail: list[str]
     row: dict[str, str]
+    how: str = "taken"
+    """As in models.runs.Attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """`why` is gone, idle, stale, held, early, lane or suspect."""
+    """`why` is gone, idle, stale, held, parked, early, lane or suspect."""
 
     why: str
+    granted: Granted = ()
+    """Lane slots that this freed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +105,8 @@ class Outcome:
     entries: Sequence[TranscriptEntry] = ()
     reset: bool = False
     row: dict[str, str] = field(default_factory=dict)
+    partial: str = ""
+    """What there was of a result when it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +114,19 @@ class Committed:
     next_run: RunId | None
     delay_ms: int
     granted: Granted
+    how: Literal["ended", "unsettled", "settled", "again", "parked"]
+    """A child's run is `settled` when all it spawned is over too; `again` and `parked` go on."""
+    answered: tuple[SessionKey, ...]
+    """Sessions whose runs were waiting for this answer, or that will be told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """What a parked run waits for: the answer to a message that it sent to another session."""
+
+    session: SessionKey
+    message: MessageId
+    milliseconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +149,6 @@ class Turns:
         self._rules = rules
         self._caps = caps
 
-    def new_nonce(self) -> str:
-        return secrets.token_hex(8)
-
     def take(
         self,
         session: SessionKey,
@@ -132,7 +167,7 @@ class Turns:
         session id and length of a transcript the caller still has; only what is newer is returned.
         """
         k, rules = self._keys, self._rules
-        session_id, archive = new_session_id(), secrets.token_hex(8)
+        session_id, archive = new_session_id(), new_token()
         reply = run_script(
             self._redis,
             "take",
@@ -145,7 +180,7 @@ class Turns:
                 k.log(session),
             ]
             + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
-            + [k.ticket(lane), k.archive(archive), k.archives],
+            + [k.ticket(lane), k.archive(archive), k.archives, k.live(session), k.reaps],
             [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
             + [
                 json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
@@ -154,11 +189,13 @@ class Turns:
                 rules.tail,
                 MOST_COLLECTED,
                 *known,
+                rules.grant_ms,
             ],
+            repeats=True,
         )
         if reply[0] != "taken":
-            return NotTaken(reply[0])
-        token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, row = reply[1:]
+            return NotTaken(reply[0], pairs(reply[1]) if len(reply) > 1 else ())
+        token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, row, how = reply[1:]
         return Taken(
             lease=Lease(session, run, lane, token),
             step=int(step),
@@ -173,6 +210,7 @@ class Turns:
             log_length=int(length),
             tail=tail,
             row=dict(zip(row[::2], row[1::2], strict=True)),
+            how=how,
         )
 
     def step(
@@ -185,6 +223,7 @@ class Turns:
         may_steer: bool = False,
         usage: Usage | None = None,
         events: Sequence[dict[str, Any]] = (),
+        books: Books = NO_BOOKS,
     ) -> tuple[str, list[Any]]:
         """Journal a step; returns the abort reason, if any, and the steered user entries as parsed JSON.
 
@@ -195,7 +234,7 @@ class Turns:
         reply = run_script(
             self._redis,
             "step",
-            [k.ctl(s), k.inbox(s), k.bound(s), k.receipts(s), k.log(s), k.events(s), k.run(lease.run)],
+            [k.ctl(s), k.inbox(s), k.bound(s), k.receipts(s), k.log(s), k.events(s), k.run(lease.run), *books.keys(k)],
             [
                 lease.token,
                 lease.run,
@@ -204,11 +243,26 @@ class Turns:
                 int(may_steer),
                 _usage(usage),
                 json.dumps(list(events)),
+                books.entries(),
             ]
             + [len(entries), *map(dump_entry, entries)],
+            repeats=True,
         )
         self._check(reply, lease)
         return str(reply[1]), json.loads(reply[2])
+
+    def book(self, lease: Lease, books: Books) -> None:
+        """Enter calls into the ledger; whoever owns the run by now, they were made (rule 14)."""
+        k = self._keys
+        ledger, before, *budgets = books.keys(k)
+        keys = [ledger, before, k.run(lease.run), k.ctl(lease.session), *budgets]
+        run_script(self._redis, "book", keys, [lease.run, lease.token, books.entries()])
+
+    def let_go(self, lease: Lease, books: Books) -> None:
+        """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
+        if books.calls or books.attempts:
+            self.book(lease, books)
+        Orphans(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")
 
     def emit(self, lease: Lease, events: Sequence[dict[str, Any]]) -> None:
         """Show viewers something that is not journalled.
@@ -216,11 +270,19 @@ class Turns:
         Raises:
             LeaseLost: another worker owns the session now.
         """
-        keys = [self._keys.ctl(lease.session), self._keys.events(lease.session)]
+        k = self._keys
+        keys = [k.ctl(lease.session), k.events(lease.session), k.run(lease.run)]
         self._check(run_script(self._redis, "emit", keys, [lease.token, json.dumps(list(events))]), lease)
 
     def commit(
-        self, lease: Lease, agent_id: str, outcome: Outcome, *, next_run: RunId | None = None, wake: str = ""
+        self,
+        lease: Lease,
+        agent_id: str,
+        outcome: Outcome,
+        *,
+        next_run: RunId | None = None,
+        wake: str = "",
+        books: Books = NO_BOOKS,
     ) -> Committed:
         """End the turn. Safe to repeat with the same lease.
 
@@ -231,7 +293,7 @@ class Turns:
         """
         k, s, rules, lane = self._keys, lease.session, self._rules, lease.lane
         following = next_run or new_run_id()
-        session_id, archive = SessionId(new_session_id()), secrets.token_hex(8)
+        session_id, archive = new_session_id(), new_token()
         body = {
             "state": outcome.state,
             "reason": outcome.reason,
@@ -243,6 +305,7 @@ class Turns:
             "context_tokens": outcome.context_tokens,
             "reset": outcome.reset,
             "row": outcome.row,
+            "partial": outcome.partial,
         }
         reply = run_script(
             self._redis,
@@ -259,7 +322,8 @@ class Turns:
                 k.running,
             ]
             + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
-            + [k.archive(archive), k.archives, k.broker_queue(lane)],
+            + [k.archive(archive), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
+            + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, *books.keys(k)],
             [
                 s,
                 lease.token,
@@ -271,15 +335,20 @@ class Turns:
                 agent_id,
                 self._cap(lane),
             ]
-            + [rules.grant_ms, rules.rewake_ms, session_id, archive, wake]
+            + [rules.grant_ms, rules.rewake_ms, session_id, archive, wake, books.entries()]
             + [len(outcome.entries), *map(dump_entry, outcome.entries)],
+            repeats=True,
         )
         self._check(reply, lease)
-        _, run, delay_ms, granted = reply
-        return Committed(RunId(run) if run else None, int(delay_ms), pairs(granted))
+        _, run, delay_ms, granted, how, answered = reply
+        return Committed(RunId(run) if run else None, int(delay_ms), pairs(granted), how, tuple(answered))
 
-    def release(self, lease: Lease, usage: Usage) -> Granted:
-        """Give the turn back for another worker to continue.
+    def release(
+        self, lease: Lease, usage: Usage, wait: WaitFor | None = None, *, books: Books = NO_BOOKS
+    ) -> tuple[bool, Granted]:
+        """Give the turn back for another worker to continue; or park it until an answer has come or its time is over.
+
+        Returns whether it is to be woken at once, and the lane slots this frees.
 
         Raises:
             LeaseLost: another worker owns the session now.
@@ -297,12 +366,17 @@ class Turns:
                 k.slots(lane),
                 k.line(lane),
                 k.events(s),
+                k.waiters(wait.session if wait else s),
+                *books.keys(k),
             ],
             [s, lease.token, lease.run, self._worker, _usage(usage), self._cap(lane)]
-            + [self._rules.grant_ms, self._rules.rewake_ms],
+            + [self._rules.grant_ms, self._rules.rewake_ms]
+            + ([wait.milliseconds, wait.message] if wait else [0, ""])
+            + [books.entries()],
+            repeats=True,
         )
         self._check(reply, lease)
-        return pairs(reply[1])
+        return reply[0] == "released", pairs(reply[1])
 
     def _cap(self, lane: Lane) -> int:
         return self._caps.get(lane, 0)

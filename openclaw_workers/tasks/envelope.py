@@ -12,13 +12,13 @@ import base64
 import json
 import threading
 import time
-import uuid
 from typing import Any, cast
 
 from celery import Celery
 from kombu import Connection, Producer
 from kombu.transport import virtual
 
+from openclaw_workers.models.ids import new_uuid
 from openclaw_workers.models.runs import Lane
 
 WOKEN_AT = "woken_at"
@@ -44,7 +44,7 @@ class Envelope:
         body = f"[{json.dumps(args)}{self._rest_of_body}"
         return (
             self._blank.replace('"@WOKEN@"', str(int(time.time() * 1000)))
-            .replace("@TAG@", str(uuid.uuid4()))
+            .replace("@TAG@", new_uuid())
             .replace("@ID@", task_id)
             .replace("@BODY@", base64.b64encode(body.encode()).decode())
             .replace("@SHOWN@", json.dumps(shown)[1:-1])  # last: a session key may spell a blank

@@ -3,7 +3,7 @@
 A turn goes on while Redis restarts, so its message is acknowledged when the channel that delivered it is gone. kombu
 then looks for the server of a connection that has none, and the error ends the worker. The same happens when it puts
 unacknowledged messages back while it closes a lost connection. Neither is needed: what was acknowledged in vain comes
-once more after the visibility timeout and finds nothing to do, and the sweep wakes whoever has no owner.
+once more after the visibility timeout, if one is set, and finds nothing to do; the sweep wakes whoever has no owner.
 """
 
 from __future__ import annotations
@@ -34,4 +34,5 @@ class LastingQoS(QoS):
 
 def outlive_connections() -> None:
     """Have every channel of this process use it."""
+    virtual.QoS.restore_at_shutdown = False
     Channel.QoS = LastingQoS

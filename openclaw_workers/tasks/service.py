@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 import structlog
 
 from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.engine.archive import write_archive
+from openclaw_workers.models.ids import BatchId
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import ARCHIVE
+from openclaw_workers.tasks.publish import ANNOUNCE, ARCHIVE, PROMPT
 from openclaw_workers.tasks.settings import loaded
 from openclaw_workers.tasks.signals import current_worker
 
@@ -26,3 +30,16 @@ def archive(archive_id: str) -> None:
     path = write_archive(configured.state_dir, found, cwd=str(cwd))
     sessions.archived(archive_id)
     log.info("session.archived", sessionId=found.session_id, sessionKey=found.session_key, path=str(path))
+
+
+@app.task(name=ANNOUNCE, ignore_result=True)
+def announce(batch_id: str) -> None:
+    """The body of a batch's chord: give its results to the parent. Too early or too often changes nothing."""
+    current_worker().announcer.announce(BatchId(batch_id))
+
+
+@app.task(name=PROMPT, ignore_result=False, resultrepr_maxsize=1)  # logs and Flower must not show it
+def prompt(agent_id: str) -> dict[str, Any]:
+    """An agent's system prompt as this worker would send it: the workspace is here, and not where it is asked for."""
+    frame = current_worker().preparer.prompt(agent_id)
+    return {**frame.report, "texts": [asdict(part) for part in frame.told]}

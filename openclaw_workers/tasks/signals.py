@@ -22,8 +22,11 @@ from celery.signals import (
     worker_shutting_down,
 )
 
+from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.tasks.lasting import outlive_connections
+from openclaw_workers.tasks.quiet import leave_in_silence
+from openclaw_workers.tasks.settings import loaded
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
 
 log = structlog.get_logger(__name__)
@@ -47,8 +50,12 @@ def current_worker() -> Worker:
 def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     setup_our_logging(json=os.environ.get("OPENCLAW_LOG_FORMAT") == "json", level=loglevel)
     # Celery would add two lines to each run's own; a wake-up that found nothing to do is not worth any.
-    for chatty in ("celery.worker.strategy", "celery.app.trace", "celery.worker.consumer", "celery.apps.worker"):
+    celery = ("celery.worker.strategy", "celery.app.trace", "celery.worker.consumer", "celery.apps.worker")
+    # These would add one to each model call, and at DEBUG all that was said in it.
+    http = ("httpx2", "httpcore2", "anthropic", "openai")
+    for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    leave_in_silence()
 
 
 @celeryd_after_setup.connect
@@ -81,6 +88,9 @@ def _ready(**_: Any) -> None:
     log.info("worker.ready", lane=_Current.facts.lane if _Current.facts else "")
     if os.geteuid() == 0:
         log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
+    if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` tells it once
+        for setting, told in loaded().pending.items():
+            log.warning("setting.pending", setting=setting, told=told)
 
 
 @worker_shutting_down.connect

@@ -13,7 +13,7 @@ from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Lane, RunState
 from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import TURN
+from openclaw_workers.tasks.publish import SUBAGENT, TURN
 from openclaw_workers.tasks.signals import current_worker
 
 
@@ -28,12 +28,32 @@ def turn(self: Task[Any, Any], session: str, run: str) -> None:
     A delivery that finds nothing to do, or hands the run over, raises Ignore: Flower must not show a run as done that
     someone else is still carrying.
     """
-    key = SessionKey(session)
-    lane = lane_of(key)
-    kind = "subagent" if lane is Lane.SUBAGENT else "main"
-    with run_context(runId=run, sessionKey=session, agentId=agent_of(key), lane=lane, runKind=kind):
-        state = current_worker().runner.run(key, RunId(run))
+    state = _carry(session, run)
     if state is None:
         raise Ignore
     if state is not RunState.OK:
         raise TurnNotAnswered(state.value)
+
+
+@app.task(name=SUBAGENT, bind=True, ignore_result=True)
+def subagent(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
+    """Carry a child's run, as one part of its batch's chord. Safe to deliver any number of times.
+
+    It returns only when the child and all it spawned has settled (rule 1), and never raises: the chord counts returns,
+    and the records are the truth.
+    """
+    state = _carry(session, run, is_header=True)
+    if state is None:
+        record = current_worker().stores.reader.run(RunId(run))
+        if record is None or record.settled_at is None:
+            raise Ignore
+        state = record.state
+    return {"run_id": run, "status": state.value}
+
+
+def _carry(session: str, run: str, *, is_header: bool = False) -> RunState | None:
+    key = SessionKey(session)
+    lane = lane_of(key)
+    kind = "subagent" if lane is Lane.SUBAGENT else "main"
+    with run_context(runId=run, sessionKey=session, agentId=agent_of(key), lane=lane, runKind=kind):
+        return current_worker().runner.run(key, RunId(run), is_header=is_header)

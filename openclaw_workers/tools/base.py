@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolInputInvalid
+from openclaw_workers.models.tools import RAW_ARGUMENTS
+
+if TYPE_CHECKING:
+    from openclaw_workers.tools.tree import SessionPort
 
 
 class Effect(StrEnum):
@@ -42,6 +46,10 @@ class ToolContext:
     """The longest this call may take; less when the turn's own deadline is nearer."""
     progress: Callable[[str], None]
     """Show a line of output while the call runs; may be dropped, never blocks."""
+    exec_seconds: float = 120
+    """How long a command may take whose call names no time."""
+    sessions: SessionPort | None = None
+    """Other sessions, for the tools that deal with them."""
 
 
 InputT = TypeVar("InputT", bound=ToolInput)
@@ -53,6 +61,14 @@ class Tool(ABC, Generic[InputT]):
     name: ClassVar[str]
     effect: ClassVar[Effect]
     input_type: type[InputT]
+    batched: ClassVar[bool] = False
+    """Calls of one message are run together and first, by `run_together`."""
+    ends_turn: ClassVar[bool] = False
+    """A call that succeeds ends the turn: the model is not asked again."""
+
+    def quotes_others(self, args: InputT) -> bool:
+        """Whether the result is text of others' making, which the model gets quoted as untrusted."""
+        return False
 
     @abstractmethod
     def run(self, args: InputT, ctx: ToolContext) -> str:
@@ -61,6 +77,10 @@ class Tool(ABC, Generic[InputT]):
         Raises:
             ToolError: it could not be done; the message goes to the model.
         """
+
+    def run_together(self, calls: Sequence[tuple[InputT, ToolContext]]) -> list[str]:
+        """Do several calls of one message as one; an answer each."""
+        return [self.run(args, ctx) for args, ctx in calls]
 
     def description(self) -> str:
         return " ".join((type(self).__doc__ or "").split())
@@ -71,6 +91,9 @@ class Tool(ABC, Generic[InputT]):
         Raises:
             ToolInputInvalid: naming each wrong field and what was expected.
         """
+        if RAW_ARGUMENTS in arguments:
+            wrote = str(arguments[RAW_ARGUMENTS])[:200]
+            raise ToolInputInvalid(f"the arguments for {self.name} were not a JSON object; they began: {wrote}")
         try:
             return self.input_type.model_validate(arguments)
         except ValidationError as error:

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from pydantic import Field
 
 from openclaw_workers.errors import ToolError, ToolTimedOut
+from openclaw_workers.processes import Ended, dies_with_this_worker, follow
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.paths import locate, os_errors_told
-from openclaw_workers.tools.process import Ended, dies_with_this_worker, follow, spawn
 
 MAX_OUTPUT_BYTES = 50 * 1024
 # A flood of output is shown by its latest lines: people cannot read more, and the loop over them costs time.
@@ -24,8 +24,8 @@ _PROGRESS_LINE_CHARS = 500
 class ExecInput(ToolInput):
     command: str = Field(min_length=1)
     """Shell command to run."""
-    timeout_seconds: float = Field(default=120, gt=0)
-    """The command and all it started are ended after so many seconds."""
+    timeout_seconds: float | None = Field(default=None, gt=0)
+    """The command and all it started are ended after so many seconds; unset: 120, or what is configured."""
     workdir: str = "."
     """Directory to run it in, relative to the workspace."""
 
@@ -40,13 +40,16 @@ class Exec(Tool[ExecInput]):
     effect = Effect.ONCE
     input_type = ExecInput
 
+    def quotes_others(self, args: ExecInput) -> bool:
+        return True
+
     def run(self, args: ExecInput, ctx: ToolContext) -> str:
         """Run the command; it and its process group do not outlive this call, nor this worker.
 
         The working directory is inside the workspace and the environment holds no secrets, but the command
         itself runs with the rights of the worker and can go wherever those reach.
         """
-        timeout_seconds = min(args.timeout_seconds, ctx.timeout_seconds)
+        timeout_seconds = min(args.timeout_seconds or ctx.exec_seconds, ctx.timeout_seconds)
         output = HeadAndTail(MAX_OUTPUT_BYTES)
         progress = _LineByLine(ctx.progress)
 
@@ -59,11 +62,8 @@ class Exec(Tool[ExecInput]):
         if ended is Ended.CANCELLED:
             ctx.cancel.check()
         if ended is Ended.TIMED_OUT:
-            so_far = output.text() or "(none)"
-            raise ToolTimedOut(
-                f"the command was ended after {timeout_seconds:g} s; what it did until then stands. "
-                f"Output so far:\n{so_far}"
-            )
+            told = f"the command was ended after {timeout_seconds:g} s; what it did until then stands. Output so far:"
+            raise ToolTimedOut(told, output=output.text() or "(none)")
         return _told(output.text(), code)
 
 
@@ -75,9 +75,8 @@ def _run(args: ExecInput, ctx: ToolContext, timeout_seconds: float, take: Callab
     with ExitStack() as until_done:
         with os_errors_told("run a command in", place):
             os.makedirs(place.root, exist_ok=True)
-            guard = until_done.enter_context(dies_with_this_worker())
+            spawn = until_done.enter_context(dies_with_this_worker())
             process = spawn([shell, "-c", args.command], cwd=place.path, stderr=subprocess.STDOUT)
-        guard(process)
         ended = follow(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
     return ended, process.returncode
 

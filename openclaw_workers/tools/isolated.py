@@ -15,7 +15,7 @@ from typing import Any
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolError, ToolTimedOut
-from openclaw_workers.tools.process import Ended, follow, spawn
+from openclaw_workers.processes import Ended, follow, spawn
 
 
 def run_isolated(

@@ -13,6 +13,7 @@ from pydantic import Field
 from openclaw_workers.errors import ToolError, ToolTimedOut
 from openclaw_workers.tools import lines
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
+from openclaw_workers.tools.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.isolated import run_isolated
 from openclaw_workers.tools.paths import Place, locate, os_errors_told, parent_directory
 
@@ -24,7 +25,7 @@ _LISTED_NAMES = 50
 
 class ReadInput(ToolInput):
     path: str
-    """File to read, relative to the workspace."""
+    """File to read, relative to the workspace; docs:// and a name reads the documentation."""
     offset: int = Field(default=1, ge=1)
     """Line to start at; the first line is 1."""
     limit: int = Field(default=2000, ge=1, le=100_000)
@@ -40,8 +41,11 @@ class Read(Tool[ReadInput]):
     effect = Effect.NONE
     input_type = ReadInput
 
+    def quotes_others(self, args: ReadInput) -> bool:
+        return not _is_documentation(args.path)
+
     def run(self, args: ReadInput, ctx: ToolContext) -> str:
-        place = locate(ctx.workspace, args.path)
+        place = _located(ctx, args.path)
         with os_errors_told("read", place), _open(place) as file:
             described = _described_if_binary(file, place)
             if described:
@@ -50,9 +54,18 @@ class Read(Tool[ReadInput]):
         return _told(page, args, place)
 
 
+def _located(ctx: ToolContext, named: str) -> Place:
+    docs = docs_dir() if named.startswith(PREFIX) else None
+    return locate(docs, named.removeprefix(PREFIX) or ".") if docs else locate(ctx.workspace, named)
+
+
+def _is_documentation(named: str) -> bool:
+    return named.startswith(PREFIX) and docs_dir() is not None
+
+
 def _open(place: Place) -> IO[bytes]:
     if not place.parts:
-        raise ToolError(_directory_told(place.root, "."))
+        raise _is_directory(place.root, ".")
     with parent_directory(place) as parent:
         try:
             # O_NONBLOCK: opening a named pipe would wait for somebody to write to it.
@@ -66,17 +79,20 @@ def _open(place: Place) -> IO[bytes]:
         return os.fdopen(fd, "rb")
     try:
         if stat.S_ISDIR(mode):
-            raise ToolError(_directory_told(fd, place.shown))
+            raise _is_directory(fd, place.shown)
         raise ToolError(f"{place.shown} is not a regular file and cannot be read")
     finally:
         os.close(fd)
 
 
-def _directory_told(directory: str | int, shown: str) -> str:
+def _is_directory(directory: str | int, shown: str) -> ToolError:
+    """The names in it are others' words."""
     names = sorted(os.listdir(directory))
-    listed = ", ".join(names[:_LISTED_NAMES]) or "nothing"
+    if not names:
+        return ToolError(f"{shown} is a directory, not a file; it holds nothing")
+    listed = ", ".join(names[:_LISTED_NAMES])
     more = f" and {len(names) - _LISTED_NAMES} more" if len(names) > _LISTED_NAMES else ""
-    return f"{shown} is a directory, not a file; it holds: {listed}{more}"
+    return ToolError(f"{shown} is a directory, not a file; it holds:", output=listed + more)
 
 
 def _described_if_binary(file: IO[bytes], place: Place) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -11,15 +12,21 @@ from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.exec import Exec
 from openclaw_workers.tools.read import Read
+from openclaw_workers.tools.sessions import SessionsHistory, SessionsList, SessionStatus
+from openclaw_workers.tools.spawn import SessionsSpawn
+from openclaw_workers.tools.talk import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.write import Write
 
-ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"}
+ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"} | dict.fromkeys(
+    ("subagent.list", "subagent.stop", "subagent.send"), "subagents"
+)
 """MiniClaw's names, accepted in calls and in policies."""
 
 
 @cache
 def _by_name() -> dict[str, Tool[Any]]:
-    tools: list[Tool[Any]] = [Exec(), Read(), Write()]
+    tools: list[Tool[Any]] = [Exec(), Read(), Write(), SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
+    tools += [SessionsList(), SessionsHistory(), SessionStatus()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 
 
@@ -30,6 +37,12 @@ def builtin_tools() -> list[Tool[Any]]:
 def canonical(name: str) -> str:
     """The name a tool goes by here; unknown names are returned as they are."""
     return ALIASES.get(name, name)
+
+
+def arguments(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """A call's arguments, with what its name says: `subagent.stop` is `subagents` with the action stop."""
+    _, dot, action = name.partition(".")
+    return {**given, "action": action} if dot and canonical(name) == "subagents" else given
 
 
 def find(name: str) -> Tool[Any]:
@@ -47,14 +60,15 @@ def find(name: str) -> Tool[Any]:
     return tool
 
 
-def specs() -> list[ToolSpec]:
-    """All tools as a model sees them, always in the same order, so that prompts stay cacheable."""
-    return list(_specs())
+def specs(tools: Iterable[Tool[Any]] | None = None) -> list[ToolSpec]:
+    """Tools, all or these, as a model sees them; always in the same order, so that prompts stay cacheable."""
+    return [_spec(tool.name) for tool in (builtin_tools() if tools is None else tools)]
 
 
 @cache
-def _specs() -> tuple[ToolSpec, ...]:
-    return tuple(ToolSpec(tool.name, tool.description(), _schema(tool)) for tool in builtin_tools())
+def _spec(name: str) -> ToolSpec:
+    tool = _by_name()[name]
+    return ToolSpec(tool.name, tool.description(), _schema(tool))
 
 
 def _schema(tool: Tool[Any]) -> dict[str, Any]:

@@ -36,16 +36,18 @@ def entries(fleet: Fleet, session: str, count: int) -> None:
 def test_a_killed_workers_turns_are_finished_elsewhere_and_no_finished_tool_runs_again(fleet: Fleet, pool: str) -> None:
     """I1, I2, I5: killed before, between and after two tool calls, each turn has one answer and each tool ran once."""
     victim = fleet.worker(pool=pool)
-    sent = [fleet.send(two_tools(name, slow=step), name) for step, name in enumerate(["before", "between", "after"])]
-    for session, journalled in {"before": 1, "between": 3, "after": 5}.items():
-        entries(fleet, session, journalled)
+    names, sent = ["after", "between", "before"], []
+    # The one with the longest way to its slow step goes first, so that all are in theirs when the worker dies.
+    for name, slow, journalled in zip(names, (2, 1, 0), (5, 3, 1), strict=True):
+        sent.append(fleet.send(two_tools(name, slow=slow), name))
+        entries(fleet, name, journalled)
 
     victim.kill()
     fleet.worker(pool=pool)
     outcomes = fleet.outcomes(sent)
 
-    assert [outcome.text for outcome in outcomes] == ["before done", "between done", "after done"]
-    for name in ("before", "between", "after"):
+    assert [outcome.text for outcome in outcomes] == [f"{name} done" for name in names]
+    for name in names:
         assert (fleet.count(f"{name}-first"), fleet.count(f"{name}-second")) == (1, 1), name
         assert len(fleet.transcript(name)) == 6
     for outcome in outcomes:
@@ -58,11 +60,12 @@ def test_a_killed_workers_turns_are_finished_elsewhere_and_no_finished_tool_runs
 def test_a_tool_cut_off_midway_is_reported_to_the_model_and_not_run_again(fleet: Fleet, pool: str) -> None:
     """I5: `exec` may have taken effect, so its call is answered with "interrupted"; the calls after it still run."""
     fleet.ready(fleet.worker(pool=pool, wait=False), fleet.worker(pool=pool, wait=False))
-    calls = [mark("done"), mark("cut", then="sleep 60"), mark("later")]
+    calls = [mark("done"), mark("cut", then="until test -e go; do sleep 0.02; done"), mark("later")]
     queued = fleet.send(program(call(*calls), say("I was told")))
     eventually(lambda: fleet.count("cut") == 1, within=20)
 
     fleet.carrier().kill()
+    (fleet.workspace / "go").touch()
     outcome = fleet.outcome(queued)
 
     assert outcome.receipt.state is MessageState.ANSWERED

@@ -46,6 +46,26 @@ def test_a_wake_up_delivered_three_times_at_once_during_and_after_its_turn_runs_
     check(fleet.stores, sent + following, one_each=True)
 
 
+def test_a_late_wake_up_of_an_ended_run_does_not_begin_the_run_that_waits(fleet: Fleet) -> None:
+    """I1: it names another run. Taken by it, the next turn would be written into the record of the last one."""
+    worker = fleet.worker(loglevel="DEBUG")
+    ended = [fleet.send(program(say("first")), f"s{n}") for n in range(4)]
+    before = [fleet.outcome(queued).run for queued in ended]
+
+    # Nothing but the old wake-ups is in the queue: those of the new runs are lost, and come later by the sweep.
+    waiting = [fleet.send(program(say("second")), f"s{n}", lose_wake_up=True) for n in range(4)]
+    for queued in ended:
+        assert queued.run is not None
+        fleet.waker.turn(queued.session_key, queued.run)
+    outcomes = fleet.outcomes(waiting)
+
+    assert [outcome.text for outcome in outcomes] == ["second"] * 4
+    assert [outcome.receipt.run for outcome in outcomes] == [queued.run for queued in waiting]
+    assert [fleet.run(queued.run) for queued in ended] == before
+    assert skipped(worker, "stale") > 0
+    check(fleet.stores, ended + waiting, one_each=True)
+
+
 def test_a_wake_up_deleted_from_the_broker_is_made_good_by_the_sweep(fleet: Fleet) -> None:
     """I1, I8: accepted is accepted, though nothing is left of the message in the queue."""
     sent = [fleet.send(program(say(f"answer {n}")), f"s{n}") for n in range(4)]

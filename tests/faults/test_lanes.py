@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from tests.support.checker import check
 from tests.support.fleet import Fleet
 from tests.support.ocw import Gate
 from tests.support.programs import call, mark, program, say
+from tests.support.rig import rigged
 from tests.support.waiting import eventually
 
 
@@ -155,6 +157,25 @@ def test_a_lane_drains_after_its_holder_was_killed(make_fleet: MakeFleet) -> Non
     assert outcome.run is not None
     assert [attempt.how for attempt in outcome.run.attempts] == ["taken", "takeover"]
     assert all((run.started_at or 0) >= (outcome.run.ended_at or 0) for run in others(fleet, outcome.run))
+    check(fleet.stores, [holder, *waiting], one_each=True)
+
+
+def test_a_lane_drains_after_the_grantee_of_its_slot_was_killed(make_fleet: MakeFleet) -> None:
+    """It has put five in line, and dies over the first one's wake-up, before it can use the slot that was granted."""
+    fleet = capped(make_fleet, cap=1)
+    fleet.worker(concurrency=1)
+    holder, gate = hold(fleet, "holder")
+    victim = fleet.worker(concurrency=1, **rigged(die="openclaw_workers.store.turns:Turns.take:6"))
+    waiting = [fleet.send(program(say("done")), f"s{number}") for number in range(5)]
+    eventually(lambda: line(fleet) == 5, within=20)
+
+    with watching(fleet) as watch:
+        gate.open()
+        assert victim.wait(within=20) == -signal.SIGKILL
+        fleet.outcomes([holder, *waiting])
+
+    assert (watch.most_running, watch.most_slots) == (1, 1)
+    assert {fleet.receipt(queued).state for queued in waiting} == {MessageState.ANSWERED}
     check(fleet.stores, [holder, *waiting], one_each=True)
 
 

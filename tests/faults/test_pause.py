@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import time
 
+from openclaw_workers.engine.accept import Queued
 from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import ToolResultEntry
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
+from tests.support.fleet import Fleet
 from tests.support.programs import call, mark, program, say
 from tests.support.waiting import eventually
 
 LEASE_SECONDS = 1.0
 SLOW_MS = 1_500
 
+HOLD = "until test -e go; do sleep 0.02; done"
+
 TURNS = {
-    # The sleeper wakes to write an assistant message and run its tool, ...
-    "before-tool": (program(call(mark("before-tool"), delay_ms=SLOW_MS), say("done")), 1),
-    # ... a tool's result, ...
-    "in-tool": (program(call(mark("in-tool", then="until test -e go; do sleep 0.02; done")), say("done")), 2),
-    # ... or a final answer.
+    # The sleeper wakes to write a tool's result, ...
+    "in-tool": (program(call(mark("in-tool", then=HOLD)), say("done")), 2),
+    # ... a final answer, ...
     "before-answer": (program(call(mark("before-answer")), say("done", delay_ms=SLOW_MS)), 3),
+    # ... or an assistant message, and to run its tool.
+    "before-tool": (program(call(mark("before-tool"), delay_ms=SLOW_MS), say("done")), 1),
 }
-SESSIONS = [(f"{name}-{copy}", *turn) for name, turn in TURNS.items() for copy in range(3)]
+COPIES = range(3)
 """Several of each, so that the late writes come from many threads at once."""
+SESSIONS = [f"{name}-{copy}" for name in TURNS for copy in COPIES]
+
+
+def begin_all(fleet: Fleet) -> list[Queued]:
+    """Bring every turn to where it will be paused; those that stay there by themselves come first."""
+    sent = []
+    for name, (turn, journalled) in TURNS.items():
+        sent += [fleet.send(turn, f"{name}-{copy}") for copy in COPIES]
+        for copy in COPIES:
+            arrived(fleet, f"{name}-{copy}", journalled)
+        if name == "in-tool":
+            eventually(lambda: fleet.count("in-tool") == len(COPIES), within=20)
+    return sent
+
+
+def arrived(fleet: Fleet, session: str, journalled: int) -> None:
+    eventually(lambda: len(fleet.transcript(session)) == journalled, within=20)
 
 
 def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make_fleet: MakeFleet) -> None:
@@ -32,23 +55,48 @@ def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make
     """
     fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
     sleeper = fleet.worker(concurrency=len(SESSIONS), deaf=True)
-    sent = [fleet.send(turn, session) for session, turn, _ in SESSIONS]
-    for session, _, journalled in SESSIONS:
-        eventually(lambda s=session, j=journalled: len(fleet.transcript(s)) == j, within=20)  # type: ignore[misc]
-    eventually(lambda: fleet.count("in-tool") == 3, within=20)
+    sent = begin_all(fleet)
 
     sleeper.pause()
     paused = time.monotonic()
     fleet.worker(concurrency=len(SESSIONS))
     outcomes = fleet.outcomes(sent)
     eventually(lambda: time.monotonic() - paused > 3 * LEASE_SECONDS, within=30)
-    finished = {session: fleet.transcript(session) for session, _, _ in SESSIONS}
+    finished = {session: fleet.transcript(session) for session in SESSIONS}
     (fleet.workspace / "go").touch()
     sleeper.resume()
     eventually(lambda: sleeper.finished() == len(SESSIONS), within=20)
 
     assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}
-    assert {session: fleet.transcript(session) for session, _, _ in SESSIONS} == finished
-    assert {name: fleet.count(name) for name in TURNS} == dict.fromkeys(TURNS, 3)
+    assert {session: fleet.transcript(session) for session in SESSIONS} == finished
+    assert {name: fleet.count(name) for name in TURNS} == dict.fromkeys(TURNS, len(COPIES))
     assert sleeper.fenced() == len(SESSIONS)
     check(fleet.stores, sent, one_each=True)
+
+
+def test_a_worker_that_lost_its_turn_starts_no_tool_of_it_also_while_nobody_else_owns_it(make_fleet: MakeFleet) -> None:
+    """I5, rule 6: the sweep takes the lease away when it judges; it does not leave that to the next owner.
+
+    Else the sleeper would write on in a turn that waits to be taken, and whoever takes it would find a call that seems
+    cut off. The sleeper has one thread: it must try its late write before it can take the turn again.
+    """
+    fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
+    sleeper = fleet.worker(concurrency=1, deaf=True)
+    fleet.worker("service")  # sweeps, and takes no turns
+    queued = fleet.send(program(call(mark("tool", then=HOLD), delay_ms=SLOW_MS), say("done")))
+    arrived(fleet, "main", 1)
+
+    sleeper.pause()
+    eventually(lambda: fleet.run(queued.run).state is RunState.QUEUED, within=20)
+    sleeper.resume()
+    eventually(lambda: fleet.count("tool") == 1, within=20)
+    fleet.worker()
+    (fleet.workspace / "go").touch()
+    outcome = fleet.outcome(queued)
+
+    assert (outcome.text, fleet.count("tool")) == ("done", 1)
+    assert [entry.is_error for entry in fleet.transcript() if isinstance(entry, ToolResultEntry)] == [False]
+    assert outcome.run is not None
+    assert [attempt.how for attempt in outcome.run.attempts] == ["taken", "takeover"]
+    assert sleeper.fenced() == 1
+    check(fleet.stores, [queued], one_each=True)

@@ -10,6 +10,7 @@ from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Outcome
 from tests.support.programs import call, crash, mark, program, say, write
+from tests.support.waiting import eventually
 
 QUICK = {"engine": {"leaseSeconds": 1.0}}
 
@@ -46,13 +47,18 @@ def test_a_turn_that_kills_its_worker_is_tried_three_times_and_then_fails_for_al
 def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(make_fleet: MakeFleet) -> None:
     """I1, rule 5: the first crash casts suspicion on all that had journalled nothing; later ones are the culprit's."""
     fleet = make_fleet(QUICK)
-    poison = fleet.send(program(crash(delay_ms=400)), "a-poison")
-    silent = [fleet.send(program(say(f"fine {n}", delay_ms=800)), f"silent-{n}") for n in range(10)]
+    worker = fleet.worker(concurrency=64, respawn=True)
+    # A few are still at work when it strikes again. Having lost two workers they then go on one at a time.
     writing = [
-        fleet.send(program(call(write(f"{n}.txt", "here")), say(f"fine {n}", delay_ms=800)), f"writing-{n}")
+        fleet.send(
+            program(call(write(f"{n}.txt", "here")), say("fine", delay_ms=500 if n > 2 else 1_500)), f"writing-{n}"
+        )
         for n in range(40)
     ]
-    worker = fleet.worker(concurrency=64, respawn=True, wait=False)
+    silent = [fleet.send(program(say(f"fine {n}", delay_ms=500)), f"silent-{n}") for n in range(10)]
+    # It strikes when all forty have written; and again, as a suspect, when they have begun anew.
+    eventually(lambda: all(len(fleet.transcript(f"writing-{n}")) >= 3 for n in range(40)), within=20)
+    poison = fleet.send(program(crash(delay_ms=700)), "a-poison")
 
     fine = fleet.outcomes(silent + writing)
     failed = settled_run(fleet.outcome(poison))

@@ -16,7 +16,9 @@ from tests.support.waiting import eventually
 
 STEPS = 4
 # Celery needs some of it to close: a second with threads, two to three with prefork, more on a busy machine.
-GRACE_SECONDS = {"threads": 5.0, "prefork": 8.0}
+GRACE_SECONDS = {"threads": 6.0, "prefork": 8.0}
+TICK_SECONDS = 2.5
+"""The ticker ends a process that is still there; its last look may wait for Redis as long as a connection does."""
 IDLE_SECONDS = {"threads": 3.0, "prefork": 5.0}
 
 both_pools = pytest.mark.parametrize("pool", ["threads", "prefork"])
@@ -93,6 +95,35 @@ def first_call_input(fleet: Fleet, session: str) -> int:
     entry = fleet.transcript(session)[1]
     assert entry.role == "assistant"
     return entry.usage.input
+
+
+@both_pools
+def test_a_worker_told_to_leave_while_redis_is_away_leaves_in_time_and_another_goes_on(
+    make_fleet: MakeFleet, pool: str
+) -> None:
+    """It can hand nothing over: its lease runs out, and that is a takeover like any other."""
+    grace_seconds = GRACE_SECONDS[pool]
+    fleet = make_fleet({"engine": {"graceSeconds": grace_seconds}})
+    leaving = fleet.worker(pool=pool)
+    queued = fleet.send(program(call(mark("tool")), say("done", delay_ms=1_000)))
+    eventually(lambda: len(fleet.transcript()) == 3, within=20)
+    fleet.redis_server.kill()
+    eventually(lambda: "store.unavailable" in leaving.log_text(), within=20)
+
+    told = time.monotonic()
+    leaving.term()
+    leaving.wait(within=60)
+    took_seconds = time.monotonic() - told
+    fleet.redis_server.start()
+    fleet.worker(pool=pool)
+    outcome = fleet.outcome(queued)
+
+    assert took_seconds < grace_seconds + TICK_SECONDS
+    assert "Traceback" not in leaving.log_text()
+    assert (outcome.text, fleet.count("tool")) == ("done", 1)
+    assert outcome.run is not None
+    assert [attempt.how for attempt in outcome.run.attempts] == ["taken", "takeover"]
+    check(fleet.stores, [queued], one_each=True)
 
 
 @both_pools

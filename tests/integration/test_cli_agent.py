@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
+from openclaw_workers.models.transcript import ToolResultEntry, UserEntry
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import as_text, call, execute, program, say
 from tests.support.waiting import eventually
 
-FIELDS = ["ok", "runId", "sessionKey", "sessionId", "status", "text", "usage", "error"]
+FIELDS = [
+    *("ok", "runId", "sessionKey", "sessionId", "status", "reason", "text"),
+    *("usage", "model", "fallbackFrom", "cost", "error"),
+]
 
 
 def test_the_answer_is_printed_and_the_exit_code_is_zero(ocw_cli: Ocw) -> None:
@@ -29,6 +34,35 @@ def test_the_answer_arrives_while_it_is_being_said(staffed: Fleet, ocw_cli: Ocw)
 
     assert (first, running) == ("one", "running")
     assert first + done.out == "one two three four\n"
+
+
+def test_nothing_is_printed_of_a_silent_reply(ocw_cli: Ocw) -> None:
+    silent = {"text": "NO_REPLY", "chunks": 4, "chunkDelayMs": 150}
+    done = ocw_cli("agent", "--session", "silent", "-m", as_text(program(silent)))
+    assert (done.code, done.out, done.err) == (0, "", "")
+    told = ocw_cli("agent", "--json", "--session", "silent", "-m", as_text(program(silent))).json
+    assert (told["ok"], told["text"]) == (True, "")
+
+
+def test_files_go_along_with_a_message(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    names = ["photo one.png", "notes.txt"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    given = [word for name in names for word in ("--file", str(tmp_path / name))]
+    steps = as_text(program(call(execute("cat .openclaw/inbox/m-1/2-notes.txt")), say("seen")))
+    done = ocw_cli("agent", "--session", "files", "--message-id", "m-1", "-m", steps, *given)
+    assert (done.code, done.out) == (0, "seen\n")
+    asked, _, result, _ = staffed.transcript("files")
+    assert isinstance(asked, UserEntry)
+    assert [(each.name, each.mime_type) for each in asked.attachments] == [
+        ("photo one.png", "image/png"),
+        ("notes.txt", "text/plain"),
+    ]
+    assert isinstance(result, ToolResultEntry)
+    assert "notes.txt" in result.content[0].text
+    missing = ocw_cli("agent", "--session", "files", "-m", "look", "--file", str(tmp_path / "none"))
+    assert missing.code == 2
+    assert "is no file" in missing.err
 
 
 def test_json_has_exactly_the_documented_fields(ocw_cli: Ocw) -> None:
@@ -197,3 +231,12 @@ def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:
 
     assert "offline/demo" in done.json["text"]
     assert staffed.run(done.json["runId"]).model == "offline/demo"
+
+
+def test_a_model_that_there_is_not_is_told_of_without_a_traceback_anywhere(staffed: Fleet, ocw_cli: Ocw) -> None:
+    done = ocw_cli("agent", "--json", "--model", "nobody/m", "--session", "model", "-m", "hello")
+
+    assert (done.code, done.json["error"]["type"]) == (1, "RunFailed")
+    assert "unknown provider 'nobody'" in done.json["error"]["message"]
+    assert "turn.unprepared" in staffed.logs()
+    assert "Traceback" not in staffed.logs()

@@ -26,6 +26,7 @@ def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
         (("agent", "-m", "/queue sideways"), 2, "BadInput", "'sideways' is no queue mode"),
         (("sessions", "show", "nowhere"), 5, "NotFound", "no session agent:main:nowhere"),
         (("runs", "show", "run-0"), 5, "NotFound", "no run run-0"),
+        (("sessions", "list", "--agent", "nope"), 5, "NotFound", "no agent 'nope'"),
     ],
 )
 def test_a_failure_is_told_with_its_own_exit_code(
@@ -78,6 +79,19 @@ def test_every_problem_of_the_configuration_is_told_at_once(ocw_cli: Ocw, tmp_pa
     assert json.json["error"]["type"] == "ConfigurationError"
 
 
+@pytest.mark.parametrize("option", ["foo=bar", "db=first"])
+def test_an_option_of_the_address_that_redis_does_not_know_is_a_fault_of_the_configuration(
+    ocw_cli: Ocw, option: str
+) -> None:
+    text, json = _both(ocw_cli, "status", REDIS_URL=f"redis://:hidden@127.0.0.1:1/0?{option}")
+
+    assert text.code == json.code == 3
+    assert "environment REDIS_URL: expected" in text.err
+    assert repr(option.partition("=")[0]) in text.err
+    assert "hidden" not in text.err
+    assert json.json["error"]["type"] == "ConfigurationError"
+
+
 def test_a_redis_that_is_not_there_exits_with_four(ocw_cli: Ocw) -> None:
     text, json = _both(ocw_cli, "status", REDIS_URL="redis://127.0.0.1:1/0")
 
@@ -86,15 +100,16 @@ def test_a_redis_that_is_not_there_exits_with_four(ocw_cli: Ocw) -> None:
     assert json.json["error"]["type"] == "StoreUnavailable"
 
 
-def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [("sessions", "list"), ("agent", "-m", "hello"), ("status",), ("runs", "watch")])
+def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path, words: tuple[str, ...]) -> None:
     ocw = Ocw(staffed)
     for name in ("REDIS_URL", "OPENCLAW_CONFIG"):
         del ocw.env[name]
 
-    text, json = _both(ocw, "sessions", "list", OPENCLAW_STATE_DIR=str(tmp_path))
+    text, json = _both(ocw, *words, OPENCLAW_STATE_DIR=str(tmp_path))
 
     assert text.code == json.code == 4
-    assert "ocw up" in text.err
+    assert text.err.endswith("hint: start everything with `ocw up` in another terminal\n")
     assert json.json["error"]["type"] == "StoreUnavailable"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw, finish
@@ -56,12 +57,19 @@ def test_watch_shows_a_run_from_its_beginning_to_its_end(staffed: Fleet, ocw_cli
 
 def test_watching_all_tells_each_change_once(staffed: Fleet, ocw_cli: Ocw) -> None:
     process = ocw_cli.start("runs", "watch", "--json")
-    assert process.stdout is not None
+    out = process.stdout
+    assert out is not None
+
+    def is_watching() -> bool:
+        staffed.send(program(say("x")), "waking")
+        return bool(select.select([out], [], [], 0.5)[0])
+
+    eventually(is_watching, within=60)
     run = staffed.send(program(SLOWLY), "changes").run
 
     seen: list[str] = []
     while not seen or seen[-1] != "ok":
-        facts = json.loads(process.stdout.readline())
+        facts = json.loads(out.readline())
         if facts["runId"] == run:
             seen.append(facts["state"])
     process.terminate()

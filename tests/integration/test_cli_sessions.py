@@ -24,7 +24,7 @@ def test_sessions_are_listed_last_used_first(staffed: Fleet, ocw_cli: Ocw) -> No
     assert first["tokens"] > 0
     assert first["updatedAt"] >= first["createdAt"] > 1_600_000_000_000
     assert len(text.out.splitlines()) == 2
-    assert ocw_cli("sessions", "list", "--agent", "other", "--json").json["sessions"] == []
+    assert ocw_cli("sessions", "list", "--agent", "other", "--json").json["error"]["type"] == "NotFound"
 
 
 def test_a_short_key_shows_the_default_agents_session(staffed: Fleet, ocw_cli: Ocw) -> None:
@@ -56,7 +56,9 @@ def test_history_gives_the_entries_as_they_are_stored(staffed: Fleet, ocw_cli: O
     stored: list[str] = staffed.stores.redis.lrange(staffed.stores.keys.log(session_key("history")), 0, -1)  # type: ignore[assignment]
     assert entries == [json.loads(raw) for raw in stored]
     assert newest == entries[-1:]
+    assert "<<<UNTRUSTED_TEXT" in entries[2]["content"][0]["text"]
     assert "assistant calls exec" in text.out
+    assert "exec returned: out\n  [exit code 0]\n" in text.out, "people need no markers"
     assert text.out.splitlines()[-1] == "assistant: Seen."
 
 
@@ -86,6 +88,18 @@ def test_export_writes_the_index_and_one_file_per_session(staffed: Fleet, ocw_cl
     assert (header["type"], header["id"]) == ("session", row["sessionId"])
     assert entries == ocw_cli("sessions", "history", "exported", "--json").json
     assert set(done.json["files"]) == {str(folder / "sessions.json"), str(folder / row["sessionFile"])}
+
+
+def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+    out = tmp_path / "out"
+
+    refused = ocw_cli("sessions", "export", "--agent", "mian", "--out", str(out))
+
+    assert refused.code == 5
+    assert "no agent 'mian'; did you mean 'main'?" in refused.err
+    assert not out.exists()
+    assert ocw_cli("sessions", "export", "--agent", "MAIN", "--out", str(out)).code == 0
 
 
 def test_reset_begins_anew_under_the_same_key(staffed: Fleet, ocw_cli: Ocw) -> None:

@@ -48,6 +48,26 @@ def test_wake_ups_that_nobody_fetches_are_counted(unstaffed: Fleet) -> None:
     assert "no workers; start some with `ocw up`" in text
 
 
+def test_damaged_records_hide_nothing_else_and_are_told_of(unstaffed: Fleet) -> None:
+    ocw, stores, key = Ocw(unstaffed), unstaffed.stores, session_key("one")
+    run, message = unstaffed.send("hello", "one").run, unstaffed.send("again", "one").message_id
+    unstaffed.send("hello", "two")
+    stores.redis.zadd(stores.keys.inbox(key), {"{half a message": 0, '{"id": "of another version"}': -1})
+    stores.redis.hset(stores.keys.receipts(key), message, "{half a receipt")
+    stores.redis.hset(stores.keys.ctl(key), mapping={"lease_until": "soon", "attempt": "?"})
+    stores.redis.hset(stores.keys.run(str(run)), "attempts", "{")
+
+    shown = ocw("runs", "show", str(run), "--json")
+    status, text = ocw("status", "--json").json, ocw("status").out
+
+    assert (status["lanes"][0]["waiting"], status["lanes"][0]["queued"]) == (5, 2)
+    assert status["lanes"][0]["oldestWaitingAt"] is not None, "of the other session"
+    assert (shown.code, shown.json["error"]["type"]) == (1, "CorruptRecord")
+    assert "1 damaged record(s) set aside" in text
+    assert ocw("sessions", "show", "one", "--json").json["receipts"] == {"accepted": 1, "unreadable": 1}
+    assert len(ocw("sessions", "list", "--json").json["sessions"]) == 2
+
+
 def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(unstaffed: Fleet) -> None:
     killed, leaving = unstaffed.worker(), unstaffed.worker()
     killed.kill()

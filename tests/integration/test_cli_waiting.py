@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw, finish
@@ -36,7 +37,9 @@ def test_json_gives_the_committed_answer_of_a_run_that_was_taken_over(unstaffed:
     done = finish(process)
 
     assert json.loads(done.out)["text"] == TEXT
-    assert len(unstaffed.run(json.loads(done.out)["runId"]).attempts) == 2
+    shown = Ocw(unstaffed)("runs", "show", json.loads(done.out)["runId"], "--json").json
+    carriers = [attempt["worker"].rpartition("/")[0] for attempt in shown["attempts"]]
+    assert carriers == [f"{socket.gethostname()}/{worker.pid}" for worker in unstaffed.workers]
 
 
 def test_a_missing_worker_is_told_and_waited_for(unstaffed: Fleet) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import redis
 
+from openclaw_workers.cli.embedded.child import ChildSpec
 from openclaw_workers.cli.embedded.endpoint import Endpoint, is_free
-from openclaw_workers.cli.embedded.private_redis import SETTINGS, redis_spec
+from openclaw_workers.cli.embedded.private_redis import SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.embedded.redis_binary import RedisBinary, find_redis_server
 from openclaw_workers.errors import BadInput
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, free_port, is_rewritten
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,3 +75,36 @@ def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path
     path.write_text("garbage")
     assert Endpoint.load(path, default_port=first.port, user="default").password != first.password
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_after_next(tmp_path: Path) -> None:
+    """The commit that was cut off is repeated: its answer must not be there twice once Redis has started again."""
+    endpoint = Endpoint(port=free_port(), user="default", password="p")
+    spec = redis_spec(find_redis_server(), tmp_path, endpoint, os.environ)
+    with running(spec, endpoint) as client:
+        client.set("before", "1")
+        eventually(lambda: is_rewritten(client), within=20)
+    journal = max((tmp_path / "redis" / "appendonlydir").glob("*.incr.aof"))
+    with journal.open("ab") as file:
+        file.write(b"*1\r\n$5\r\nMULTI\r\n*3\r\n$5\r\nRPUSH\r\n$3\r\nlog\r\n$6\r\nanswer\r\n*4\r\n$4\r\nHS")
+
+    with running(spec, endpoint) as client:
+        assert client.lrange("log", 0, -1) == []
+        client.eval("redis.call('RPUSH', 'log', 'answer'); redis.call('HSET', 'session', 'state', 'idle')", 0)
+        eventually(lambda: is_rewritten(client), within=20)
+    with running(spec, endpoint) as client:
+        assert client.lrange("log", 0, -1) == ["answer"]
+        assert client.get("before") == "1"
+
+
+@contextmanager
+def running(spec: ChildSpec, endpoint: Endpoint) -> Iterator[redis.Redis]:
+    """The server as the supervisor starts it, killed at the end."""
+    process = subprocess.Popen(spec.argv, stdout=subprocess.DEVNULL)
+    try:
+        eventually(lambda: spec.is_ready(process.pid), within=30)
+        with redis.Redis.from_url(url_of(endpoint), decode_responses=True) as client:
+            yield client
+    finally:
+        process.kill()
+        process.wait()

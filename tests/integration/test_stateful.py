@@ -24,7 +24,7 @@ MAX_ATTEMPTS = 2
 SAID = AssistantEntry(content=[TextBlock(text="said")])
 
 WORKERS = st.sampled_from(["w1", "w2", "w3"])
-MODES = st.sampled_from([QueueMode.COLLECT, QueueMode.FOLLOWUP, QueueMode.STEER])
+MODES = st.sampled_from([*[QueueMode.COLLECT, QueueMode.FOLLOWUP, QueueMode.STEER] * 2, QueueMode.INTERRUPT])
 AUTHORITIES = st.sampled_from([Authority.OWNER, Authority.ANYONE])
 COMMANDS = st.sampled_from([False] * 7 + [True])
 DISTURBANCES = st.sampled_from(
@@ -63,9 +63,14 @@ class Model:
     attempt: int = 1
     losses: int = 0
     stalls: int = 0
-    stopped: bool = False
+    stopped: str = ""
+    """Why the current run is to end."""
 
     def accept(self, message: Message) -> bool:
+        if message.mode is QueueMode.INTERRUPT and not message.is_command and self.state != "idle":
+            self._cancel_waiting()
+            if self.begun:
+                self.stopped = "interrupt"
         self.inbox.append(message)
         wakes = self.state == "idle"
         if wakes:
@@ -101,7 +106,7 @@ class Model:
 
     def end(self, state: str) -> None:
         self._settle(self.bound, state)
-        self.bound, self.state, self.stopped = [], "idle", False
+        self.bound, self.state, self.stopped = [], "idle", ""
         if self.inbox:
             self._open()
 
@@ -115,13 +120,17 @@ class Model:
             self.state = "queued"
         return given_up
 
+    def hand_over(self) -> None:
+        self.state = "queued"
+        if self.moved:
+            self.stalls = 0
+
     def stop(self) -> None:
         if self.state == "idle":
             return
-        self._settle([message for message in self.inbox if not message.is_command], "cancelled")
-        self.inbox = [message for message in self.inbox if message.is_command]
+        self._cancel_waiting()
         if self.begun:
-            self.stopped = True
+            self.stopped = "killed"
         elif self.inbox:
             self._open()
         else:
@@ -130,7 +139,11 @@ class Model:
     def reset(self) -> None:
         self._settle([*self.bound, *self.inbox], "cancelled")
         self.bound, self.inbox, self.log = [], [], []
-        self.state, self.stopped = "idle", False
+        self.state, self.stopped = "idle", ""
+
+    def _cancel_waiting(self) -> None:
+        self._settle([message for message in self.inbox if not message.is_command], "cancelled")
+        self.inbox = [message for message in self.inbox if message.is_command]
 
     def _open(self) -> None:
         self.state, self.begun = "queued", False
@@ -212,14 +225,14 @@ class Sessions(RuleBasedStateMachine):
         self.model.stop()
 
     def reset(self) -> None:
-        assert self.desk.sessions.reset(SESSION, Lane.MAIN, cap=0) == ()
+        assert self.desk.sessions.reset(SESSION, Lane.MAIN, cap=0) is not None
         self._lose_owner()
         self.model.reset()
 
     def take(self, worker: str) -> None:
         taken = self.desk.take(worker)
         assert taken.resumed == self.model.begun
-        assert taken.abort == ("killed" if self.model.stopped else "")
+        assert taken.abort == self.model.stopped
         self.model.take()
         assert taken.attempt == self.model.attempt
         self.owner, self.step_number = (worker, taken), taken.step
@@ -227,7 +240,7 @@ class Sessions(RuleBasedStateMachine):
     def step(self, repeated: bool) -> None:
         worker, taken = self._owner()
         self.step_number += 1
-        expected = ("killed" if self.model.stopped else "", self.model.step())
+        expected = (self.model.stopped, self.model.step())
         for _ in range(1 + repeated):
             abort, steered = self.desk.turns(worker).step(taken.lease, self.step_number, [SAID], may_steer=True)
             assert (abort, [entry["messageIds"][0] for entry in steered]) == expected
@@ -256,7 +269,7 @@ class Sessions(RuleBasedStateMachine):
         for _ in range(1 + repeated):
             self.desk.turns(worker).release(taken.lease, SAID.usage)
         self.owner = None
-        self.model.state = "queued"
+        self.model.hand_over()
 
     def lease_runs_out(self) -> None:
         self.desk.expire()

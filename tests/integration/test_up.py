@@ -19,7 +19,7 @@ import pytest
 import redis
 
 from openclaw_workers.runtime import Runtime, read_runtime, running_pid
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, free_port
 from tests.support.waiting import eventually
 
 WORKERS = {"worker-main", "worker-subagent", "worker-service"}
@@ -30,8 +30,8 @@ class Ocw:
 
     def __init__(self, state_dir: Path, **env: str) -> None:
         self.state_dir = state_dir
-        hidden = ("REDIS_URL", "OPENCLAW_CONFIG", "OPENCLAW_STATE_DIR")
-        inherited = {name: value for name, value in os.environ.items() if name not in hidden}
+        hidden = ("REDIS_URL", "OPENCLAW_", "ANTHROPIC_", "OPENAI_")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         self.env = {**inherited, "OPENCLAW_STATE_DIR": str(state_dir), **env}
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -64,12 +64,15 @@ def test_up_starts_everything_and_down_ends_it(ocw: Ocw) -> None:
     ready = ocw.up()
 
     assert ready["pids"].keys() == {"redis", "flower"} | WORKERS
+    assert ready["offline"] is True
+    told = json.loads(ocw("status", "--json").stdout)["workers"]
+    assert {worker["lane"]: worker["concurrency"] for worker in told} == {"main": 4, "subagent": 8, "service": 4}
     assert running_pid(ocw.state_dir) == ready["pid"]
     assert "***" in ready["redisUrl"], "the password is not for scripts' logs"
     with redis.Redis.from_url(ocw.runtime.redis_url, decode_responses=True) as client:
         settings: Any = client.config_get("append*")
         policy: Any = client.config_get("maxmemory-policy")
-    assert (settings["appendonly"], settings["appendfsync"]) == ("yes", "everysec")
+    assert (settings["appendonly"], settings["appendfsync"]) == ("yes", "always")
     assert policy == {"maxmemory-policy": "noeviction"}
     processes = [psutil.Process(pid) for pid in ready["pids"].values()]
 
@@ -154,7 +157,7 @@ def test_an_up_beside_a_running_one_names_it_and_leaves_it_alone(ocw: Ocw) -> No
 
     for options in ([], ["--detach"]):
         done = ocw("up", "--no-flower", *options)
-        assert done.returncode != 0
+        assert done.returncode == 6
         assert f"pid {ready['pid']}" in done.stderr
     assert psutil.pid_exists(ready["pids"]["worker-main"])
 
@@ -199,6 +202,8 @@ def test_a_redis_of_ones_own_is_used_instead_of_a_private_one(tmp_path: Path, re
 
 
 def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -> None:
+    ocw.state_dir.mkdir()
+    (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
     process = subprocess.Popen(
         ocw.argv("up", "--no-flower"),
         env=ocw.env,
@@ -215,7 +220,10 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -
 
     assert process.returncode == 0, stderr
     assert "OpenClaw Workers is up." in stdout
+    assert "agents answer with the built-in model, offline/demo" in stdout
     assert 'agent -m "hello"' in stdout
+    assert "Set, but not in effect yet: sandbox.mode, tools.deny.\n" in stdout
+    assert "setting.pending" not in stderr, "three workers need not repeat it"
     assert not any(is_alive(child) for child in children)
 
 
@@ -245,9 +253,20 @@ def test_a_damaged_state_directory_is_explained(ocw: Ocw, damage: str, expected:
 
     for options in ([], ["--detach"]):
         done = ocw("up", *options)
-        assert done.returncode != 0
+        assert done.returncode == 2
         assert expected in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_start_that_fails_exits_alike_in_the_foreground_and_in_the_background(tmp_path: Path) -> None:
+    ocw = Ocw(tmp_path / "state", REDIS_URL=f"redis://127.0.0.1:{free_port()}/0")
+    for options in ([], ["--detach"]):
+        done = ocw("up", *options)
+        assert done.returncode == 4
+        assert "does not answer" in done.stderr
+
+    done = ocw("up", "--detach", "--json")
+    assert json.loads(done.stdout)["error"]["type"] == "StartFailed"
 
 
 def test_an_unreadable_runtime_file_is_ignored_with_a_note(ocw: Ocw) -> None:

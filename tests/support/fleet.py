@@ -34,6 +34,7 @@ from openclaw_workers.tasks.settings import loaded
 from tests.support.programs import Program, as_text
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
+from tests.support.warm import WarmProcess
 
 OCW = [sys.executable, "-c", "from openclaw_workers.cli.main import main; main()"]
 DEAF = str(Path(__file__).parent / "deaf")
@@ -123,11 +124,12 @@ class WorkerProcess:
         self.kill()
         self._process.wait()
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as log:
-            return subprocess.Popen(
-                self._argv, env=self._env, cwd=self._cwd, stdout=log, stderr=log, start_new_session=True
-            )
+    def _spawn(self) -> subprocess.Popen[bytes] | WarmProcess:
+        with self.log.open("ab") as log, open(os.devnull, "rb") as nothing:
+            if self._env.get("PYTHONPATH") == os.environ.get("PYTHONPATH"):
+                return WarmProcess(self._argv, env=self._env, cwd=self._cwd, files=[nothing, log, log])
+            argv = [*OCW, *self._argv]
+            return subprocess.Popen(argv, env=self._env, cwd=self._cwd, stdout=log, stderr=log, start_new_session=True)
 
     def _signal_group(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
@@ -159,8 +161,7 @@ class Fleet:
             base |= {"engine": ENGINE, "messages": {"queue": QUEUE}}
         self.config_path.write_text(yaml.safe_dump(_merged(base, config or {})))
         self.workers: list[WorkerProcess] = []
-        (directory / "redis").mkdir()
-        self.redis_server = RedisServer(aof=True, directory=directory / "redis")
+        self.redis_server = RedisServer(aof=True)
 
     def __enter__(self) -> Self:
         self.redis_server.start()
@@ -181,7 +182,7 @@ class Fleet:
             worker.close()
         self._app.close()
         self.stores.redis.close()
-        self.redis_server.kill()
+        self.redis_server.close()
 
     @property
     def workspace(self) -> Path:
@@ -210,7 +211,7 @@ class Fleet:
         """
         if deaf:
             env["PYTHONPATH"] = os.pathsep.join([DEAF, *filter(None, [os.environ.get("PYTHONPATH")])])
-        argv = [*OCW, "--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
+        argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
         argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"
         worker = WorkerProcess(argv, {**self.environment(), **env}, self.state_dir, log, respawn=respawn)
@@ -274,6 +275,10 @@ class Fleet:
         """How many turns a worker owns at this moment."""
         owners = [self.stores.reader.control(session).owner for session in self.stores.reader.running()]
         return sum(_group_of(int(owner.rsplit("/", 2)[1])) == worker.pid for owner in owners if owner)
+
+    def carried(self, run: Run) -> list[int | None]:
+        """The processes that have carried a run, in order."""
+        return [_group_of(int(attempt.worker.rsplit("/", 2)[1])) for attempt in run.attempts]
 
     def run(self, run_id: RunId | None) -> Run:
         assert run_id is not None, "the message opened no run of its own"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from tests.support.fleet import Fleet
 from tests.support.programs import call, execute
+from tests.support.warm import WarmProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +47,18 @@ class Ocw:
         }
 
     def __call__(self, *words: str, stdin: str = "", within: float = 60, env: Mapping[str, str] | None = None) -> Done:
-        done = subprocess.run(
-            self.argv(*words),
-            env={**self.env, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=within,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
+        with TemporaryFile("w+") as given, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+            given.write(stdin)
+            given.seek(0)
+            done = WarmProcess(words, env={**self.env, **(env or {})}, cwd=Path.cwd(), files=[given, out, err])
+            try:
+                code = done.wait(within)
+            finally:
+                if done.poll() is None:
+                    os.killpg(done.pid, signal.SIGKILL)
+            out.seek(0)
+            err.seek(0)
+            return Done(code, out.read(), err.read())
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start it and come back at once; the caller reads its pipes."""
@@ -82,6 +88,7 @@ class Gate:
         return call(execute(f"while [ ! -e {self._path.name} ]; do sleep 0.05; done"))
 
     def open(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)  # before the first turn there is none
         self._path.touch()
 
 

@@ -46,3 +46,8 @@ def write(path: str, content: str) -> Call:
 
 def as_text(message: str | Program) -> str:
     return message if isinstance(message, str) else json.dumps(message)
+
+
+def spawn(*tasks: str | Program, text: str = "", **more: Any) -> Step:
+    """A step that spawns a sub-agent per task, as one batch; a task may be a program itself."""
+    return call(*({"tool": "sessions_spawn", "input": {"task": as_text(task), **more}} for task in tasks), text=text)

@@ -16,13 +16,16 @@ import redis
 from openclaw_workers.cli.embedded.redis_binary import find_redis_server
 from tests.support.waiting import eventually
 
+IN_MEMORY = Path("/dev/shm")
+"""What is written there outlives a killed process as on a disk, and no sync waits for what else the disk has to do."""
+
 
 class RedisServer:
     """Started on entry, killed on exit; `restart` continues with the same port and data."""
 
     def __init__(self, *, aof: bool = False, directory: Path | None = None) -> None:
         self._aof = aof
-        self._temporary = tempfile.TemporaryDirectory(prefix="ocw-redis-") if directory is None else None
+        self._temporary = _temporary_directory() if directory is None else None
         self.directory = directory or Path(self._temporary.name if self._temporary else "")
         self.port = free_port()
         self._binary = find_redis_server().path
@@ -35,9 +38,7 @@ class RedisServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.kill()
-        if self._temporary is not None:
-            self._temporary.cleanup()
+        self.close()
 
     @property
     def url(self) -> str:
@@ -54,25 +55,34 @@ class RedisServer:
 
     def start(self) -> None:
         """Start and wait until it answers, its data loaded."""
+        was_used = (self.directory / "appendonlydir").exists()
         settings = {
             "port": str(self.port),
             "bind": "127.0.0.1",
             "dir": str(self.directory),
             "save": "",
             "appendonly": "yes" if self._aof else "no",
-            "appendfsync": "everysec",
+            "appendfsync": "always",
             "maxmemory-policy": "noeviction",
         }
         arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
         with (self.directory / "redis.log").open("ab") as log:
             self._process = subprocess.Popen([self._binary, *arguments], stdout=log, stderr=log)
         eventually(self._answers, within=30)
+        if self._aof and was_used:
+            self._rewrite()
 
     def kill(self) -> None:
         """End it with SIGKILL; harmless when it is gone already."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    def close(self) -> None:
+        """End it, and take its data away unless it was given a directory."""
+        self.kill()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def stop(self) -> None:
         """Freeze it: connections stay open, nothing answers."""
@@ -86,6 +96,12 @@ class RedisServer:
         self.kill()
         self.start()
 
+    def _rewrite(self) -> None:
+        """As `ocw up` does after each start of its Redis, and for the same reason (cli/embedded/private_redis.py)."""
+        with self.client() as client:
+            client.bgrewriteaof()
+            eventually(lambda: is_rewritten(client), within=30)
+
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, (self.directory / "redis.log").read_text()
@@ -94,6 +110,17 @@ class RedisServer:
                 return bool(client.ping())
         except redis.ConnectionError:  # includes BusyLoadingError
             return False
+
+
+def _temporary_directory() -> tempfile.TemporaryDirectory[str]:
+    place = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
+    return tempfile.TemporaryDirectory(prefix="ocw-redis-", dir=place)
+
+
+def is_rewritten(client: redis.Redis) -> bool:
+    """Whether no rewrite of the append-only file is under way or about to be."""
+    told = client.info("persistence")
+    return not (told["aof_rewrite_in_progress"] or told["aof_rewrite_scheduled"])
 
 
 def free_port() -> int:

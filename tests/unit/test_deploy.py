@@ -6,8 +6,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from openclaw_workers.config.loader import ENVIRONMENT, load
+from openclaw_workers.config.resolve import default_model
 from openclaw_workers.models.runs import Lane
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +22,27 @@ def test_every_lane_has_its_workers() -> None:
 
     for lane in Lane:
         assert commands[lane] == ["ocw", "worker", "--lane", lane]
+
+
+def test_workers_are_given_what_leads_to_a_model_and_flower_is_not() -> None:
+    wanted = {name: f"${{{name}:-}}" for name, place in ENVIRONMENT.items() if place[0] == "models"}
+    assert wanted
+
+    for lane in Lane:
+        assert wanted.items() <= SERVICES[lane]["environment"].items()
+    assert not wanted.keys() & SERVICES["flower"]["environment"].keys()
+    assert SERVICES["flower"]["environment"].items() <= SERVICES["main"]["environment"].items()
+
+
+@pytest.mark.parametrize(
+    ("given", "model"), [({}, "offline/demo"), ({"OPENAI_API_KEY": "k"}, "openai/gpt-4o")], ids=["none", "openai"]
+)
+def test_what_is_not_set_outside_arrives_empty_and_means_nothing(
+    tmp_path: Path, given: dict[str, str], model: str
+) -> None:
+    inside = {name: given.get(name, "") for name in ENVIRONMENT}
+    loaded = load(env={"HOME": str(tmp_path), **inside}, cwd=tmp_path, state_dir=tmp_path)
+    assert default_model(loaded.settings, inside) == model
 
 
 def test_nothing_is_published_beyond_loopback() -> None:

@@ -60,7 +60,20 @@ def test_json_lines_have_the_same_fields(capsys: pytest.CaptureFixture[str]) -> 
         ("rediss://user:p@host", "rediss://user:***@host"),
         ("http://host:8080/a@b", "http://host:8080/a@b"),
         ("key sk-ant-0123456789", "key sk-***"),
+        ("redis://host/0?password=p@ss", "redis://host/0?password=***"),
+        ("redis://host/0?db=1&Password=p)s\\s&ssl=1 gone", "redis://host/0?db=1&Password=***&ssl=1 gone"),
+        ("rediss://host?ssl_password=p#x", "rediss://host?ssl_password=***#x"),
+        ("http://host/a?api_key=k&q=1", "http://host/a?api_key=***&q=1"),
+        ("password=hunter2 token=3:a key=k", "password=*** token=3:a key=k"),
     ],
 )
 def test_secrets_are_masked(text: str, masked: str) -> None:
     assert mask_secrets(text) == masked
+
+
+def test_a_masked_json_line_is_still_json(capsys: pytest.CaptureFixture[str]) -> None:
+    setup_logging(json=True)
+    structlog.get_logger("ours").info("store.lost", url='at "redis://host?password=p\\" or elsewhere')
+
+    line = json.loads(capsys.readouterr().err)
+    assert line["url"] == 'at "redis://host?password=***" or elsewhere'

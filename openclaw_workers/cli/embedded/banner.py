@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from openclaw_workers.cli.embedded import flower
@@ -14,11 +15,18 @@ from openclaw_workers.cli.embedded.endpoint import Endpoint
 from openclaw_workers.logs import mask_secrets
 from openclaw_workers.runtime import Runtime
 
-OFFLINE_NOTICE = "No API key is in use: agents answer with the built-in offline model, offline/demo."
+OFFLINE_NOTICE = "No API key and no model server is in use: agents answer with the built-in model, offline/demo."
 
 
 def as_text(
-    runtime: Runtime, state_dir: Path, *, is_offline: bool, show_password: bool, next_command: str, to_stop: str | None
+    runtime: Runtime,
+    state_dir: Path,
+    *,
+    is_offline: bool,
+    pending: Collection[str],
+    show_password: bool,
+    next_command: str,
+    to_stop: str | None,
 ) -> str:
     rows = [("Redis", mask_secrets(runtime.redis_url)), ("State", str(state_dir)), ("Logs", f"{state_dir}/logs")]
     if runtime.flower_url:
@@ -28,6 +36,9 @@ def as_text(
     lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
     if is_offline:
         lines += [f"  {OFFLINE_NOTICE}", ""]
+    if pending:
+        lines += [f"  Set, but not in effect yet: {', '.join(pending)}."]
+        lines += ["  `ocw config check` tells what holds instead.", ""]
     if to_stop is None:
         lines += [f"  Next, in a second terminal:  {next_command}", "  Ctrl-C stops everything; the state is kept."]
     else:
@@ -35,7 +46,7 @@ def as_text(
     return "\n".join([*lines, ""])
 
 
-def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool) -> str:
+def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str]) -> str:
     return json.dumps(
         {
             "ok": True,
@@ -46,6 +57,7 @@ def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool) -> str:
             "pids": runtime.pids,
             "startedAt": runtime.started_at,
             "offline": is_offline,
+            "pending": dict(pending),
         }
     )
 

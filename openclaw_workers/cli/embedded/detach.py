@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from openclaw_workers.errors import OpenClawError, TransientError
+from openclaw_workers.cli.output import StartFailed
+from openclaw_workers.errors import ConflictError, TransientError
 from openclaw_workers.runtime import read_runtime, running_pid
 
 _TAIL_LINES = 12
@@ -21,7 +22,8 @@ def start_detached(state_dir: Path, arguments: Sequence[str]) -> None:
     """Start `ocw <arguments> --ready-fd N` in a session of its own and return once it is ready.
 
     Raises:
-        OpenClawError: it ended instead; the message carries the end of its log.
+        StartFailed: it ended instead; the message carries the end of its log.
+        ConflictError: someone stopped it meanwhile.
     """
     log_path = state_dir / "logs" / "detached.log"
     read_end, write_end = os.pipe()
@@ -43,9 +45,11 @@ def start_detached(state_dir: Path, arguments: Sequence[str]) -> None:
         process.wait()
         raise
     if not is_ready:
-        process.wait()
+        code = process.wait()
+        if code == 0:
+            raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
         tail = log_path.read_text(errors="replace").strip().splitlines()[-_TAIL_LINES:]
-        raise OpenClawError("\n  ".join(["`ocw up` did not start:", *tail]), hint=f"see {log_path.parent}")
+        raise StartFailed("\n  ".join(["`ocw up` did not start:", *tail]), code, hint=f"see {log_path.parent}")
 
 
 def say_ready(ready_fd: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import redis
@@ -21,7 +22,7 @@ DEFAULT_PORT = 6379
 #: The reasons are in deploy/redis.conf, which sets the same values; a test compares the two.
 SETTINGS: Mapping[str, str] = {
     "appendonly": "yes",
-    "appendfsync": "everysec",
+    "appendfsync": "always",
     "no-appendfsync-on-rewrite": "no",
     "aof-load-truncated": "yes",
     "save": '""',
@@ -75,7 +76,7 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: Endpoint, env: Ma
         name=NAME,
         argv=(str(binary.path), str(folder / "redis.conf")),
         env=env,
-        is_ready=lambda _pid: answers(url_of(endpoint)) is None,
+        is_ready=lambda _pid: is_up(url_of(endpoint)),
         stop_rank=2,
         stop_seconds=20.0,
         start_attempts=1,
@@ -93,6 +94,20 @@ def answers(url: str) -> str | None:
     except (redis.RedisError, OSError, ValueError) as error:
         return str(error) or type(error).__name__
     return None
+
+
+def is_up(url: str) -> bool:
+    """Whether the server answers. If so, it begins to write its file anew.
+
+    A Redis that was killed in the middle of a write drops that transaction at its next start, but leaves its beginning
+    in the file, and at the start after that carries it out together with the one that follows: an answer that was
+    committed again in between would be there twice. A file written anew holds no such beginning.
+    """
+    if answers(url) is not None:
+        return False
+    with suppress(redis.RedisError), redis.Redis.from_url(url, socket_timeout=1) as client:
+        client.bgrewriteaof()
+    return True
 
 
 def port_was_taken(tail: tuple[str, ...]) -> bool:

@@ -6,17 +6,13 @@ from collections.abc import Iterator
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry, UserEntry
+from openclaw_workers.models.untrusted import unwrapped
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
+from openclaw_workers.providers.offline.fanout import SPAWN
+from openclaw_workers.providers.offline.incoming import is_announce, spoken_text
 from openclaw_workers.providers.offline.intents import Reply, reply_to
-from openclaw_workers.providers.offline.streaming import (
-    answer,
-    call_blocks,
-    counted,
-    deltas,
-    pieces,
-    spoken_text,
-    words,
-)
+from openclaw_workers.providers.offline.reports import announce_told, spawns_told
+from openclaw_workers.providers.offline.streaming import answer, call_blocks, counted, deltas, pieces, words
 
 _SHOWN_RESULT_CHARS = 1_500
 
@@ -33,12 +29,14 @@ def stream(request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
 def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
     """Answer all that is new since the last answer: results of tools first, then what was said."""
     asked: UserEntry | None = None
-    replies: list[Reply] = []
-    for entry in _unanswered(request):
+    new = _unanswered(request)
+    spawns = [entry for entry in new if isinstance(entry, ToolResultEntry) and entry.tool_name == SPAWN]
+    replies = [Reply(spawns_told(spawns))] if spawns else []
+    for entry in new:
         if isinstance(entry, UserEntry):
             asked = entry
-            replies += [reply_to(spoken_text(block.text), request.tools) for block in entry.content]
-        else:
+            replies += _replies_to(entry, request)
+        elif entry.tool_name != SPAWN:
             replies.append(Reply(_result_told(entry)))
     if not replies:
         return None, reply_to("", request.tools)
@@ -47,6 +45,15 @@ def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
         tuple(call for reply in replies for call in reply.calls),
         max(reply.word_seconds for reply in replies),
     )
+
+
+def _replies_to(entry: UserEntry, request: ModelRequest) -> list[Reply]:
+    return [
+        Reply(announce_told(block.text))
+        if is_announce(entry, block.text)
+        else reply_to(spoken_text(block.text), request.tools)
+        for block in entry.content
+    ]
 
 
 def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
@@ -60,7 +67,7 @@ def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
 
 
 def _result_told(result: ToolResultEntry) -> str:
-    said = "".join(block.text for block in result.content).strip()
+    said = unwrapped("".join(block.text for block in result.content)).strip()
     if len(said) > _SHOWN_RESULT_CHARS:
         left_out = len(said) - _SHOWN_RESULT_CHARS
         said = f"{said[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from openclaw_workers.models.tools import ToolSpec
+from openclaw_workers.providers.offline.fanout import FAN_OUT, FAN_OUT_CHINESE, children, sub_agents
 from openclaw_workers.providers.offline.streaming import Call
 
 _LONGEST_COUNT = 600
@@ -20,7 +21,11 @@ ABOUT = (
     "I am offline/demo, a small built-in stand-in that follows simple requests while no model key is set. "
     "Set a provider's API key to talk to a real model."
 )
-CAN_DO = "Try: run `ls` · write hello to notes.txt · read notes.txt · count to 20 slowly · what tools do you have?"
+FAN_OUT_EXAMPLE = "ask three sub-agents to count to 3, 5 and 8 slowly"
+CAN_DO = (
+    "Try: run `ls` · write hello to notes.txt · read notes.txt · count to 20 slowly · "
+    f"{FAN_OUT_EXAMPLE} · what tools do you have?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,39 +43,55 @@ class Intent:
 
 def reply_to(text: str, tools: list[ToolSpec]) -> Reply:
     """The reply to one message."""
-    for intent in INTENTS:
-        for pattern in intent.patterns:
-            if match := pattern.search(text):
-                return intent.reply(match, tools)
+    if found := _find(text):
+        intent, match = found
+        return intent.reply(match, tools)
     understood = text if len(text) <= 80 else text[:79] + "…"
     heard = f"I read “{understood}”, and that is more than I can do" if text else "There was no text for me"
     return Reply(f"{heard}. {ABOUT} {CAN_DO}")
 
 
+def _find(text: str) -> tuple[Intent, re.Match[str]] | None:
+    for intent in INTENTS:
+        for pattern in intent.patterns:
+            if match := pattern.search(text):
+                return intent, match
+    return None
+
+
+def _fan_out(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
+    calls = children(match, lambda task: _find(task) is not None)
+    if not calls:
+        return Reply(f"Tell me what the sub-agents should do, for example: {FAN_OUT_EXAMPLE}.")
+    return _use(calls, f"I hand this to {sub_agents(len(calls))}.", tools)
+
+
 def _run(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     command = match["command"].strip()
-    return _use("exec", {"command": command}, f"I run `{command}`.", tools)
+    return _use([Call("exec", {"command": command})], f"I run `{command}`.", tools)
 
 
 def _read(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     path = _path(match)
-    return _use("read", {"path": path}, f"I read {path}.", tools)
+    return _use([Call("read", {"path": path})], f"I read {path}.", tools)
 
 
 def _write(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     path = _path(match)
     content = match["content"].strip().strip("`'\"“”")
-    return _use("write", {"path": path, "content": content}, f"I write to {path}.", tools)
+    return _use([Call("write", {"path": path, "content": content})], f"I write to {path}.", tools)
 
 
 def _path(match: re.Match[str]) -> str:
     return match["path"].rstrip(".,;:")
 
 
-def _use(tool: str, arguments: dict[str, str], text: str, tools: list[ToolSpec]) -> Reply:
+def _use(calls: list[Call], text: str, tools: list[ToolSpec]) -> Reply:
+    """The reply with these calls, all of the same tool, if the agent has it."""
+    tool = calls[0].tool
     if all(tool != each.name for each in tools):
         return Reply(f"For this I need the tool `{tool}`, which this agent does not have.")
-    return Reply(text, (Call(tool, dict(arguments)),))
+    return Reply(text, tuple(calls))
 
 
 def _count(match: re.Match[str], _: list[ToolSpec]) -> Reply:
@@ -112,6 +133,8 @@ _FILE = (
 _NUMBER = r"(?P<number>\d{1,6})"
 
 INTENTS = (
+    # First, because what it hands on may be anything that follows.
+    Intent(_patterns(_START + FAN_OUT, _START + FAN_OUT_CHINESE), _fan_out),
     Intent(
         _patterns(
             r"\b(?:run|execute|exec)\b[^`\n]{0,40}`(?P<command>[^`]+)`",

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from openclaw_workers.errors import FailureReason
 from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
-from openclaw_workers.providers.offline.streaming import spoken_text
+from openclaw_workers.providers.offline.incoming import is_announce, spoken_text
 
 EXPECTED = (
     'offline/script expects a JSON program as the message: {"steps": [{"delayMs": 0, "text": "hello", '
@@ -40,6 +40,7 @@ class Step(_Part):
     fail: Fail | None = None
     chunks: int | None = Field(default=None, ge=1, le=10_000)
     chunk_delay_ms: int = Field(default=0, ge=0)
+    echo: bool = False
 
 
 class Program(_Part):
@@ -63,7 +64,9 @@ def current_steps(messages: list[TranscriptEntry]) -> tuple[UserEntry, list[Step
 
 
 def _steps_of(entry: UserEntry) -> list[Step] | None:
-    programs = [steps for block in entry.content if (steps := read_program(block.text)) is not None]
+    """The steps of all programs in an entry. Results of sub-agents quote programs, and carry none."""
+    texts = [block.text for block in entry.content if not is_announce(entry, block.text)]
+    programs = [steps for text in texts if (steps := read_program(text)) is not None]
     return [step for steps in programs for step in steps] if programs else None
 
 
@@ -72,10 +75,11 @@ def read_program(text: str) -> list[Step] | None:
 
     What was meant as a program and is not one becomes a single step that says what is wrong with it.
     """
+    text = spoken_text(text)
     found = _find_object(text)
     if found is None:
         start = text.find("{")
-        meant = start >= 0 and ('"steps"' in text or spoken_text(text).startswith("{"))
+        meant = start >= 0 and ('"steps"' in text or start == 0)
         return [_refusal(_json_problem(text[start:]))] if meant else None
     try:
         return Program.model_validate(found).steps

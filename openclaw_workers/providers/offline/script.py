@@ -10,8 +10,11 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.models.transcript import UserEntry
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
+from openclaw_workers.providers.offline.incoming import announce_is_new, newest_said
 from openclaw_workers.providers.offline.program import CRASH, EXPECTED, Step, current_steps
 from openclaw_workers.providers.offline.streaming import Call, answer, call_blocks, counted, deltas, pieces
+
+_MOST_ECHOED_BYTES = 200_000
 
 # The status a real service would have answered with.
 _STATUS = {
@@ -34,13 +37,14 @@ def stream(request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         cancel.wait(step.delay_ms / 1000)
     if step.fail not in {None, CRASH, FailureReason.CUT}:
         raise _failure(FailureReason(str(step.fail)))
-    said = step.text if step.fail is None else step.text[: (len(step.text) + 1) // 2]
+    text = step.text + _echo(request) if step.echo else step.text
+    said = text if step.fail is None else text[: (len(text) + 1) // 2]
     yield from deltas(pieces(said, step.chunks), cancel, gap_seconds=step.chunk_delay_ms / 1000)
     if step.fail == CRASH:
         os.kill(os.getpid(), signal.SIGKILL)
     if step.fail is None:
         calls = [Call(call.tool, call.input) for call in step.calls]
-        yield answer(step.text, call_blocks(request, asked, calls), usage)
+        yield answer(text, call_blocks(request, asked, calls), usage)
 
 
 def _next_step(request: ModelRequest) -> tuple[UserEntry | None, Step]:
@@ -49,9 +53,18 @@ def _next_step(request: ModelRequest) -> tuple[UserEntry | None, Step]:
         return None, Step(text=f"There is no program in this conversation. {EXPECTED}")
     asked, steps, answers = current
     index = answers + request.failed_calls
-    return asked, steps[index] if index < len(steps) else Step(text="done")
+    if index < len(steps):
+        return asked, steps[index]
+    return asked, Step(text="noted" if announce_is_new(request.messages) else "done")
+
+
+def _echo(request: ModelRequest) -> str:
+    heard = newest_said(request.messages).encode(errors="surrogatepass")
+    return heard[:_MOST_ECHOED_BYTES].decode(errors="ignore")
 
 
 def _failure(reason: FailureReason) -> ProviderError:
-    status = _STATUS.get(reason)
-    return ProviderError(f"offline/script was told to fail with {reason}", reason=reason, status=status)
+    told = f"offline/script was told to fail with {reason}"
+    # Its limits are over at once.
+    wait = 0.0 if reason is FailureReason.RATE_LIMIT else None
+    return ProviderError(told, reason=reason, status=_STATUS.get(reason), retry_after=wait)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,19 +21,11 @@ from openclaw_workers.providers.base import Answer, ModelRequest, StreamEvent, T
 
 _MAX_PIECES = 8
 
-# Collected messages are set apart by a line of this form.
-_QUEUED_LINE = re.compile(r"\A\s*Queued #\d+[^\n]*\n")
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
     tool: str
     input: dict[str, Any] = field(default_factory=dict)
-
-
-def spoken_text(text: str) -> str:
-    """What the sender wrote, without the line that sets collected messages apart."""
-    return _QUEUED_LINE.sub("", text).strip()
 
 
 def estimate_tokens(text: str) -> int:
@@ -51,7 +42,7 @@ def input_usage(request: ModelRequest) -> Usage:
     size_bytes = _size_bytes(request.system)
     # Tags are compared, not classes: `isinstance` of a pydantic class costs twice as much when it says no.
     for entry in request.messages:
-        if entry.role == "notice":
+        if entry.role == "notice" or entry.role == "compaction":  # noqa: PLR1714 - mypy reads only this form
             continue
         for block in entry.content:
             if block.type == "text":

@@ -3,10 +3,27 @@
   Times are milliseconds by Redis TIME.
 ]]
 local EVENTS_KEPT, RECEIPTS_KEPT, RUN_KEPT_S = 2000, 2000, 7 * 86400
+local CHORD_MS = 2000 -- how long a settled batch waits for its chord before the sweep announces it
 
 local function now_ms()
   local t = redis.call("TIME")
   return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- Fields of an object, in one command.
+local function set_fields(key, fields)
+  local flat = {}
+  for field, value in pairs(fields) do
+    flat[#flat + 1], flat[#flat + 2] = field, value
+  end
+  if #flat > 0 then
+    redis.call("HSET", key, unpack(flat))
+  end
+end
+
+local function now_us()
+  local t = redis.call("TIME")
+  return t[1] * 1000000 + t[2]
 end
 
 -- Rule 20: each event carries a sequence number, so that a viewer notices a gap.
@@ -19,6 +36,33 @@ local function event(events, ctl, now, kind, data, create)
   end
   return redis.call(
     "XADD", events, "NOMKSTREAM", "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
+end
+
+-- Tell another session's viewers; one that was deleted meanwhile must not come back by it (rule 19).
+local function tell(events, ctl, now, kind, data)
+  if redis.call("EXISTS", ctl) == 1 then
+    event(events, ctl, now, kind, data)
+  end
+end
+
+-- What a run shows its viewers; where its parent asked for it (`deliver`), those who watch the parent see it too.
+local SEEN_ABOVE = { ["text.delta"] = "subagent.delta", ["tool.started"] = "subagent.tool",
+  ["tool.output"] = "subagent.tool", ["tool.ended"] = "subagent.tool" }
+local function show(events, ctl, run_key, now, shown)
+  for _, item in ipairs(shown) do
+    event(events, ctl, now, item.type, item.data)
+  end
+  if #shown == 0 or redis.call("HGET", run_key, "deliver") ~= "1" then
+    return
+  end
+  local r = redis.call("HMGET", run_key, "k_events", "k_ctl", "session_key", "label")
+  for _, item in ipairs(shown) do
+    if SEEN_ABOVE[item.type] then
+      item.data.session, item.data.label = r[3], r[4]
+      item.data.phase = string.match(item.type, "^tool%.(.+)$")
+      tell(r[1], r[2], now, SEEN_ABOVE[item.type], item.data)
+    end
+  end
 end
 
 -- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly.
@@ -41,19 +85,51 @@ local function receipt(receipts, entry, state, run, now, reason)
   redis.call("HSET", receipts, entry.id, receipt_of(entry, state, run, now, reason))
 end
 
--- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it.
-local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands)
-  local ids, by_person = {}, false
+local function is_announce(entry)
+  return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
+end
+
+-- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it. Commands can be spared, and
+-- results of children (I4).
+local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
+  local ids, by_person, exchanges = {}, false, {}
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
     local entry = read_message(raw)
-    if not (spare_commands and entry.kind == "command") then
+    if not (spare_commands and entry.kind == "command") and not (spare_announces and is_announce(entry)) then
       redis.call("ZREM", zset, raw)
       receipt(receipts, entry, state, run, now, reason)
       ids[#ids + 1] = entry.id
       by_person = by_person or entry.kind ~= "internal"
+      if entry.metadata and entry.metadata.exchange then
+        exchanges[#exchanges + 1] = entry
+      end
     end
   end
-  return ids, by_person
+  return ids, by_person, exchanges
+end
+
+-- Sessions that wait for answers to these messages: they have come, or will not any more. Returns whom it makes due.
+local function heard_by(waiters, ids, due, now)
+  local heard = {}
+  for _, id in ipairs(ids) do
+    local waiting = redis.call("HGET", waiters, id)
+    if waiting then
+      redis.call("HDEL", waiters, id)
+      redis.call("ZADD", due, now, "turn|" .. waiting)
+      heard[#heard + 1] = waiting
+    end
+  end
+  return heard
+end
+
+-- The part of a run's tokens that its session has not been charged with: a child's run commits several times.
+local function unbooked(run_key, spent)
+  local before, new = cjson.decode(redis.call("HGET", run_key, "booked") or "{}"), {}
+  for field, sum in pairs(spent) do
+    new[field] = sum - (before[field] or 0)
+  end
+  redis.call("HSET", run_key, "booked", cjson.encode(spent))
+  return new
 end
 
 -- Add one step's tokens to what the run has used; returns the sums as usage fields.
@@ -68,6 +144,100 @@ local function add_usage(run_key, usage)
   end
   redis.call("HSET", run_key, unpack(changed))
   return sums
+end
+
+-- Models that were asked in vain, or passed over: each joins the run record once, by its id, whoever tells of it.
+local function add_attempts(run_key, attempts)
+  if #attempts == 0 or redis.call("EXISTS", run_key) == 0 then
+    return
+  end
+  local list = redis.call("HGET", run_key, "model_attempts") or "[]"
+  for _, attempt in ipairs(attempts) do
+    local id, item = attempt[1], attempt[2]
+    if not string.find(list, '"' .. id .. '"', 1, true) then
+      list = string.sub(list, 1, -2) .. (list == "[]" and "" or ",") .. item .. "]"
+    end
+  end
+  redis.call("HSET", run_key, "model_attempts", list)
+end
+
+-- What a run has set aside, as it is stored; nil if that cannot be read.
+local function reserved(raw)
+  local ok, aside = pcall(cjson.decode, raw)
+  return ok and type(aside) == "table" and tonumber(aside["until"]) and aside or nil
+end
+
+-- A sum that cannot be read begins anew: the turn that would add to it must not fail for that.
+local function add_to(key, field, amount)
+  local sum = redis.pcall("HINCRBYFLOAT", key, field, amount)
+  if type(sum) == "table" and sum.err then
+    redis.call("HSET", key, field, amount)
+  end
+end
+
+-- Enter a call, and return what it adds to what is known of it: nothing the second time, and after its owner was taken
+-- for dead over it what the estimate was short of, or over.
+local function enter(ledger, before, id, entry, amounts)
+  if redis.call("HEXISTS", before, id) == 1 then
+    ledger = before -- somebody told of it before midnight
+  end
+  if redis.call("HSETNX", ledger, id, entry) == 1 then
+    return amounts
+  end
+  local ok, known = pcall(cjson.decode, redis.call("HGET", ledger, id))
+  if not ok or type(known) ~= "table" or known.outcome ~= "lost" or cjson.decode(entry).outcome == "lost" then
+    return nil
+  end
+  redis.call("HSET", ledger, id, entry)
+  local tokens = 0
+  for _, count in pairs(type(known.usage) == "table" and known.usage or {}) do
+    tokens = tokens + (tonumber(count) or 0)
+  end
+  return { tokens = amounts.tokens - tokens, cost = amounts.cost - (tonumber(known.cost) or 0), calls = 0, seconds = amounts.seconds }
+end
+
+-- Rule 14: a call was billed whoever owns the run by now, so it is booked before the lease is looked at; once, by its id.
+-- `keys` holds, from `first` on, what is spent and what is set aside in each budget that it counts against. What an owner
+-- books while it `owns` the run tells its heir how many of its calls are known, and so the id of the one that is not.
+local function book(ledger, before, books, run, run_key, owns, keys, first)
+  local given = cjson.decode(books)
+  add_attempts(run_key, given.attempts)
+  for _, call in ipairs(given.calls) do
+    local id, entry = call[1], call[2]
+    local added = enter(ledger, before, id, entry, call[3])
+    if added then
+      redis.call("EXPIRE", ledger, 90 * 86400)
+      local is_known = redis.call("EXISTS", run_key) == 1
+      if owns and is_known then
+        redis.call("HSET", run_key, "last_call", id)
+      end
+      if added.cost ~= 0 and is_known then
+        add_to(run_key, "cost", added.cost)
+      end
+      if added == call[3] and is_known and not owns then
+        add_usage(run_key, call[4]) -- no step of the run will
+      end
+      for i = first, #keys, 2 do
+        for field, amount in pairs(added) do
+          add_to(keys[i], field, amount)
+        end
+        redis.call("EXPIRE", keys[i], 90 * 86400)
+      end
+    end
+    for i = first + 1, #keys, 2 do
+      local aside = reserved(redis.call("HGET", keys[i], run) or "")
+      if aside and aside.call == id then
+        redis.call("HDEL", keys[i], run)
+      end
+    end
+  end
+end
+
+-- The run makes no call now, so nothing is set aside for one; a call that was not made in the end is never booked.
+local function unreserve(run, keys, first)
+  for i = first + 1, #keys, 2 do
+    redis.call("HDEL", keys[i], run)
+  end
 end
 
 -- Put a wake-up into the lane's queue in the same moment it becomes due; without one the caller publishes.
@@ -118,9 +288,13 @@ local function forget_old_receipts(receipts, ages)
   end
 end
 
+-- What a message says of its turn holds for that message alone.
+local function is_plain(entry)
+  return entry.kind == "user" and entry.mode == "collect" and not entry.model and not entry.extra_system_prompt
+end
+
 local function merges(first, entry)
-  return entry.kind == "user" and first.kind == "user" and entry.mode == "collect" and first.mode == "collect"
-    and entry.authority == first.authority and entry.address == first.address and not entry.model and not first.model
+  return is_plain(first) and is_plain(entry) and entry.authority == first.authority and entry.address == first.address
 end
 
 -- Rule 10: the head of the inbox, and with it what may be collected: what the next turn answers.
@@ -152,7 +326,7 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
     "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1)
   redis.call("ZADD", runs, now, run)
-  redis.call("HSET", ctl, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0, "progress", 0,
+  redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0, "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
     "ticket", "", "losses", 0, "stalls", 0)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
@@ -173,12 +347,13 @@ local function cut_transcript(row, log, archive, archives, due, archive_id, new_
     redis.call("HSET", row, "sessionId", new_session_id, "sessionStartedAt", now, "updatedAt", now,
       "lastInteractionAt", now, "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite", 0, "contextTokens", 0,
       "compactionCount", 0, "turns", 0)
+    redis.call("HDEL", row, "authProfileOverride") -- a new conversation has no cache that a key would keep
   end
 end
 
 -- The transcript entry that carries one or several messages to the model.
 local function user_entry(entries, run, now, provenance, dropped)
-  local content, ids = {}, {}
+  local content, ids, attached = {}, {}, {}
   if dropped and #dropped > 0 then
     local lines = { "[" .. #dropped .. " earlier message(s) were dropped because the queue was full]" }
     for _, line in ipairs(dropped) do
@@ -194,9 +369,13 @@ local function user_entry(entries, run, now, provenance, dropped)
     end
     content[#content + 1] = { type = "text", text = text }
     ids[#ids + 1] = entry.id
+    for _, file in ipairs(entry.attachments or {}) do
+      attached[#attached + 1] = file
+    end
   end
   return cjson.encode({
     role = "user", content = content, timestamp = now, runId = run, messageIds = ids, provenance = provenance,
+    attachments = #attached > 0 and attached or nil,
   })
 end
 
@@ -206,7 +385,218 @@ local function with_attempt(list, worker, now, how)
   return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
 end
 
+-- Messages that a run has settled join those that its record names; a child's run settles some in each of its turns.
+local function add_covers(run_key, ids)
+  local all, known = cjson.decode(redis.call("HGET", run_key, "covers") or "[]"), {}
+  for _, id in ipairs(all) do
+    known[id] = true
+  end
+  for _, id in ipairs(ids) do
+    if not known[id] then
+      all[#all + 1] = id
+    end
+  end
+  redis.call("HSET", run_key, "covers", #all > 0 and cjson.encode(all) or "[]")
+end
+
 local function end_run(run_key, state, reason, now)
   redis.call("HSET", run_key, "state", state, "reason", reason, "ended_at", now)
   redis.call("EXPIRE", run_key, RUN_KEPT_S)
+end
+
+local function is_final(state)
+  return state == "ok" or state == "error" or state == "timeout" or state == "killed"
+end
+
+--[[
+  The tree. A child's run record names the keys of its parent's side, as `spawn` was given them: whoever ends the run,
+  wherever, finds them there. A run without `batch` is nobody's child.
+]]
+local PARENT_SIDE = { "batch", "k_batch", "k_open", "k_live", "k_tree", "k_events", "k_ctl" }
+
+-- Rule 12: what the session spawned is to be stopped, up to the child spawned last; the sweep sees to it if need be.
+local function reap(reaps, due, live, session, now, reason)
+  local last = redis.call("ZRANGE", live, -1, -1, "WITHSCORES")
+  if last[2] and not (reason == "parent-ended" and redis.call("HEXISTS", reaps, session) == 1) then
+    redis.call("HSET", reaps, session, cjson.encode({ upto = tonumber(last[2]), reason = reason }))
+    redis.call("ZADD", due, now, "reap|" .. session)
+  end
+end
+
+-- Rule 4: count a settled child in its batch; the last one makes the batch due.
+local function count_child(run_key, now, due)
+  local r = redis.call("HMGET", run_key, "id", unpack(PARENT_SIDE))
+  local run, batch, k_batch, open = r[1], r[2], r[3], r[4]
+  if not batch or redis.call("SREM", open, run) == 0 then
+    return
+  end
+  redis.call("HSET", run_key, "settled_at", now)
+  redis.call("ZREM", r[5], run)
+  redis.call("ZREM", r[6], run)
+  if redis.call("SCARD", open) == 0 and redis.call("EXISTS", k_batch) == 1 then
+    redis.call("HSET", k_batch, "state", "settled", "settled_at", now)
+    redis.call("ZADD", due, now + CHORD_MS, "batch|" .. batch)
+  end
+end
+
+-- A batch that came for a child, which will not hear it any more: its own announce carries it up. One that another run
+-- had asked for is entered in its record, because nothing else would lead to it.
+local function fold_batch(run_key, run, k_batch)
+  redis.call("HSET", k_batch, "state", "folded", "folded_into", run)
+  local b = redis.call("HMGET", k_batch, "id", "parent_run")
+  if b[1] and b[2] ~= run then
+    local foreign = cjson.decode(redis.call("HGET", run_key, "folded") or "[]")
+    foreign[#foreign + 1] = b[1]
+    redis.call("HSET", run_key, "folded", cjson.encode(foreign))
+  end
+end
+
+local function fold_announces(run_key, run, inbox, receipts, now)
+  for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
+    local entry = read_message(raw)
+    if is_announce(entry) then
+      redis.call("ZREM", inbox, raw)
+      receipt(receipts, entry, "cancelled", nil, now, "folded")
+      fold_batch(run_key, run, entry.metadata.k_batch)
+    end
+  end
+end
+
+-- A follow-up whose parent waits in a call for one of the messages it answered is read there, and not announced too.
+local function leave_to_waiter(run_key, run, covers)
+  local r = redis.call("HMGET", run_key, "batch", "k_batch", "k_ctl")
+  if r[1] ~= "batch-" .. run or redis.call("EXISTS", r[2]) == 0 then
+    return
+  end
+  local p = redis.call("HMGET", r[3], "waits_for", "run", "abort")
+  for _, id in ipairs(p[2] ~= p[3] and covers or {}) do
+    if id == p[1] then
+      redis.call("HSET", r[2], "mode_before", redis.call("HGET", r[2], "mode"), "mode", "none")
+      redis.call("HSET", run_key, "announce", "none")
+      redis.call("HSET", r[3], "unread", r[2])
+    end
+  end
+end
+
+-- A run ends that waited in a call. What it has not read of the answer is announced after all.
+local function end_wait(ctl, run_key, due, now)
+  local k_batch = redis.call("HGET", ctl, "unread")
+  redis.call("HDEL", ctl, "waits_for", "unread")
+  local b = k_batch and redis.call("HMGET", k_batch, "id", "state", "mode_before") or {}
+  if not b[3] then
+    return
+  end
+  redis.call("HSET", k_batch, "mode", b[3])
+  local r = redis.call("HMGET", run_key, "id", "batch")
+  if b[2] == "none" and r[2] then
+    fold_batch(run_key, r[1], k_batch)
+  elseif b[2] == "none" then
+    redis.call("HSET", k_batch, "state", "settled")
+    redis.call("PERSIST", k_batch)
+    redis.call("ZADD", due, now, "batch|" .. b[1])
+  end
+end
+
+-- How many of the batches that a run spawned are not announced yet. By run and not by session: a later run of the same
+-- session must not wait for what an earlier one left behind.
+local function open_batches(run_key)
+  return tonumber(redis.call("HGET", run_key, "open_batches")) or 0
+end
+
+-- A child's run has ended. It counts as settled once what it spawned has settled too; until then that is stopped.
+local function settle_child(run_key, session, inbox, receipts, now, due, own_live, reaps)
+  local r = redis.call("HMGET", run_key, "id", "state", "error", "k_events", "k_ctl", "batch", "label")
+  if not r[6] then
+    return 0
+  end
+  if r[2] ~= "ok" then
+    fold_announces(run_key, r[1], inbox, receipts, now)
+    tell(r[4], r[5], now, "subagent.failed", { run = r[1], session = session, label = r[7], state = r[2], error = r[3] })
+  end
+  if open_batches(run_key) > 0 then
+    reap(reaps, due, own_live, session, now, "parent-ended")
+    return 0
+  end
+  count_child(run_key, now, due)
+  return 1
+end
+
+-- Something came for a child that waits for its children: the same run goes on.
+local function unpark(ctl, due, session, now, rewake_ms)
+  redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 1, "woken_at", now)
+  redis.call("HSET", redis.call("HGET", ctl, "run_key"), "state", "queued")
+  redis.call("ZADD", due, now + rewake_ms, "turn|" .. session)
+end
+
+-- A record that has expired must not come back by it (rule 19).
+local function count_batch(run_key, change)
+  if redis.call("EXISTS", run_key) == 1 then
+    redis.call("HINCRBY", run_key, "open_batches", change)
+  end
+end
+
+-- The next child's place among its siblings: by the clock, and after all that are at work, so that in a session that was
+-- deleted and begun anew it lies beyond what an order to stop the old children reaches.
+local function spawn_place(ctl, live, now)
+  local last = tonumber(redis.call("ZRANGE", live, -1, -1, "WITHSCORES")[2]) or 0
+  local place = math.max((tonumber(redis.call("HGET", ctl, "spawn_seq")) or 0) + 1, last + 1, now)
+  redis.call("HSET", ctl, "spawn_seq", place)
+  return place
+end
+
+-- A message to a child whose run is over starts another run, announced to the same parent in a batch of its own.
+local function follow_up(old_key, run_key, run, k_batch, k_open, now)
+  local r = redis.call("HMGET", old_key, "k_batch", "spawn_mode", "k_ctl")
+  local about = r[1] and redis.call("HMGET", r[1], "parent_session", "parent_session_id", "parent_run", "k_batches", "root", "mode",
+    "k_parent_run", "above", "above_id", "mode_before")
+  if not about or not about[1] or r[2] == "session" or redis.call("EXISTS", r[3]) == 0 then
+    return -- there is nobody to announce it to, and a parent that is gone must not come back by it (rule 19)
+  end
+  local copied = { "k_live", "k_tree", "k_events", "k_ctl", "k_children", "requester_session_key",
+    "requester_session_id", "controller_session_key", "root_session_key", "parent_run_id", "depth", "role", "cleanup", "spawn_mode", "deliver",
+    "label", "task", "metadata", "wake_on_descendant_settle", "timeout_ms" }
+  local old, batch = redis.call("HMGET", old_key, unpack(copied)), "batch-" .. run
+  for i, field in ipairs(copied) do
+    if old[i] then
+      redis.call("HSET", run_key, field, old[i])
+    end
+  end
+  local mode = about[10] or about[6] -- that its parent waited for the last one holds for that one alone
+  redis.call("HSET", run_key, "batch", batch, "k_batch", k_batch, "k_open", k_open, "batch_index", 0, "announce", mode)
+  redis.call("HSET", k_batch, "id", batch, "state", "running", "mode", mode, "created_at", now, "parent_session", about[1],
+    "parent_session_id", about[2], "parent_run", about[3], "k_batches", about[4], "root", about[5], "k_parent_run", about[7],
+    "above", about[8] or "", "above_id", about[9] or "",
+    "members", cjson.encode({ run }), "cleanup", "[]", "tries", 0)
+  redis.call("SADD", k_open, run)
+  redis.call("ZADD", about[4], now, batch)
+  count_batch(about[7], 1)
+  local seq = spawn_place(old[4], old[1], now)
+  redis.call("ZADD", old[1], seq, run)
+  if redis.call("EXISTS", old[5] or "") == 1 then
+    redis.call("ZADD", old[5], seq, run)
+  end
+  redis.call("ZADD", old[2], now, run)
+end
+
+-- A session that was bound to a thread is so no more: what is said there goes where it went before.
+local function unbind_thread(row, threads)
+  local address = redis.call("HGET", row, "threadBinding")
+  if address then
+    redis.call("HDEL", threads, address)
+    redis.call("HDEL", row, "threadBinding")
+  end
+end
+
+-- Rule 18: results that wait for a life that is over are not said in the next one. They join the transcript that asked
+-- for them, which is cut off next.
+local function drop_announces(inbox, log, receipts, events, ctl, now)
+  for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
+    local entry = read_message(raw)
+    if is_announce(entry) then
+      redis.call("ZREM", inbox, raw)
+      redis.call("RPUSH", log, user_entry({ entry }, nil, now, "subagent"))
+      receipt(receipts, entry, "cancelled", nil, now, "session-reset")
+      event(events, ctl, now, "subagent.discarded", { id = entry.id, reason = "session-reset" })
+    end
+  end
 end

@@ -12,6 +12,9 @@
   KEYS[9]  run to open       hash
   KEYS[10] runs              zset
   KEYS[11] the lane's queue  list
+  KEYS[12] batch of the run to open, if it is a child's   hash
+  KEYS[13] its open runs     set
+  KEYS[14] who waits for answers of the session  hash
 
   ARGV[1]  session key
   ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -29,6 +32,7 @@
   ARGV[14] row fields of every message (routing), JSON object of strings
   ARGV[15] debounce by channel or default, milliseconds
   ARGV[16] wake-up for the run to open, or "" if the caller publishes it
+  ARGV[17] queue mode of this message alone, over the session's own; or ""
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON}
@@ -44,14 +48,8 @@ local session, message, id, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local mode, cap, drop = ARGV[5], tonumber(ARGV[6]), ARGV[7]
 local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
 local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
-local debounce_ms, wake_message = tonumber(ARGV[15]), ARGV[16]
+local debounce_ms, wake_message, own_mode = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 local now = now_ms()
-
-local function store_fields(json)
-  for field, value in pairs(cjson.decode(json)) do
-    redis.call("HSET", row, field, value)
-  end
-end
 
 local known = redis.call("HGET", receipts, id)
 if known then
@@ -65,14 +63,15 @@ if redis.call("EXISTS", row) == 0 then
   redis.call("PERSIST", receipts)
   redis.call("PERSIST", ages)
   redis.call("PERSIST", events)
-  store_fields(row_new)
+  set_fields(row, cjson.decode(row_new))
 end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)
 
 local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
 debounce_ms = tonumber(overrides[4]) or debounce_ms
-mode, cap, drop = overrides[1] or mode, tonumber(overrides[2]) or cap, overrides[3] or drop
+mode = own_mode ~= "" and own_mode or overrides[1] or mode
+cap, drop = tonumber(overrides[2]) or cap, overrides[3] or drop
 local state = redis.call("HGET", ctl, "state") or "idle"
 
 local function reject(why)
@@ -114,14 +113,14 @@ local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mod
 redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 redis.call("ZADD", ages, now, id)
-store_fields(row_each)
+set_fields(row, cjson.decode(row_each))
 if mode == "steer" or mode == "steer-backlog" then
   redis.call("HSET", ctl, "steer_seq", seq)
 end
 
 if kind == "user" and mode == "interrupt" and state ~= "idle" then
   -- Rule 11: what came before this message is cancelled; the running turn is named, not the session.
-  settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true)
+  heard_by(KEYS[14], settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
   if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
     redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
   end
@@ -135,8 +134,16 @@ if state == "queued" and mode == "collect" and waits_until > now then
 end
 
 local wake, opened = 0, ""
-if state == "idle" then
+local cut_short = kind == "user" and mode == "interrupt"
+if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0") then
+  unpark(ctl, due, session, now, rewake_ms)
+  wake, opened = 1, redis.call("HGET", ctl, "run")
+elseif state == "idle" then
+  local last = redis.call("HGET", ctl, "run_key")
   open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
+  if last then
+    follow_up(last, run_key, run, KEYS[12], KEYS[13], now)
+  end
   wake, opened = push_wake(queue, wake_message) and 0 or 1, run
 end
 local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)

@@ -3,6 +3,7 @@
 
   KEYS[1]  session ctl       hash
   KEYS[2]  events            stream
+  KEYS[3]  run               hash
 
   ARGV[1]  lease
   ARGV[2]  events, a JSON list of {type, data}
@@ -10,15 +11,12 @@
   Returns  {"ok"} | {"lost"}
 
   Invariant
-    Only the owner of a session can be heard.
+    Only the owner of a session can be heard, here and by those who watch its parent.
 ]]
-local ctl, events = KEYS[1], KEYS[2]
+local ctl, events, run_key = KEYS[1], KEYS[2], KEYS[3]
 local lease, shown = ARGV[1], cjson.decode(ARGV[2])
 if redis.call("HGET", ctl, "lease") ~= lease then
   return { "lost" }
 end
-local now = now_ms()
-for _, item in ipairs(shown) do
-  event(events, ctl, now, item.type, item.data)
-end
+show(events, ctl, run_key, now_ms(), shown)
 return { "ok" }

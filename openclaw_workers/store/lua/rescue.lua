@@ -38,7 +38,7 @@ local now = now_ms()
 local item = "turn|" .. session
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
-  "woken_at", "wakes", "losses", "stalls")
+  "woken_at", "wakes", "losses", "stalls", "resumed")
 local state, attempt = c[1], tonumber(c[6]) or 1
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
@@ -96,6 +96,15 @@ if state == "running" then
     redis.call("ZADD", due, now + 60000, item)
     return { "wait", grant(slots, line, due, cap, now, grant_ms) }
   end
+elseif state == "parked" then
+  -- One that waits for its children is woken by their announce, and looked at only when its time is over. One that waits
+  -- in a call finds out by itself whether what it waited for has come.
+  local deadline = tonumber(redis.call("HGET", run_key, "deadline_at")) or 0
+  if c[13] == "0" and deadline > now then
+    return wait_until(deadline)
+  end
+  redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 0)
+  redis.call("HSET", run_key, "state", "queued")
 elseif (tonumber(c[8]) or 0) > now then
   return wait_until(tonumber(c[8]))
 elseif cap > 0 and tonumber(c[7]) then

@@ -8,6 +8,9 @@
   KEYS[5]  transcript        list
   KEYS[6]  events            stream
   KEYS[7]  run               hash
+  KEYS[8]  ledger of the day   hash
+  KEYS[9]  ledger of the day before   hash
+  KEYS[10] for each budget two, from KEYS[10] on: what is spent and what is set aside   hashes
 
   ARGV[1]  lease
   ARGV[2]  run id
@@ -16,20 +19,22 @@
   ARGV[5]  1 if a model call comes next, so that steering may land
   ARGV[6]  usage of the step, JSON: input, output, cacheRead, cacheWrite
   ARGV[7]  events, a JSON list of {type, data}
-  ARGV[8]  how many entries follow, then the entries (JSON) from ARGV[9] on
+  ARGV[8]  what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
+  ARGV[9]  how many entries follow, then the entries (JSON) from ARGV[10] on
 
   Returns  {"ok", abort reason or "", steered user entries as a JSON list} | {"lost"}
 
   Invariant
-    A step is written once, by the owner (rules 6, 13). A steered message is bound to this run in the same moment it
+    A step is written once, by the owner (rules 6, 13); its calls are booked in any case (rule 14). A steered message is bound to this run in the same moment it
     enters the transcript (rule 10), and never from behind a waiting command (rule 9).
 ]]
 local ctl, inbox, bound, receipts, log, events, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local lease, run, step, starting, may_steer = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == "1"
-local usage, shown, count = cjson.decode(ARGV[6]), cjson.decode(ARGV[7]), tonumber(ARGV[8])
-local first_entry = 9
+local usage, shown, count = cjson.decode(ARGV[6]), cjson.decode(ARGV[7]), tonumber(ARGV[9])
+local first_entry, first_budget = 10, 10
 
 local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done")
+book(KEYS[8], KEYS[9], ARGV[8], run, run_key, c[1] == lease, KEYS, first_budget)
 if c[1] ~= lease then
   return { "lost" }
 end
@@ -43,8 +48,17 @@ for i = first_entry, first_entry + count - 1 do
   redis.call("RPUSH", log, ARGV[i])
 end
 add_usage(run_key, usage)
-for _, item in ipairs(shown) do
-  event(events, ctl, now, item.type, item.data)
+show(events, ctl, run_key, now, shown)
+
+-- What a message asks of its turn must hold for it: else it waits for a turn of its own.
+local function has_its_terms(entry)
+  if not entry.model and not entry.extra_system_prompt then
+    return true
+  end
+  local head = redis.call("ZRANGE", bound, 0, 0)[1]
+  local first = head and read_message(head) or {}
+  return (entry.model or first.model) == first.model
+    and (entry.extra_system_prompt or first.extra_system_prompt) == first.extra_system_prompt
 end
 
 local steered, ids, shown_seq = {}, {}, tonumber(c[6]) or 0
@@ -58,8 +72,8 @@ if may_steer and abort == "" and steer_seq > steer_done then
       break
     end
     local backlog = entry.mode == "steer-backlog"
-    if entry.mode == "steer" or (backlog and entry.seq > shown_seq) then
-      local user = user_entry({ entry }, run, now, entry.mode)
+    if has_its_terms(entry) and (entry.mode == "steer" or (backlog and entry.seq > shown_seq)) then
+      local user = user_entry({ entry }, run, now, entry.kind == "internal" and entry.metadata.provenance or entry.mode)
       redis.call("RPUSH", log, user)
       steered[#steered + 1] = user
       ids[#ids + 1] = entry.id

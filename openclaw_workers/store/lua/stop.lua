@@ -11,6 +11,10 @@
   KEYS[8]  lane line         zset
   KEYS[9]  next run          hash
   KEYS[10] runs              zset
+  KEYS[11] unsettled children of the session   zset
+  KEYS[12] reaps             hash
+  KEYS[13] batch of the next run, if it is a child's   hash
+  KEYS[14] its open runs     set
 
   ARGV[1]  session key
   ARGV[2]  the run the caller believes is current
@@ -25,15 +29,17 @@
   ARGV[11] most messages collected into one turn
 
   Returns  {"stopping", messages cancelled, owned 0|1}            the owner, or the next one, will end the run
-           {"stopped", messages cancelled, granted, next run or ""}  it had not begun and is over
-           {"idle"} | {"other", current run}                      nothing was changed
+           {"stopped", messages cancelled, granted, next run or "", settled 0|1}  nobody carried it and it is over
+           {"idle"} | {"other", current run}                      nothing was changed but what the session spawned
 
   Invariant
     A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11). Commands that
-    wait keep their turn.
+    wait keep their turn. What the session has spawned is to be stopped after it is marked itself, so that it cannot
+    spawn more meanwhile (rule 12).
 ]]
 local ctl, inbox, receipts, events, due, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local slots, line, next_key, runs = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local live, reaps = KEYS[11], KEYS[12]
 local session, run, all, reason = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
 local cap, grant_ms, next_run, lane, agent = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 local rewake_ms, most = tonumber(ARGV[10]), tonumber(ARGV[11])
@@ -41,11 +47,15 @@ local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "seq", "resumed")
 if not c[1] or c[1] == "idle" then
+  if all then
+    reap(reaps, due, live, session, now, reason)
+  end
   return { "idle" }
 end
 if c[2] ~= run then
   return { "other", c[2] }
 end
+reap(reaps, due, live, session, now, reason)
 local begun = c[1] == "running" or c[4] == "1"
 local upto = tonumber(c[3])
 if not all then
@@ -53,21 +63,30 @@ if not all then
   local entries = begun and {} or next_messages(inbox, most)
   upto = #entries > 0 and entries[#entries].seq or 0
 end
-local cancelled = settle_messages(inbox, receipts, upto, "cancelled", nil, now, reason, all)
+local cancelled = settle_messages(inbox, receipts, upto, "cancelled", nil, now, reason, all, true)
 if begun then
   redis.call("HSET", ctl, "abort", run, "abort_reason", reason)
+  if c[1] == "parked" then
+    unpark(ctl, due, session, now, rewake_ms)
+  end
   return { "stopping", #cancelled, c[1] == "running" and 1 or 0 }
 end
 redis.call("ZREM", line, run .. " " .. session)
 redis.call("ZREM", slots, session)
-redis.call("HSET", run_key, "covers", #cancelled > 0 and cjson.encode(cancelled) or "[]")
+if redis.call("HEXISTS", run_key, "attempts") == 0 then
+  redis.call("HSET", run_key, "covers", #cancelled > 0 and cjson.encode(cancelled) or "[]")
+end
+redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")")
 end_run(run_key, "killed", reason, now)
 event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = cancelled })
+leave_to_waiter(run_key, run, cancelled)
+local settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
 if redis.call("ZCARD", inbox) > 0 then
   open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms)
+  follow_up(run_key, next_key, next_run, KEYS[13], KEYS[14], now)
 else
   redis.call("HSET", ctl, "state", "idle")
   redis.call("ZREM", due, "turn|" .. session)
   next_run = ""
 end
-return { "stopped", #cancelled, grant(slots, line, due, cap, now, grant_ms), next_run }
+return { "stopped", #cancelled, grant(slots, line, due, cap, now, grant_ms), next_run, settled }

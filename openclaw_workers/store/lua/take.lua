@@ -17,6 +17,8 @@
   KEYS[14] lane ticket       string
   KEYS[15] archive to fill   list
   KEYS[16] archives          hash
+  KEYS[17] unsettled children of the session   zset
+  KEYS[18] reaps             hash
 
   ARGV[1]  session key
   ARGV[2]  run id of the wake-up
@@ -34,10 +36,12 @@
   ARGV[13] most messages collected into one turn
   ARGV[14] session id whose transcript the caller knows, or ""
   ARGV[15] how many entries of it the caller knows
+  ARGV[16] how long a granted slot is kept, milliseconds
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
-            bound messages, transcript length, transcript tail, row as a flat list}
-           {"gone"} | {"idle"} | {"stale"} | {"held"} | {"early"} | {"lane"} | {"suspect"}
+            bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken}
+           {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
+           {"suspect", granted: run, session, run …}
 
   Invariant
     One owner at a time: the lease is `fence:nonce` with a fence that only grows (rule 6). Messages leave the inbox
@@ -46,10 +50,12 @@
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, suspects = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local slots, line, ticket_key, archive, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local live, reaps = KEYS[17], KEYS[18]
 local session, run, nonce, worker, lease_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local cap, may_suspect, time_ms = tonumber(ARGV[6]), ARGV[7] == "1", tonumber(ARGV[8])
 local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[11]
 local tail, most, known_id, known_length = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14], tonumber(ARGV[15])
+local grant_ms = tonumber(ARGV[16])
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
@@ -65,7 +71,8 @@ local function answer(lease, deadline, messages)
     from = known_length
   end
   return { "taken", lease, c[10], attempt, suspect and 1 or 0, c[7], c[11] or "", deadline, now, abort, messages, length,
-    redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row) }
+    redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row),
+    c[9] or "taken" }
 end
 
 if not state then
@@ -83,12 +90,19 @@ if state == "running" then
   end
   return { "held" }
 end
+if state == "parked" then
+  return { "parked" }
+end
 if (tonumber(c[4]) or 0) > now then
   return { "early" }
 end
 if suspect and not may_suspect then
+  -- It waits for its place in a process, and not in a slot that others could use meanwhile; it keeps its ticket.
+  redis.call("ZREM", slots, session)
+  redis.call("ZREM", line, run .. " " .. session)
+  local granted = grant(slots, line, due, cap, now, grant_ms)
   redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
-  return { "suspect" }
+  return { "suspect", granted }
 end
 
 if cap > 0 then
@@ -119,11 +133,16 @@ elseif may_suspect then
   redis.call("HDEL", suspects, worker) -- a process that was only paused lost its suspect to another
 end
 
--- Rule 9: whether the session starts anew is decided here, in inbox order.
+-- Rule 9: whether the session starts anew is decided here, in inbox order, and by people's messages only: what a child
+-- or another session has to say belongs to the life it was asked in.
 local function start_anew_if_stale()
   local r = redis.call("HMGET", row, "lastInteractionAt", "lastChannel", "sessionId")
   local seen, limits = tonumber(r[1]) or now, stale[r[2] or ""] or stale[""]
-  if seen < limits[1] or (limits[2] > 0 and now - seen > limits[2]) then
+  local head = redis.call("ZRANGE", inbox, 0, 0)[1]
+  local by_person = head and read_message(head).kind ~= "internal"
+  if by_person and (seen < limits[1] or (limits[2] > 0 and now - seen > limits[2])) then
+    reap(reaps, due, live, session, now, "session-reset")
+    drop_announces(inbox, log, receipts, events, ctl, now)
     cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "stale")
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
     return new_session_id
@@ -150,15 +169,27 @@ local function bind()
   return messages, covers
 end
 
-local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers")
+local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers", "timeout_ms", "session_id", "k_events", "k_ctl",
+  "label")
 local deadline, messages, covers = known[2], nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), cjson.decode(known[3] or "[]")
+elseif known[1] then
+  -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
+  messages, covers = bind()
+  local before = cjson.decode(known[3] or "[]")
+  for _, id in ipairs(covers) do
+    before[#before + 1] = id
+  end
+  changed[#changed + 1], changed[#changed + 2] = "covers", #before > 0 and cjson.encode(before) or "[]"
 else
   local session_id = start_anew_if_stale()
   messages, covers = bind()
-  deadline = now + time_ms
+  deadline = now + (tonumber(known[4]) or time_ms)
+  if known[6] then
+    tell(known[6], known[7], now, "subagent.started", { run = run, session = session, label = known[8], worker = worker })
+  end
   for _, value in ipairs({ "covers", #covers > 0 and cjson.encode(covers) or "[]", "started_at", now,
     "deadline_at", deadline, "session_id", session_id }) do
     changed[#changed + 1] = value

@@ -5,76 +5,27 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.history import MISSING_RESULT, estimate_tokens, fit, open_calls, repair, result_for
+from openclaw_workers.agent.history import (
+    MISSING_RESULT,
+    estimate_tokens,
+    fit,
+    open_calls,
+    reaches_back,
+    repair,
+    result_for,
+    visible,
+)
 from openclaw_workers.models.transcript import (
     AssistantEntry,
+    CompactionEntry,
     NoticeEntry,
-    TextBlock,
-    ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
     UserEntry,
+    dump_entry,
+    load_entry,
 )
-
-TEXT = st.text(max_size=60)
-CALL_IDS = st.sampled_from([f"call-{n}" for n in range(6)])
-
-
-def user(text: str = "hi") -> UserEntry:
-    return UserEntry(content=[TextBlock(text=text)])
-
-
-def assistant(text: str = "", *calls: str) -> AssistantEntry:
-    blocks = [ToolCallBlock(id=call, name="read") for call in calls]
-    return AssistantEntry(content=[TextBlock(text=text), *blocks])
-
-
-def result(call: str, text: str = "done") -> ToolResultEntry:
-    return ToolResultEntry(tool_call_id=call, tool_name="read", content=[TextBlock(text=text)])
-
-
-# Any mixture at all, as damage and quarantine could leave it.
-ENTRY: st.SearchStrategy[TranscriptEntry] = st.one_of(
-    st.builds(user, TEXT),
-    st.builds(lambda text, calls: assistant(text, *calls), TEXT, st.lists(CALL_IDS, max_size=3, unique=True)),
-    st.builds(result, CALL_IDS, TEXT),
-    st.builds(lambda text: NoticeEntry(text=text), TEXT),
-)
-ENTRIES = st.lists(ENTRY, max_size=25)
-
-
-@st.composite
-def turn(draw: st.DrawFn, number: int) -> list[TranscriptEntry]:
-    """A turn as the loop writes it: steps of calls with their results, steering between them, an answer."""
-    entries: list[TranscriptEntry] = [user(f"question {number} " + draw(TEXT))]
-    for step in range(draw(st.integers(0, 3))):
-        calls = [f"call-{number}-{step}-{n}" for n in range(draw(st.integers(1, 3)))]
-        entries += [assistant(draw(TEXT), *calls), *(result(call, draw(TEXT)) for call in calls)]
-        if draw(st.booleans()):
-            entries.append(user("steered " + draw(TEXT)))
-    return [*entries, assistant(draw(TEXT))]
-
-
-@st.composite
-def transcripts(draw: st.DrawFn) -> list[TranscriptEntry]:
-    turns = [draw(turn(number)) for number in range(draw(st.integers(1, 5)))]
-    entries = [entry for each in turns for entry in each]
-    last_question = len(entries) - len(turns[-1])
-    return entries[: draw(st.integers(last_question + 1, len(entries)))]
-
-
-def is_valid(entries: list[TranscriptEntry]) -> bool:
-    """Every call is followed, before anything else, by exactly one result, in order; no other results."""
-    expected: list[str] = []
-    for entry in entries:
-        if isinstance(entry, ToolResultEntry):
-            if not expected or expected.pop(0) != entry.tool_call_id:
-                return False
-        elif expected or isinstance(entry, NoticeEntry):
-            return False
-        elif isinstance(entry, AssistantEntry):
-            expected = [call.id for call in entry.tool_calls]
-    return not expected
+from tests.unit.agent.entries import ENTRIES, assistant, is_valid, result, transcripts, user
 
 
 @given(ENTRIES)
@@ -151,3 +102,55 @@ def test_a_token_is_about_four_bytes_and_a_chinese_one_about_a_character() -> No
     assert estimate_tokens(user("a" * 400)) == 104
     assert estimate_tokens(user("雪" * 400)) == 304
     assert estimate_tokens(NoticeEntry(text="a" * 400)) == 0
+
+
+def test_after_a_compaction_the_model_sees_the_summary_and_what_was_kept() -> None:
+    kept: list[TranscriptEntry] = [user("two"), assistant("2")]
+    compaction = CompactionEntry(summary="they said one", kept=2)
+    log: list[TranscriptEntry] = [user("one"), assistant("1"), *kept, compaction, user("three")]
+
+    summary, *following = visible(log)
+
+    assert isinstance(summary, UserEntry)
+    assert "they said one" in summary.content[0].text
+    assert following == [*kept, user("three")]
+
+
+def test_only_the_latest_compaction_counts_and_may_keep_what_stands_before_an_earlier_one() -> None:
+    first, second = CompactionEntry(summary="first", kept=1), CompactionEntry(summary="second", kept=3)
+    log: list[TranscriptEntry] = [user("one"), user("two"), first, user("three"), second, user("four")]
+
+    summary, *following = visible(log)
+
+    assert isinstance(summary, UserEntry)
+    assert "second" in summary.content[0].text
+    assert following == [user("two"), user("three"), user("four")]
+
+
+def test_what_is_seen_does_not_depend_on_how_far_back_the_log_was_read() -> None:
+    log: list[TranscriptEntry] = [user(str(n)) for n in range(9)]
+    log.insert(7, CompactionEntry(summary="earlier", kept=2))
+
+    for start in range(6):
+        assert visible(log[start:]) == visible(log)
+        assert reaches_back(log[start:])
+    assert not reaches_back(log[6:]), "a kept entry is missing, and older ones must be read"
+    assert not reaches_back([user()]), "without a compaction the model sees the log from its start"
+
+
+def test_where_an_entry_has_become_unreadable_the_model_sees_more_and_not_less() -> None:
+    log: list[TranscriptEntry] = [user("old"), user("kept"), user("damaged"), CompactionEntry(summary="s", kept=2)]
+    del log[2]
+    assert visible(log)[1:] == [user("old"), user("kept")]
+
+
+def test_the_request_in_work_is_repeated_in_its_own_words() -> None:
+    log: list[TranscriptEntry] = [CompactionEntry(summary="s", request="rename all the files", kept=0)]
+    assert "rename all the files" in visible(log)[0].content[0].text  # type: ignore[union-attr]
+
+
+def test_a_compaction_is_stored_like_other_entries() -> None:
+    entry = CompactionEntry(summary="s", kept=3, tokens_before=10, tokens_after=4, details={"mode": "default"})
+    assert load_entry(dump_entry(entry)) == entry
+    assert repair([user(), entry]) == [user()]
+    assert estimate_tokens(entry) == 0

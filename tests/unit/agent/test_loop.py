@@ -8,14 +8,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from openclaw_workers.agent.asking import Asker, CallNote
 from openclaw_workers.agent.history import repair
 from openclaw_workers.agent.loop import INTERRUPTED, AgentLoop, Setup
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.engine.failover import ModelChain
+from openclaw_workers.engine.guard import Guard
+from openclaw_workers.engine.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, LeaseLost, ProviderError, TurnAborted, TurnHandedOver
+from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     TextBlock,
@@ -25,6 +30,7 @@ from openclaw_workers.models.transcript import (
     Usage,
     UserEntry,
 )
+from openclaw_workers.models.untrusted import wrap
 from openclaw_workers.providers.base import Answer, ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
 from openclaw_workers.providers.registry import get_provider
 from openclaw_workers.tools.base import ToolContext
@@ -42,6 +48,7 @@ class MemoryJournal:
     spent: Usage = field(default_factory=Usage)
     streamed: str = ""
     shown: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    noted: list[CallNote] = field(default_factory=list)
     steer: list[str] = field(default_factory=list)
     fail_at: dict[int, Exception] = field(default_factory=dict)
     """By the number of the record: recorded all the same, then raised, as the engine's journal does."""
@@ -70,6 +77,9 @@ class MemoryJournal:
 
     def show(self, kind: str, data: Mapping[str, Any]) -> None:
         self.shown.append((kind, data))
+
+    def note(self, call: CallNote) -> None:
+        self.noted.append(call)
 
     def allow(self, seconds: float) -> None:
         assert seconds > 0
@@ -108,18 +118,24 @@ def cancel() -> Cancel:
     return Cancel()
 
 
+def chain_of(provider: Provider, cancel: Cancel) -> ModelChain:
+    """One model without keys: it asks neither limits nor the fleet."""
+    nobody = cast("Any", None)
+    guard = Guard(nobody, RunId("run-1"), [], lambda _: [], nobody)
+    return ModelChain([Option(provider, "script", [[None]])], Keyring(nobody), guard, cancel)
+
+
 MakeLoop = Callable[..., AgentLoop]
 
 
 @pytest.fixture
 def make_loop(tmp_path: Path, journal: MemoryJournal, cancel: Cancel) -> MakeLoop:
-    def make(*history: TranscriptEntry, **changed: Any) -> AgentLoop:
+    def make(*history: TranscriptEntry, provider: Provider | None = None, **changed: Any) -> AgentLoop:
         setup = Setup(
             agent_id="main",
             session_key="agent:main:main",
             run_id="run-1",
-            provider=get_provider("offline"),
-            model="script",
+            window=16_000,
             system="You are a test.",
             thinking="off",
             tools={tool.name: tool for tool in builtin_tools()},
@@ -129,7 +145,8 @@ def make_loop(tmp_path: Path, journal: MemoryJournal, cancel: Cancel) -> MakeLoo
             max_model_calls=20,
             tool_timeout_seconds=30,
         )
-        return AgentLoop(replace(setup, **changed), history, journal, cancel)
+        asker = Asker(RunId("run-1"), 1, chain_of(provider or get_provider("offline"), cancel), journal, cancel)
+        return AgentLoop(replace(setup, **changed), history, journal, asker)
 
     return make
 
@@ -167,7 +184,10 @@ def test_calls_are_recorded_before_they_run_and_results_as_they_come(
     one, two = (call.id for call in first.tool_calls)
     (three,) = (call.id for call in second.tool_calls)
     assert journal.started == [one, two, "", three, ""], "each step marks the call that starts next"
-    assert [result.content[0].text for result in journal.results()][1:] == ["one", "one\n[exit code 0]"]
+    assert [result.content[0].text for result in journal.results()][1:] == [
+        wrap("one", "tool read"),
+        wrap("one\n[exit code 0]", "tool exec"),
+    ]
     assert (tmp_path / "a.txt").read_text() == "one"
     assert [kind for kind, _ in journal.shown if kind.startswith("tool.")] == [
         *("tool.started", "tool.ended") * 2,
@@ -191,7 +211,7 @@ def test_usage_of_every_step_is_recorded_once(make_loop: MakeLoop, journal: Memo
     [
         ("read", {"path": "missing.txt"}, "missing.txt"),
         ("read", {"pth": "x"}, "read was called with wrong arguments"),
-        ("fly", {}, "there is no tool 'fly'; you have exec, read, write"),
+        ("fly", {}, "there is no tool 'fly'; you have exec, read, session_status"),
     ],
 )
 def test_a_call_that_fails_is_told_to_the_model_and_the_turn_goes_on(
@@ -236,7 +256,7 @@ def test_a_read_left_open_is_called_again(make_loop: MakeLoop, journal: MemoryJo
 
     assert make_loop(*history, started_call="call-0").run().text == "read it"
 
-    assert [result.content[0].text for result in journal.results()] == ["content"]
+    assert [result.content[0].text for result in journal.results()] == [wrap("content", "tool read")]
 
 
 def test_a_write_left_open_is_called_again_with_the_same_id(
@@ -391,7 +411,7 @@ def test_what_a_failed_call_had_said_is_not_mixed_into_the_next(make_loop: MakeL
     with pytest.raises(TurnAborted):
         loop.run()
 
-    assert loop.partial == "half "
+    assert loop.partial == "half"
     assert loop.unrecorded == Usage(input=20)
 
 

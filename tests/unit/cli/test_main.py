@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -86,6 +87,29 @@ def test_an_unexpected_error_is_one_line_with_a_hint(
     monkeypatch.setenv("OPENCLAW_DEBUG", "1")
     run(["status"])
     assert "Traceback" in capsys.readouterr().err
+
+
+OCW = [sys.executable, "-m", "openclaw_workers.cli.main"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
+    command = [*OCW, "config", "show"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        told = process.stderr.read()
+
+    assert (process.returncode, told) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a disk that is always full")
+@pytest.mark.parametrize("words", [("config", "show"), ("config", "check", "--json"), ("--help",)])
+def test_a_full_disk_is_said_to_be_full(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*OCW, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (74, "error: cannot write: No space left on device\n")
 
 
 def test_version_and_help_are_given(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from openclaw_workers.cli.screen import Screen
+from openclaw_workers.errors import FailureReason
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.runs import ModelAttempt, Run, RunState
+from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.reading import Event
 
 
@@ -118,3 +122,158 @@ def test_a_program_reads_nothing_but_its_result(capsys: pytest.CaptureFixture[st
 
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "[Redis is back]\n")
+
+
+def test_what_sub_agents_do_is_told_in_a_line_each(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    spawned = {"run": "run-1", "label": "read"}
+    screen.show(_event("tool.started", tool="sessions_spawn", call="c1", brief="read"))
+    screen.show(_event("subagent.spawned", **spawned))
+    screen.show(_event("tool.ended", tool="sessions_spawn", call="c1"))
+    screen.show(_event("subagent.started", **spawned, worker="host/3/c"))
+    screen.show(_event("subagent.failed", **spawned, state="timeout", error="too\nslow"))
+    results = [{"run": "run-1", "label": "read", "status": "timeout"}, {"run": "run-2", "label": "", "status": "ok"}]
+    screen.show(_event("subagent.announced", batch="batch-1", how="delivered", runs=results))
+    screen.show(_event("subagent.unheard-of", run="run-1"))
+
+    assert capsys.readouterr().err.splitlines() == [
+        "· sub-agent spawned: read",
+        "· sub-agent started: read on host/3",
+        "· sub-agent timeout: read – too slow",
+        "· sub-agents reported: read timeout, run-2 ok",
+    ]
+
+
+def test_a_spawn_that_failed_is_told_as_any_tool(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    screen.show(_event("tool.started", tool="sessions_spawn", call="c1", brief="read"))
+    screen.show(_event("tool.ended", tool="sessions_spawn", call="c1", error=True))
+    assert capsys.readouterr().err == "· sessions_spawn failed (0ms)\n"
+
+
+def test_a_child_that_waited_goes_on_without_a_word_about_workers(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _say(screen, "waiting")
+    screen.show(_event("run.parked", text="waiting", batches=1))
+    screen.show(_event("run.started", worker="host/2/b"))
+    _say(screen, "done")
+    screen.finish("done")
+
+    told = capsys.readouterr()
+    assert told.out == "waiting\ndone\n"
+    assert "resuming" not in told.err
+
+
+def test_nothing_is_printed_of_an_agent_that_has_nothing_to_say(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen.finish("")
+    assert capsys.readouterr().out == ""
+
+
+def test_what_a_child_delivers_while_it_works_is_told_line_by_line(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = {"run": "run-1", "label": "read"}
+    screen.show(_event("subagent.delta", **about, text="one\ntw"))
+    screen.show(_event("subagent.delta", **about, text="o"))
+    screen.show(_event("subagent.tool", **about, phase="started", tool="exec", brief="ls"))
+    screen.show(_event("subagent.tool", **about, phase="ended", tool="exec"))
+    screen.show(_event("subagent.delta", **about, text="three"))
+    screen.finish("")
+
+    assert capsys.readouterr().err.splitlines() == [
+        "· read: one",
+        "· read: two",
+        "· read: exec ls ...",
+        "· read: three",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verbose", "lines"),
+    [
+        ("off", []),
+        ("on", ["· exec ls ...", "·   a line", "· exec done (0ms)"]),
+    ],
+)
+def test_tools_are_shown_as_the_session_wants_it(
+    capsys: pytest.CaptureFixture[str], verbose: str, lines: list[str]
+) -> None:
+    screen = Screen(verbose=verbose)
+    _say(screen, "Looking.")
+    screen.show(_event("tool.started", call="c", tool="exec", brief="ls"))
+    screen.show(_event("tool.output", call="c", line="a line"))
+    screen.show(_event("tool.ended", call="c", tool="exec", error=False))
+    screen.finish("Seen.")
+
+    told = capsys.readouterr()
+    assert told.out == "Looking.\nSeen.\n"
+    assert told.err.splitlines() == lines
+
+
+def test_a_tools_result_is_shown_where_it_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen(verbose="full")
+    screen.show(_event("tool.ended", call="c", tool="exec", error=False, result="one\n\x1b[2Jtwo"))
+
+    assert capsys.readouterr().err.splitlines() == ["· exec done (0ms)", "·   one", "·   two"]
+
+
+def test_thinking_is_told_line_by_line_and_is_no_part_of_the_answer(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen.show(_event("thinking.delta", text="first "))
+    screen.show(_event("thinking.delta", text="this\nthen"))
+    _say(screen, "So.")
+    screen.finish("So.")
+
+    told = capsys.readouterr()
+    assert told.out == "So.\n"
+    assert told.err.splitlines() == ["· thinks: first this", "· thinks: then"]
+
+
+RUN = Run(
+    id=RunId("run-1"),
+    session_key=SessionKey("agent:main:main"),
+    state=RunState.OK,
+    model="b/two",
+    usage=Usage(input=1200, output=30, cache_read=5),
+    cost=0.01234,
+    started_at=1_000,
+    ended_at=3_500,
+)
+
+
+@pytest.mark.parametrize(
+    ("usage", "line"),
+    [
+        ("off", ""),
+        ("tokens", "· 1,200 tokens in, 30 out, cache 5 read, 0 written\n"),
+        ("full", "· 1,200 tokens in, 30 out, cache 5 read, 0 written, $0.0123, b/two, 2.5 s\n"),
+    ],
+)
+def test_what_a_reply_took_is_told_as_the_session_wants_it(
+    capsys: pytest.CaptureFixture[str], usage: str, line: str
+) -> None:
+    Screen(usage=usage).tell_cost(RUN)
+    assert capsys.readouterr().err == line
+
+
+def test_a_run_that_asked_no_model_took_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen(usage="full").tell_cost(RUN.model_copy(update={"usage": Usage()}))
+    assert capsys.readouterr().err == ""
+
+
+def test_people_hear_of_a_fallback(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = ModelAttempt(model="a/one", reason=FailureReason.RATE_LIMIT)
+    screen.tell_cost(RUN.model_copy(update={"model_attempts": [failed]}))
+    assert capsys.readouterr().err == "· a/one failed (rate_limit); b/two answered instead\n"
+
+
+def test_people_hear_that_an_answer_is_not_whole(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    screen.tell_cost(RUN.model_copy(update={"reason": "length"}))
+    assert capsys.readouterr().err == "· the answer stops here: b/two has reached its output limit (maxTokens)\n"
+
+
+def test_people_hear_what_a_turn_waits_for(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    screen.show(_event("model.waiting", why="the limits set for a/one are reached"))
+    assert capsys.readouterr().err == "[waiting: the limits set for a/one are reached]\n"

@@ -45,7 +45,8 @@ def ocw(*args: str, text: str | None = None) -> Result:
 def test_check_says_which_file_is_right(tmp_path: Path) -> None:
     assert ocw("check").output == "ok: no configuration file, all defaults\n"
     assert ocw("check", text="{}").output == f"ok: {tmp_path / 'openclaw.yaml'}\n"
-    assert json.loads(ocw("check", "--json").output) == {"ok": True, "source": str(tmp_path / "openclaw.yaml")}
+    answer = json.loads(ocw("check", "--json").output)
+    assert answer == {"ok": True, "source": str(tmp_path / "openclaw.yaml"), "pending": {}}
 
 
 @pytest.mark.parametrize("command", ["check", "show"])

@@ -11,7 +11,8 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
 
 @pytest.mark.parametrize("variable", ENVIRONMENT)
 def test_a_variable_sets_its_value_and_is_named_as_the_origin(variable: str, load_text: LoadText) -> None:
-    value = {"REDIS_URL": "redis://h/0", "QDRANT_URL": "http://h:6333"}.get(variable, "a-key")
+    addresses = {"REDIS_URL": "redis://h/0", "QDRANT_URL": "http://h:6333"}
+    value = addresses.get(variable, "http://h/v1" if variable.endswith("_BASE_URL") else "a-key")
 
     loaded = load_text("", env={variable: value})
 
@@ -67,6 +68,13 @@ def test_a_value_from_the_environment_is_not_quoted_in_a_problem(problems_in: Pr
 
     assert len(problems) == 3
     assert "s3cret" not in "".join(problems)
+
+
+def test_a_password_with_a_question_mark_is_not_quoted_when_it_is_taken_for_an_option(problems_in: ProblemsIn) -> None:
+    (problem,) = problems_in("", env={"REDIS_URL": "redis://user:6379?hun=ter@h/0"})
+
+    assert problem.startswith("environment REDIS_URL: expected options of redis-py after the ?; in a password")
+    assert "hun" not in problem
 
 
 def test_a_password_with_a_slash_is_not_quoted_when_it_is_taken_for_a_port(problems_in: ProblemsIn) -> None:

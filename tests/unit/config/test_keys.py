@@ -51,7 +51,7 @@ def full_tree() -> dict[str, Any]:
     tree: dict[str, Any] = Settings().model_dump(mode="json", by_alias=True)
     tree["messages"]["queue"]["byChannel"] = {"my-channel_name": "steer"}
     tree["agents"]["list"] = [{"id": "code-reviewer", "thinkingDefault": "low"}, {"id": "a_b"}]
-    tree["models"]["providers"] = {"my-own_provider": {"headers": {"x-some_header": "v"}}}
+    tree["models"]["providers"] = {"my-own_provider": {"baseUrl": "http://h/v1", "headers": {"x-some_header": "v"}}}
     return tree
 
 
@@ -82,7 +82,7 @@ def test_a_block_in_its_second_place_is_the_same_as_in_its_first(
         "contextTokens": 1000,
         "maxConcurrent": 3,
         "direct": {"mode": "none"},
-        "providers": {"x": {}},
+        "providers": {"x": {"baseUrl": "http://h/v1"}},
         "compaction": {"mode": "default"},
         "contextPruning": {"mode": "off"},
         "sandbox": {"mode": "all"},
@@ -156,7 +156,7 @@ def test_names_in_maps_stay_as_they_are_written(load_text: LoadText) -> None:
         session: {identityLinks: {max-mustermann_x: [telegram:1, 2]}, resetByChannel: {my-chat: {mode: none}}}
         models:
           aliases: {my-model_x: offline/demo}
-          providers: {my-proxy_1: {headers: {x-api_version: "1"}}}
+          providers: {my-proxy_1: {baseUrl: "http://h/v1", headers: {x-api_version: "1"}}}
         """
     ).settings
 

@@ -22,6 +22,9 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("engine: &self {lanes: *self}", "openclaw.yaml: nested too deeply, or an anchor that holds itself"),
         (f"engine: {'[' * 5000}{']' * 5000}", "openclaw.yaml: nested too deeply, or an anchor that holds itself"),
         ("redis: {url: 'redis://h:port/0'}", "redis.url: expected a port from 0 to 65535; in a password write /"),
+        ("redis: {url: 'redis://h/0?foo=bar'}", "redis.url: expected options of redis-py after the ?, such as"),
+        ("redis: {url: 'redis://h/0?ssl_cert_reqs=none'}", "redis.url: expected options of redis-py after the ?"),
+        ("redis: {url: 'redis://h/0?socket_timeout=x'}", "redis.url: expected another value for the option"),
         ("session: {resetTriggers: {a: 1}}", "session.resetTriggers: expected a list, found a mapping"),
         ("session: {reset: {atHour: 24}}", "session.reset.atHour: expected at most 23, found 24"),
         ("session: {reset: {mode: idle}}", "session.reset: expected idleMinutes when mode is idle"),
@@ -35,6 +38,28 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("agents: {default-agent: b, list: [{id: a}]}", "agents.default-agent: expected one of the agents a"),
         ("agents: {defaultAgent: a, list: [{id: a}, {id: b, default: true}]}", "agents.defaultAgent: 'a' is"),
         ("agents: {defaults: {model: opus}}", "agents.defaults.model: expected provider/model, such as"),
+        ("agents: {defaults: {model: {fallbacks: [gogle/x]}}}", "agents.defaults.model.fallbacks[0]: expected a mod"),
+        ("heartbeat: {model: gogle/x}", "heartbeat.model: expected a model of one of the providers anthropic, offl"),
+        ("subagents: {model: offline/dmo}", "subagents.model: expected one of the models offline/demo, offline/scr"),
+        ("agents: {list: [{id: a, model: cli/x}]}", "agents.list[0].model: expected a model of one of the prov"),
+        (
+            "models: {cli: {y: {command: [y]}}}\nagents: {list: [{id: a, model: cli/x}]}",
+            "agents.list[0].model: expected one of the models cli/y, found 'cli/x'",
+        ),
+        (
+            "models: {mode: replace, providers: {openai: {models: [{id: m}]}}}\nheartbeat: {model: openai/gpt-5}",
+            "heartbeat.model: expected one of the models openai/m, found 'openai/gpt-5'",
+        ),
+        ("models: {aliases: {a: offline/demo, b: a}}", "models.aliases.b: expected provider/model, such as offline"),
+        (
+            "models: {aliases: {fast: offline/demo}}\nagents: {list: [{id: a, model: fats}]}",
+            "agents.list[0].model: expected provider/model or one of the aliases fast, found 'fats'",
+        ),
+        ("models: {aliases: {a: gogle/x}}", "models.aliases.a: expected a model of one of the providers"),
+        ("agents: {defaults: {models: {gogle/x: {}}}}", "agents.defaults.models.gogle/x: expected a model of one"),
+        ("providers: {offline: {baseUrl: http://h}}", "providers.offline: expected a name without a slash, and not"),
+        ("providers: {cli: {}}", "providers.cli: expected a name without a slash, and not offline or cli"),
+        ("providers: {a/b: {baseUrl: http://h}}", "providers.a/b: expected a name without a slash"),
         ("agents: {defaults: {workspace: /}}", "agents.defaults.workspace: expected a directory below"),
         ("agents: {list: [{id: a, workspace: /x/../..}]}", "agents.list[0].workspace: expected a directory"),
         ("agents: {list: [{id: a, sandbox: wild}]}", "agents.list[0].sandbox: expected a mapping, or one of"),
@@ -43,6 +68,19 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("contextPruning: {softTrim: {maxChars: 10}}", "contextPruning.softTrim: expected headChars and"),
         ("contextPruning: {softTrimRatio: 0.9}", "contextPruning: expected softTrimRatio to be no more than"),
         ("heartbeat: {every: 30}", "heartbeat.every: expected a duration with its unit"),
+        ("heartbeat: {every: 1000000000000000000h}", "heartbeat.every: expected at most ten years"),
+        (f"models: {{cli: {{a: {{command: [a], maxOutputBytes: {'9' * 400}mb}}}}}}", "models.cli.a.maxOutputBytes"),
+        ("agents: {defaults: {workspace: ''}}", "agents.defaults.workspace: expected a path; leave the key out"),
+        ("agents: {defaults: {workspace: ~somebody/x}}", "agents.defaults.workspace: expected ~/ or a whole path"),
+        ("agents: {defaults: {timeoutSeconds: 604801}}", "agents.defaults.timeoutSeconds: expected at most 604800"),
+        ("subagents: {runTimeoutSeconds: 1000000000}", "subagents.runTimeoutSeconds: expected at most 604800"),
+        ("engine: {leaseSeconds: 1e300}", "engine.leaseSeconds: expected at most 3600"),
+        ("engine: {acceptTimeoutSeconds: 61}", "engine.acceptTimeoutSeconds: expected at most 60"),
+        ("lanes: {main: {concurrency: 1000000}}", "lanes.main.concurrency: expected at most 10000"),
+        ("messages: {queue: {debounceMs: 86400001}}", "messages.queue.debounceMs: expected at most 86400000"),
+        ("session: {reset: {idleMinutes: 1000000000}}", "session.reset.idleMinutes: expected at most 5256000"),
+        ("session: {resetTriggers: [start over]}", "session.resetTriggers[0]: expected text that matches"),
+        ("session: {identityLinks: {' ': [a]}}", "session.identityLinks"),
         ("heartbeat: {activeHours: {start: 9:00, end: 10:00}}", "heartbeat.activeHours.start: expected a time"),
         ("heartbeat: {activeHours: {start: 09:00, end: 09:00}}", "heartbeat.activeHours: expected start and"),
         (
@@ -53,10 +91,16 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
             "heartbeat: {activeHours: {start: 09:00, end: 10:00}, quietHours: {start: 23:00, end: 08:00}}",
             "heartbeat: expected activeHours or quietHours, not both",
         ),
-        ("providers: {x: {authOrder: [a]}}", "providers.x: expected authOrder to name authProfiles"),
+        ("providers: {openrouter: {apiKey: k}}", "providers.openrouter.baseUrl: required, because the address of"),
+        ("providers: {openai: {api: anthropic-messages}}", "providers.openai.baseUrl: required, because anthropic-m"),
         (
-            "providers: {x: {authProfiles: [{id: a, apiKey: k}, {id: a, apiKey: l}]}}",
-            "providers.x: expected each authProfiles id once",
+            "models: {providers: {anthropic: {models: [{id: m, api: openai-responses}]}}}",
+            "models.providers.anthropic.baseUrl: required, because openai-responses is not spoken at anthropic's own",
+        ),
+        ("providers: {openai: {authOrder: [a]}}", "providers.openai: expected authOrder to name authProfiles"),
+        (
+            "providers: {openai: {authProfiles: [{id: a, apiKey: k}, {id: a, apiKey: l}]}}",
+            "providers.openai: expected each authProfiles id once",
         ),
         ("providers: {x: {baseUrl: ftp://h}}", "providers.x.baseUrl: expected an address that starts with http"),
         ("telegram: {groups: [{tools: {}}]}", "telegram.groups[0]: expected a mapping with chatId"),
@@ -66,6 +110,7 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
             "subagents.maxConcurrent: differs from lanes.subagent.maxConcurrent",
         ),
         ("tools: {loopDetection: {warningThreshold: 25}}", "tools.loopDetection: expected warningThreshold <"),
+        ("tools: {loopDetection: {historySize: 25}}", "tools.loopDetection: expected historySize to be at least"),
     ],
 )
 def test_an_impossible_value_is_named_with_what_was_expected(text: str, problem: str, problems_in: ProblemsIn) -> None:
@@ -122,6 +167,18 @@ def test_a_password_is_not_quoted_in_a_problem(problems_in: ProblemsIn) -> None:
 def test_an_alias_may_stand_where_a_model_is_named(load_text: LoadText) -> None:
     load_text("models: {aliases: {fast: offline/demo}}\nagents: {defaults: {model: Fast}}")
     load_text("agents: {defaults: {model: fast, models: {offline/demo: {alias: fast}}}}")
+
+
+def test_a_model_of_every_provider_there_is_may_be_named(load_text: LoadText) -> None:
+    load_text(
+        """
+        models:
+          cli: {tool: {command: [tool]}}
+          providers: {box: {baseUrl: http://box/v1, models: [{id: m}]}}
+          aliases: {mine: box/org/other}
+        agents: {defaults: {model: {primary: cli/tool, fallbacks: [box/new, MINE, offline/demo, openai/gpt-9]}}}
+        """
+    )
 
 
 def test_names_of_agents_that_may_talk_mean_each_to_each(load_text: LoadText) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,8 @@ def test_defaults_then_agent_then_session_then_call() -> None:
         },
         list=[{"id": "a", "model": "p/agent", "thinkingDefault": "low", "contextTokens": 2000}],
     )
-    session = Overrides(model="p/session", thinking="medium", timeout_seconds=20)
-    call = Overrides(model="p/call", timeout_seconds=30)
+    session = Overrides(model="p/session", thinking="medium", timeout_seconds=20, context_tokens=3000)
+    call = Overrides(model="p/call", thinking="high", timeout_seconds=30, context_tokens=4000)
 
     agent = resolve_agent(settings, "a")
     in_session = resolve_agent(settings, "a", session_overrides=session)
@@ -93,9 +94,19 @@ def test_defaults_then_agent_then_session_then_call() -> None:
         return config.primary, config.thinking_default, config.context_tokens, config.timeout_seconds
 
     assert facts(agent) == ("p/agent", "low", 2000, 10)
-    assert facts(in_session) == ("p/session", "medium", 2000, 20)
-    assert facts(in_call) == ("p/call", "medium", 2000, 30)
+    assert facts(in_session) == ("p/session", "medium", 3000, 20)
+    assert facts(in_call) == ("p/call", "high", 4000, 30)
     assert agent.fallbacks == in_call.fallbacks == ("p/fallback",)
+
+
+def test_each_adds_to_the_system_prompt_after_the_one_before() -> None:
+    settings = with_agents(
+        defaults={"extraSystemPrompt": "defaults\n"}, list=[{"id": "a", "extraSystemPrompt": "agent"}, {"id": "b"}]
+    )
+
+    assert resolve_agent(settings, "a").extra_system_prompt == "defaults\n\nagent"
+    assert resolve_agent(settings, "b").extra_system_prompt.strip() == "defaults"
+    assert resolve_agent(Settings(), "main").extra_system_prompt == ""
 
 
 def test_an_agent_changes_single_keys_of_a_section_but_replaces_its_tools() -> None:
@@ -122,6 +133,29 @@ def test_an_agent_changes_single_keys_of_a_section_but_replaces_its_tools() -> N
     assert agent.compaction.memory_flush.soft_threshold_tokens == 5
     assert (agent.tools.profile, agent.tools.deny) == ("full", ())
     assert (agent.subagents.max_spawn_depth, agent.subagents.allow_agents) == (1, ("*",))
+
+
+def test_limits_of_tools_hold_for_all_agents_until_one_says_otherwise() -> None:
+    settings = Settings.model_validate(
+        {
+            "tools": {"exec": {"timeoutSec": 7}, "loopDetection": {"historySize": 50, "warningThreshold": 4}},
+            "agents": {
+                "defaults": {"tools": {"loopDetection": {"warningThreshold": 5}}},
+                "list": [
+                    {"id": "a"},
+                    {"id": "b", "tools": {"exec": {"timeoutSec": 9}, "loopDetection": {"enabled": False}}},
+                ],
+            },
+        }
+    )
+
+    a, b = resolve_agent(settings, "a").tools, resolve_agent(settings, "b").tools
+
+    assert (a.exec.timeout_sec, b.exec.timeout_sec) == (7, 9)
+    assert (a.loop_detection.enabled, b.loop_detection.enabled) == (True, False)
+    for tools in (a, b):
+        assert (tools.loop_detection.history_size, tools.loop_detection.warning_threshold) == (50, 5)
+    assert resolve_agent(Settings(), "main").tools.exec.timeout_sec == 120
 
 
 def test_an_agent_can_refuse_the_fallbacks_of_the_defaults() -> None:
@@ -163,19 +197,47 @@ def test_aliases_become_models() -> None:
 
 
 @pytest.mark.parametrize(
-    ("env", "implemented", "model"),
+    ("env", "model"),
     [
-        ({}, {"offline", "anthropic", "openai"}, "offline/demo"),
-        ({"ANTHROPIC_API_KEY": "k"}, {"offline"}, "offline/demo"),
-        ({"ANTHROPIC_API_KEY": "k"}, {"anthropic"}, "anthropic/claude-opus-4-6"),
-        ({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, {"openai"}, "openai/gpt-4o"),
+        ({}, "offline/demo"),
+        ({"ANTHROPIC_API_KEY": "k"}, "anthropic/claude-opus-4-6"),
+        ({"OPENAI_API_KEY": "k"}, "openai/gpt-4o"),
+        ({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, "anthropic/claude-opus-4-6"),
     ],
 )
-def test_without_a_model_the_provider_with_a_key_answers_if_there_is_one(
-    env: dict[str, str], implemented: set[str], model: str
-) -> None:
-    assert default_model(Settings(), env, implemented=implemented) == model
+def test_without_a_model_the_provider_with_a_key_answers_if_there_is_one(env: dict[str, str], model: str) -> None:
+    assert default_model(Settings(), env) == model
     assert resolve_agent(Settings(), "main", default_model=model).primary == model
+
+
+BOX = {"baseUrl": "http://box/v1"}
+LISTED = {**BOX, "models": [{"id": "qwen3"}, {"id": "other"}]}
+
+
+@pytest.mark.parametrize(
+    ("env", "models", "model"),
+    [
+        ({"OPENAI_BASE_URL": "http://box/v1"}, {}, "openai/gpt-4o"),
+        ({"ANTHROPIC_BASE_URL": "http://box"}, {}, "anthropic/claude-opus-4-6"),
+        ({"OPENAI_BASE_URL": "http://box/v1", "ANTHROPIC_API_KEY": "k"}, {}, "anthropic/claude-opus-4-6"),
+        ({}, {"providers": {"openai": BOX}}, "openai/gpt-4o"),
+        ({}, {"providers": {"openai": LISTED}}, "openai/qwen3"),
+        ({"OPENAI_API_KEY": "k"}, {"providers": {"openai": LISTED}}, "openai/qwen3"),
+        ({"OPENAI_API_KEY": "k"}, {"providers": {"box": LISTED}}, "openai/gpt-4o"),
+        ({"OPENAI_API_KEY": "k"}, {"mode": "replace", "providers": {"openai": {"models": [{"id": "m"}]}}}, "openai/m"),
+        ({"OPENAI_API_KEY": "k"}, {"providers": {"openai": {"models": [{"id": "m"}]}}}, "openai/gpt-4o"),
+        ({}, {"providers": {"empty": BOX, "box": LISTED}}, "box/qwen3"),
+        ({}, {"providers": {"box": {**LISTED, "apiKey": "k"}}}, "box/qwen3"),
+        ({}, {"providers": {"empty": BOX}}, "offline/demo"),
+        ({}, {"providers": {"openai": {"models": [{"id": "m"}]}}}, "offline/demo"),
+    ],
+)
+def test_without_a_key_a_server_with_an_address_answers(
+    env: dict[str, str], models: dict[str, Any], model: str, load_text: LoadText
+) -> None:
+    assert default_model(load_text(json.dumps({"models": models}), env=env).settings, env) == model
+    chosen = json.dumps({"models": models, "agents": {"defaults": {"model": "offline/script"}}})
+    assert default_model(load_text(chosen, env=env).settings, env) == "offline/script"
 
 
 def test_workspaces_are_kept_apart(load_text: LoadText, tmp_path: Path) -> None:

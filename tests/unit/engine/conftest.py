@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,21 @@ import yaml
 
 from openclaw_workers.config.loader import Loaded, load
 from openclaw_workers.engine.accept import Intake, Queued
+from openclaw_workers.engine.announcing import Announcer
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.models import Models
 from openclaw_workers.engine.preparing import Preparer
 from openclaw_workers.engine.process import Process
+from openclaw_workers.engine.spawning import Spawner
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.sweep import Sweeper
 from openclaw_workers.engine.turns import TurnRunner
-from openclaw_workers.models.ids import RunId, SessionKey, WorkerId
+from openclaw_workers.models.ids import BatchId, RunId, SessionKey, WorkerId
 from openclaw_workers.models.messages import Authority, Route
 from openclaw_workers.models.runs import Lane, Run
 from openclaw_workers.models.transcript import TranscriptEntry
 from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.turns import TurnRules, Turns
+from openclaw_workers.store.turns import Taken, TurnRules, Turns
 from tests.support.redis_server import RedisServer
 
 SESSION = SessionKey("agent:main:main")
@@ -45,6 +48,16 @@ class MemoryWaker:
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         return ""
+
+    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
+        self.turns += headers
+        return True
+
+    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
+        return self.turn(session, run)
+
+    def forget_chord(self, batch: BatchId) -> None:
+        """There is none here."""
 
     def archive(self, archive_id: str) -> bool:
         self.archives.append(archive_id)
@@ -68,12 +81,27 @@ class House:
     intake: Intake
     control: Control
     sweeper: Sweeper
+    announcer: Announcer
 
     def say(self, text: str, session: SessionKey = SESSION, **more: Any) -> Queued:
         given = {"route": CLI, "authority": Authority.OWNER, **more}
         queued = self.intake.accept(text, session=session, **given)
         assert isinstance(queued, Queued), queued
         return queued
+
+    def take(self, session: SessionKey = SESSION, *, nonce: str = "n") -> Taken:
+        """Own the session's run as a worker does, and leave it at that."""
+        taken = self.turns.take(
+            session,
+            RunId(self.ctl("run", session)),
+            Lane.MAIN,
+            nonce=nonce,
+            time_ms=60_000,
+            freshness=self.preparer.freshness(session),
+            may_suspect=True,
+        )
+        assert isinstance(taken, Taken)
+        return taken
 
     def work(self) -> int:
         """Carry every wake-up that is there, and those that come of it; returns how many runs ended."""
@@ -122,9 +150,12 @@ def make_house(redis_server: RedisServer, redis_client: redis.Redis, namespace: 
         timing, worker = stores.timing, WorkerId("here/1/a")
         rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
         turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
-        preparer = Preparer(loaded, stores.reader, default_model="offline/script")
-        runner = TurnRunner(turns, preparer, process, waker)
-        sweeper = Sweeper(stores, waker, runner, worker, period_seconds=1)
+        models = Models(loaded, stores.redis, stores.keys)
+        preparer = Preparer(loaded, stores.reader, stores.tree, models, default_model="offline/script")
+        spawner = Spawner(stores, waker, loaded, default_model="offline/script")
+        runner = TurnRunner(turns, preparer, process, waker, spawner)
+        announcer = Announcer(stores, waker)
+        sweeper = Sweeper(stores, waker, runner, announcer, worker, period_seconds=1)
         return House(
             loaded,
             stores,
@@ -136,6 +167,7 @@ def make_house(redis_server: RedisServer, redis_client: redis.Redis, namespace: 
             Intake(stores, waker),
             Control(stores, waker),
             sweeper,
+            announcer,
         )
 
     return make

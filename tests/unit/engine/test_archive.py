@@ -53,9 +53,14 @@ def test_a_hostile_topic_cannot_leave_the_directory(tmp_path: Path) -> None:
 
 
 def test_writing_twice_gives_the_same_file_and_leaves_nothing_else(tmp_path: Path) -> None:
-    first = write_archive(tmp_path, archive(), cwd="/").read_bytes()
-    path = write_archive(tmp_path, archive(), cwd="/")
+    said = archive(entries=['{"text":"two\u2028lines\x85"}', '{"role":"assistant"}'])
+    late = archive(id="batch-1", entries=['{"late":"one\u2029more"}'], late=True)
+    for each in (said, late):
+        write_archive(tmp_path, each, cwd="/")
+    first = write_archive(tmp_path, said, cwd="/").read_bytes()
+    path = write_archive(tmp_path, late, cwd="/")
     assert path.read_bytes() == first
+    assert path.read_text(encoding="utf-8").split("\n")[1:] == [*said.entries, *late.entries, ""]
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -101,3 +106,15 @@ def test_a_reset_session_can_be_written_out_from_what_redis_kept(house: House, t
     assert header["id"] == found.session_id
     assert [entry["role"] for entry in entries] == ["user", "assistant"]
     assert entries[1]["content"][0]["text"] == "remember me"
+
+
+def test_late_results_stay_behind_the_transcript_whichever_is_written_first(tmp_path: Path) -> None:
+    late = archive(id="batch-1", entries=['{"role":"user","late":1}'], late=True)
+    lines = ['{"role":"user"}', '{"role":"assistant"}', '{"role":"user","late":1}']
+
+    write_archive(tmp_path, late, cwd="/")
+    path = write_archive(tmp_path, archive(), cwd="/")
+    assert path.read_text().splitlines()[1:] == lines
+
+    write_archive(tmp_path, late, cwd="/")
+    assert path.read_text().splitlines()[1:] == lines

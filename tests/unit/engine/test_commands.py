@@ -10,7 +10,7 @@ from openclaw_workers.errors import BadInput
 from openclaw_workers.models.messages import Authority
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.turns import NotTaken
-from tests.unit.engine.conftest import CLI, SESSION, House
+from tests.unit.engine.conftest import CLI, SESSION, House, MakeHouse
 
 
 def answer(house: House, text: str, authority: Authority = Authority.OWNER) -> str:
@@ -50,8 +50,15 @@ def test_some_commands_act_at_once_and_some_in_order() -> None:
         "status": When.NOW,
         "stop": When.NOW,
         "queue": When.NOW,
+        "model": When.NOW,
+        "think": When.NOW,
+        "reasoning": When.NOW,
+        "verbose": When.NOW,
+        "usage": When.NOW,
+        "context": When.NOW,
         "new": When.IN_ORDER,
         "reset": When.IN_ORDER,
+        "compact": When.IN_ORDER,
     }
 
 
@@ -106,6 +113,13 @@ def test_a_queue_option_that_is_not_understood_is_named(argument: str, told: str
         ("/new", Authority.AUTHORIZED),
         ("/reset", Authority.AUTHORIZED),
         ("/queue", Authority.OWNER),
+        ("/model", Authority.AUTHORIZED),
+        ("/think", Authority.AUTHORIZED),
+        ("/reasoning", Authority.AUTHORIZED),
+        ("/verbose", Authority.AUTHORIZED),
+        ("/usage", Authority.AUTHORIZED),
+        ("/context", Authority.AUTHORIZED),
+        ("/compact", Authority.AUTHORIZED),
     ],
 )
 @pytest.mark.parametrize("authority", list(Authority))
@@ -123,6 +137,12 @@ def test_help_lists_every_command(house: House) -> None:
     assert len(told) == len(COMMANDS)
     for command in COMMANDS.values():
         assert any(line.startswith(command.usage) and command.summary in line for line in told)
+
+
+def test_help_lists_no_word_that_is_not_a_command_here(make_house: MakeHouse) -> None:
+    told = answer(make_house({"session": {"resetTriggers": ["/reset"]}}), "/help")
+    assert "/reset" in told
+    assert "/new" not in told
 
 
 def test_status_tells_of_a_session_before_during_and_after_a_turn(house: House) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from openclaw_workers.engine.accounts import Accounts
 from openclaw_workers.engine.journal import RedisJournal, persist
 from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.models.messages import QueueMode
-from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store.turns import Taken
 from tests.support.redis_server import RedisServer
@@ -21,17 +21,11 @@ SAID = AssistantEntry(content=[TextBlock(text="said")])
 
 def take(house: House) -> Taken:
     house.say("hi")
-    taken = house.turns.take(
-        SESSION,
-        house.waker.turns[-1][1],
-        Lane.MAIN,
-        nonce="n",
-        time_ms=60_000,
-        freshness=house.preparer.freshness(SESSION),
-        may_suspect=True,
-    )
-    assert isinstance(taken, Taken)
-    return taken
+    return house.take()
+
+
+def books_of(handle: RunHandle) -> Accounts:
+    return Accounts(handle.lease.run, SESSION, "main", SESSION, lambda *_: 0.0)
 
 
 @pytest.fixture
@@ -41,7 +35,7 @@ def handle(house: House) -> RunHandle:
 
 @pytest.fixture
 def journal(house: House, handle: RunHandle) -> RedisJournal:
-    return RedisJournal(house.turns, handle, house.process, step=0)
+    return RedisJournal(house.turns, handle, house.process, books_of(handle), step=0)
 
 
 def deltas(house: House) -> list[str]:
@@ -146,6 +140,14 @@ def test_a_leaving_process_does_not_wait_for_redis_for_ever() -> None:
         persist(failing(1), process)
 
 
+def test_a_leaving_process_gives_up_a_second_before_its_end_and_does_not_sleep_past_it() -> None:
+    process = Process(grace_seconds=1.35)
+    process.drain()
+    with pytest.raises(StoreUnavailable):
+        persist(failing(100), process)
+    assert process.grace_left() > 0.8
+
+
 def test_a_refused_write_is_not_repeated() -> None:
     calls = []
 
@@ -165,7 +167,7 @@ def test_text_that_redis_did_not_take_is_dropped_and_never_sent_twice(
     with RedisServer() as server:
         house = make_house({"engine": {"acceptTimeoutSeconds": 0.2}}, url=server.url)
         handle = RunHandle(take(house).lease, seconds_left=60)
-        journal = RedisJournal(house.turns, handle, house.process, step=0)
+        journal = RedisJournal(house.turns, handle, house.process, books_of(handle), step=0)
         server.stop()
         try:
             journal.text("cut off")

@@ -8,6 +8,7 @@ from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, ToolCallBlock, ToolResultEntry
 from openclaw_workers.store.keys import TURN
+from openclaw_workers.store.ledger import Ledger
 from openclaw_workers.store.turns import Taken
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
 
@@ -71,6 +72,9 @@ def test_a_turn_whose_worker_died_too_often_is_settled_and_the_session_goes_on(h
     assert "died 3 times" in (run.error or "")
     assert any(isinstance(entry, NoticeEntry) for entry in house.log())
     assert house.run_of(after).text == "all well"
+    calls = list(Ledger(house.stores.redis, house.stores.keys).calls())
+    assert sorted(call.outcome for call in calls) == ["lost", "ok"], "the last owner may have been asking the model"
+    assert run.usage.input == next(call.usage.input for call in calls if call.outcome == "lost") > 0
 
 
 def test_calls_of_a_turn_that_is_given_up_are_closed(make_house: MakeHouse) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
+from typing import Any
+from unittest.mock import Mock, patch
+
 import pytest
 
+from openclaw_workers.engine.accounts import Accounts
+from openclaw_workers.engine.journal import RedisJournal
 from openclaw_workers.engine.process import RunHandle
 from openclaw_workers.engine.ticker import Ticker
-from openclaw_workers.errors import LeaseLost, TurnAborted, TurnTimedOut
+from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnTimedOut
 from openclaw_workers.models.ids import SessionKey, WorkerId
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.fleet import Ticked
 from tests.support.redis_server import free_port
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
 
@@ -19,17 +25,7 @@ OTHER = SessionKey("agent:main:other")
 
 def carry(house: House, session: SessionKey = SESSION, *, seconds_left: float = 60) -> RunHandle:
     house.say("hi", session)
-    taken = house.turns.take(
-        session,
-        house.waker.turns[-1][1],
-        Lane.MAIN,
-        nonce="n",
-        time_ms=60_000,
-        freshness=house.preparer.freshness(session),
-        may_suspect=True,
-    )
-    assert isinstance(taken, Taken)
-    return RunHandle(taken.lease, seconds_left=seconds_left)
+    return RunHandle(house.take(session).lease, seconds_left=seconds_left)
 
 
 class Ticking:
@@ -77,6 +73,59 @@ def test_stops_losses_and_deadlines_reach_the_runs_they_mean(house: House, ticki
     assert isinstance(late.cancel.reason, TurnTimedOut)
 
 
+def test_a_tick_under_way_when_its_worker_leaves_is_waited_for(
+    house: House, ticking: Ticking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would enter the worker again, for `ocw status` to show until it is taken for dead."""
+    tick, in_tick, go_on = house.stores.fleet.tick, threading.Event(), threading.Event()
+
+    def slow(*args: Any) -> Ticked:
+        in_tick.set()
+        go_on.wait(10)
+        return tick(*args)
+
+    monkeypatch.setattr(house.stores.fleet, "tick", slow)
+    ticking.ticker.start()
+    assert in_tick.wait(10)
+    threading.Timer(0.1, go_on.set).start()
+    ticking.ticker.stop()
+    house.stores.fleet.leave(WORKER)
+
+    ticking.ticker.join(10)
+    assert house.stores.fleet.workers() == []
+
+
+def test_what_calls_have_taken_is_held_on_to_by_those_that_still_own_their_run(house: House, ticking: Ticking) -> None:
+    first, second, lost = carry(house), carry(house, OTHER), carry(house, SessionKey("agent:main:lost"))
+    house.control.reset(lost.lease.session)
+    held: list[RunHandle] = []
+    for handle in (first, second, lost):
+        handle.hold = partial(held.append, handle)
+    with house.process.carrying(first), house.process.carrying(second), house.process.carrying(lost):
+        ticking.ticker.tick()
+        assert held == [first, second]
+        first.hold = Mock(side_effect=StoreUnavailable("away"))
+        ticking.ticker.tick()
+    assert held == [first, second], "who waits for Redis once does not do so for each"
+    assert first.cancel.reason is second.cancel.reason is None
+
+
+def test_a_run_whose_records_are_damaged_keeps_no_other_from_its_verdict(house: House, ticking: Ticking) -> None:
+    damaged, stopped, healthy = carry(house), carry(house, OTHER), carry(house, SessionKey("agent:main:healthy"))
+    accounts = Accounts(damaged.lease.run, SESSION, "main", SESSION, lambda *_: 0.0)
+    journal = RedisJournal(house.turns, damaged, house.process, accounts, step=0)
+    damaged.on_tick, damaged.hold = journal.flush, Mock(side_effect=CorruptRecord("a limit", "it is no number"))
+    healthy.hold = Mock()
+    journal.text("for viewers")
+    house.stores.redis.delete(house.stores.keys.events(SESSION))
+    house.stores.redis.set(house.stores.keys.events(SESSION), "no stream")
+    house.control.stop_session(OTHER)
+    with house.process.carrying(damaged), house.process.carrying(stopped), house.process.carrying(healthy):
+        ticking.ticker.tick()
+    assert isinstance(stopped.cancel.reason, TurnAborted)
+    assert healthy.hold.called
+
+
 def test_a_drain_that_was_asked_for_through_redis_begins_here(house: House, ticking: Ticking) -> None:
     house.stores.fleet.drain(WORKER)
     ticking.ticker.tick()
@@ -116,6 +165,26 @@ def test_a_process_that_is_still_there_after_the_grace_is_ended(make_house: Make
     house.process.drain()
     ticking.ticker.tick()
     assert (ticking.overdue, ticking.stuck) == ([True], [])
+
+
+@pytest.mark.parametrize(("has_parent", "ended_at"), [(True, 107.1), (False, 108.1)])
+def test_a_pool_child_that_carries_nothing_is_gone_a_little_before_its_grace_ends(
+    make_house: MakeHouse, has_parent: bool, ended_at: float
+) -> None:
+    house = make_house(grace_seconds=8)
+    house.process.has_parent = has_parent
+    ticking, handle = Ticking(house), carry(house)
+    with patch("time.monotonic", return_value=100.0):
+        house.process.drain()
+    with patch("time.monotonic", return_value=105.0), house.process.carrying(handle):
+        ticking.ticker.tick()
+    for still_in_order in (105.9, 106.1, ended_at - 0.2):
+        with patch("time.monotonic", return_value=still_in_order):
+            ticking.ticker.tick()
+    assert ticking.overdue == []
+    with patch("time.monotonic", return_value=ended_at):
+        ticking.ticker.tick()
+    assert ticking.overdue == [True]
 
 
 def test_nobody_is_judged_stuck_while_redis_is_away(make_house: MakeHouse) -> None:

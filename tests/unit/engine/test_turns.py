@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from openclaw_workers.engine.turns import NOT_RUN
-from openclaw_workers.errors import TurnAborted, TurnHandedOver
+from openclaw_workers.engine.endings import NOT_RUN
+from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.messages import QueueMode
-from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.ledger import Ledger
 from tests.support.waiting import eventually
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
+from tests.unit.engine.elsewhere import call_recorded, die, take_elsewhere
 
 
 def program(*steps: dict[str, Any]) -> str:
@@ -174,32 +176,31 @@ def test_a_command_needs_no_model(make_house: MakeHouse) -> None:
     assert (run.text, run.model, run.usage.total) == ("Session reset.", None, 0)
 
 
-def take_elsewhere(house: House) -> Taken:
-    taken = house.turns.take(
-        SESSION,
-        RunId(house.ctl("run")),
-        Lane.MAIN,
-        nonce="elsewhere",
-        time_ms=60_000,
-        freshness=house.preparer.freshness(SESSION),
-        may_suspect=True,
-    )
-    assert isinstance(taken, Taken)
-    return taken
+@pytest.mark.parametrize("was_asking", [True, False])
+def test_whom_a_dead_owner_was_asking_is_looked_up_only_if_it_was(
+    house: House, monkeypatch: pytest.MonkeyPatch, was_asking: bool
+) -> None:
+    """Many sessions are taken over at once when a worker dies: none should read what it does not need."""
+    asked_last, looked_up = house.preparer.asked_last, list[Any]()
 
+    def spy(*args: Any) -> Any:
+        looked_up.append(args)
+        return asked_last(*args)
 
-def die(house: House) -> None:
-    """The owner's lease runs out and a sweep takes the session from it."""
-    house.set_ctl("lease_until", 1)
-    house.stores.redis.zadd(house.stores.keys.due, {f"turn|{SESSION}": 1})
-    house.sweeper.sweep()
+    monkeypatch.setattr(house.preparer, "asked_last", spy)
+    queued = house.say(program({"text": "first"}, {"text": "second"}))
+    taken = take_elsewhere(house)
+    if not was_asking:
+        call_recorded(house, taken, "true")
+    die(house)
 
+    house.work()
 
-def call_recorded(house: House, taken: Taken, command: str) -> None:
-    message = AssistantEntry.model_validate(
-        {"content": [{"type": "toolCall", "id": "call-1", "name": "exec", "arguments": {"command": command}}]}
-    )
-    house.turns.step(taken.lease, taken.step + 1, [message], starting="call-1")
+    assert house.run_of(queued).state == "ok"
+    assert bool(looked_up) is was_asking
+    calls = list(Ledger(house.stores.redis, house.stores.keys).calls())
+    assert ("lost" in [call.outcome for call in calls]) is was_asking
+    assert house.run_of(queued).usage.total == sum(call.usage.total for call in calls)
 
 
 def test_a_turn_goes_on_where_its_dead_owner_left_it(house: House) -> None:
@@ -257,6 +258,47 @@ def test_a_turn_whose_outcome_cannot_be_written_fails_visibly_with_its_calls_clo
 
     assert (house.receipt(queued).state, house.run_of(queued).state) == ("failed", "error")
     assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult", "notice"]
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("Redis is away"), LeaseLost("owned elsewhere")])
+def test_a_hand_over_that_cannot_be_written_is_left_to_the_sweep(
+    make_house: MakeHouse, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Its task must not raise: as the header of a chord it would be counted, though the run goes on elsewhere."""
+    house = make_house(grace_seconds=0)
+    queued = house.say(program({"text": "done", "delayMs": 1_000}))
+    (wake,), results = list(house.waker.turns), queue.SimpleQueue[Any]()
+    thread = threading.Thread(target=lambda: results.put(house.runner.run(*wake)), daemon=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(house.turns, "release", failing_with(error))
+        thread.start()
+        (handle,) = eventually(house.process.runs, within=20)
+        house.process.drain()
+        handle.cancel.set(TurnHandedOver("leaving"))
+        assert results.get(timeout=10) is None
+
+    assert house.ctl("state") == "running"
+    heir = make_house()
+    die(heir)
+    heir.work()
+    assert (heir.run_of(queued).state, heir.run_of(queued).text) == ("ok", "done")
+
+
+def test_a_failure_that_cannot_be_written_because_another_owns_the_run_is_dropped(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.say(program({"text": "x"}))
+    errors = iter([ValueError("cannot be written"), LeaseLost("owned elsewhere")])
+    monkeypatch.setattr(house.turns, "commit", lambda *_args, **_more: failing_with(next(errors))())
+
+    assert house.runner.run(*house.waker.turns.pop(0)) is None
+
+
+def failing_with(error: Exception) -> Callable[..., Any]:
+    def fail(*_args: Any, **_more: Any) -> Any:
+        raise error
+
+    return fail
 
 
 def test_a_session_of_an_agent_that_is_no_longer_configured_fails_visibly(house: House) -> None:

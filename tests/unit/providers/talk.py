@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.errors import ProviderError
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
     AssistantEntry,
@@ -20,10 +21,28 @@ from openclaw_workers.providers.base import Answer, ModelRequest, StreamEvent, T
 from openclaw_workers.providers.registry import get_provider
 
 TOOLS = [ToolSpec(name, f"The tool {name}.", {}) for name in ("exec", "read", "write")]
+TREE_TOOLS = [*TOOLS, ToolSpec("sessions_spawn", "The tool sessions_spawn.", {})]
 
 
-def user(*texts: str, ids: Sequence[str] = ()) -> UserEntry:
-    return UserEntry(content=[TextBlock(text=text) for text in texts], message_ids=list(ids))
+def user(*texts: str, ids: Sequence[str] = (), provenance: str | None = None) -> UserEntry:
+    return UserEntry(content=[TextBlock(text=text) for text in texts], message_ids=list(ids), provenance=provenance)
+
+
+def task_message(task: str) -> UserEntry:
+    """A sub-agent's first message."""
+    return user(
+        "[Subagent Context] You are running as a sub-agent (depth 1/2). Results {are} sent by themselves.\n\n"
+        f"[Subagent Task]\n{task}"
+    )
+
+
+def announce(*children: tuple[str, str, str], task: str = "do it") -> UserEntry:
+    """Results of sub-agents as their parent gets them: label, status and text of each."""
+    blocks = [
+        f"label: {label}\ntask: {task}\nstatus: {status}\nresult:\n<<<BEGIN>>>\n{text}\n<<<END>>>\nduration: 5.1 s"
+        for label, status, text in children
+    ]
+    return user("\n\n".join(["[Sub-agent results]", *blocks]), provenance="subagent")
 
 
 def program(*steps: dict[str, Any]) -> str:
@@ -39,6 +58,16 @@ def ask(
 ) -> list[StreamEvent]:
     request = ModelRequest(model, "", list(messages), tools, failed_calls=failed_calls)
     return list(get_provider("offline").stream(request, cancel or Cancel()))
+
+
+def until_answered(ask: Callable[[], Iterator[StreamEvent]]) -> list[StreamEvent]:
+    """As the failover does: where the next call will be another one, it is made."""
+    while True:
+        try:
+            return list(ask())
+        except ProviderError as error:
+            if not error.again:
+                raise
 
 
 def answer_of(events: list[StreamEvent]) -> Answer:

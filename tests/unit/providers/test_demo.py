@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import TurnAborted
+from openclaw_workers.models.untrusted import wrap
 from openclaw_workers.providers.base import ModelRequest, TextDelta
 from openclaw_workers.providers.offline.intents import reply_to
 from openclaw_workers.providers.registry import get_provider
@@ -67,6 +68,8 @@ def test_it_tells_what_the_tool_returned() -> None:
     told = text_of(ask("demo", asked, entry_of(first), result(call, "x" * 50_000)))
     assert len(told) < 2_000
     assert "48,500 more characters" in told
+    quoted = result(call, wrap("a\nb", "tool exec"))
+    assert text_of(ask("demo", asked, entry_of(first), quoted)) == "`exec` returned:\n\na\nb"
 
 
 def test_text_that_joins_the_turn_is_answered_with_the_results() -> None:

@@ -204,23 +204,10 @@ def test_a_long_history_before_the_program_is_not_looked_at() -> None:
     assert text_of(ask("script", *history, user(program({"text": "new"})))) == "new"
 
 
-def test_an_instant_step_costs_less_than_a_tenth_of_a_millisecond() -> None:
-    request = ModelRequest("script", "system", [user(program({"text": "ok"}))])
-    provider = get_provider("offline")
-
-    def cost_seconds() -> float:
-        began = time.thread_time()
-        for _ in range(100):
-            list(provider.stream(request, Cancel()))
-        return (time.thread_time() - began) / 100
-
-    assert min(cost_seconds() for _ in range(10)) < 100e-6
-
-
 def test_the_documented_programs_are_programs() -> None:
     text = DOCS.read_text()
     programs = re.findall(r"-m '(.+)'$", text, re.MULTILINE) + re.findall(r"^\{.+\}$", text, re.MULTILINE)
-    assert len(programs) == 4
+    assert len(programs) == 5
     for each in programs:
         steps = read_program(each)
         assert steps

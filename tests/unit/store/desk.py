@@ -9,22 +9,64 @@ from typing import Any, Literal
 
 import redis
 
-from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey, WorkerId
+from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionId, SessionKey, WorkerId
 from openclaw_workers.models.messages import Authority, DropPolicy, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.models.runs import Lane, Run, RunState
+from openclaw_workers.models.session_key import is_subagent, subagent_key
 from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.models.tree import AnnounceMode
+from openclaw_workers.store.books import NO_BOOKS, Books
+from openclaw_workers.store.exchanges import Exchanges
 from openclaw_workers.store.fleet import Fleet, Rescue
-from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused, Stopped
+from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused, Stopped, stored_form
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.sessions import Sessions
-from openclaw_workers.store.turns import Committed, Freshness, NotTaken, Outcome, Taken, TurnRules, Turns
+from openclaw_workers.store.tree import Announced, NewChild, Spawned, Tree
+from openclaw_workers.store.turns import (
+    Committed,
+    Freshness,
+    NotTaken,
+    Outcome,
+    Taken,
+    TurnRules,
+    Turns,
+)
 
 SESSION = SessionKey("agent:main:main")
 LEASE_MS = 8_000
 REWAKE_MS = 4_000
 GRANT_MS = 4_000
 CLI = Route(channel="cli")
+
+
+def child_key(name: str) -> SessionKey:
+    return subagent_key("main", name)
+
+
+def child_named(name: str, *, batch: str, mode: AnnounceMode, record: dict[str, str]) -> NewChild:
+    session = child_key(name)
+    message = InboundMessage(
+        id=MessageId(f"task-{name}"),
+        session_key=session,
+        text=f"do {name}",
+        route=CLI,
+        kind="internal",
+        metadata={"provenance": "task"},
+    )
+    return NewChild(
+        run=RunId(f"run-{name}"),
+        session=session,
+        session_id=SessionId(f"sid-{name}"),
+        agent="main",
+        message_id=message.id,
+        message=stored_form(message),
+        row={"spawnedBy": SESSION, "spawnDepth": "1", "rootSessionKey": SESSION},
+        record={"label": name, "depth": "1", "root_session_key": SESSION, "spawn_mode": "run", **record},
+        batch=BatchId(batch),
+        mode=mode,
+        cleanup_ms=3_600_000,
+    )
 
 
 class Desk:
@@ -38,7 +80,51 @@ class Desk:
         self.sessions = Sessions(client, self.keys, grant_ms=GRANT_MS)
         self.fleet = Fleet(client, self.keys, lease_ms=LEASE_MS, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
         self.reader = Reader(client, self.keys)
+        self.tree = Tree(client, self.keys, self.reader, rewake_ms=REWAKE_MS)
+        self.exchanges = Exchanges(client, self.keys)
         self._numbers = itertools.count(1)
+
+    # what trees do
+
+    def spawn(
+        self,
+        taken: Taken,
+        *names: str,
+        batch: str = "batch-1",
+        mode: AnnounceMode = AnnounceMode.BATCH,
+        most_children: int = 5,
+        most_tree: int = 50,
+        record: dict[str, str] | None = None,
+    ) -> list[Spawned]:
+        """Spawn a child `run-<name>` for each name."""
+        children = [child_named(name, batch=batch, mode=mode, record=record or {}) for name in names]
+        return self.tree.spawn(taken.lease, SESSION, children, most_children=most_children, most_tree=most_tree)
+
+    def announce(
+        self, batch: str = "batch-1", *, run: str = "run-announced", to: SessionKey | None = None
+    ) -> Announced | None:
+        found = self.tree.batch(BatchId(batch))
+        assert found is not None
+        hearer = to or found.parent_session
+        lane = Lane.SUBAGENT if is_subagent(hearer) else Lane.MAIN
+        message = InboundMessage(
+            id=MessageId(f"announce-{batch}"),
+            session_key=hearer,
+            text="results",
+            route=CLI,
+            kind="internal",
+            metadata={"provenance": "subagent", "k_batch": self.keys.batch(batch)},
+        )
+        return self.tree.announce(
+            found,
+            hearer,
+            lane,
+            stored_form(message),
+            message.id,
+            wake="",
+            run=RunId(run),
+            shown={"batch": batch},
+        )
 
     # what people and workers do
 
@@ -57,6 +143,7 @@ class Desk:
         authority: Authority = Authority.OWNER,
         route: Route = CLI,
         model: str | None = None,
+        system: str | None = None,
         run: str | None = None,
         wake: str = "",
     ) -> Accepted | Refused:
@@ -70,6 +157,7 @@ class Desk:
             authority=authority,
             kind=kind,
             model=model,
+            extra_system_prompt=system,
         )
         return self.inbox.accept(
             message,
@@ -131,11 +219,12 @@ class Desk:
         messages: MessageState = MessageState.ANSWERED,
         next_run: str | None = None,
         wake: str = "",
+        books: Books = NO_BOOKS,
         **more: Any,
     ) -> Committed:
         outcome = Outcome(state, reason, messages, text=text, **more)
         following = RunId(next_run or f"run-{next(self._numbers)}")
-        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake)
+        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake, books=books)
 
     def stop(self, *, session: SessionKey = SESSION, run: str | None = None, with_waiting: bool = True) -> Stopped:
         return self.inbox.stop(

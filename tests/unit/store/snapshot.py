@@ -29,6 +29,8 @@ def _value(client: redis.Redis, key: str) -> Any:
             return client.xrange(key)
         case "string":
             return client.get(key)
+        case "set":
+            return sorted(client.smembers(key))
         case other:
             raise AssertionError(f"{key} is a {other}")
 

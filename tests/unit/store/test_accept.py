@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.models.ids import MessageId
 from openclaw_workers.models.messages import DropPolicy, MessageState, QueueMode
 from openclaw_workers.store.inbox import Accepted, Refused
 from tests.unit.store.desk import REWAKE_MS, SESSION, Desk, session_named, texts
@@ -155,6 +156,21 @@ def test_interrupt_cancels_what_waits_spares_commands_and_names_the_running_run(
     assert desk.waiting() == ["/new", "now"]
     assert (desk.receipt("waiting").state, desk.receipt("waiting").reason) == (MessageState.CANCELLED, "interrupt")
     assert (desk.ctl("abort"), desk.ctl("abort_reason")) == (taken.lease.run, "interrupt")
+
+
+def test_whoever_waits_for_the_answer_to_a_message_that_an_interrupt_cancels_is_told_at_once(desk: Desk) -> None:
+    (asker,) = session_named("asker")
+    desk.say("running")
+    desk.take()
+    desk.say("asked", kind="internal", mode=QueueMode.FOLLOWUP)
+    desk.exchanges.wait(SESSION, MessageId("asked"), asker, 60_000)
+
+    desk.say("now", mode=QueueMode.INTERRUPT)
+
+    due = desk.due(f"turn|{asker}")
+    assert due is not None
+    assert due <= desk.now()
+    assert desk.redis.hgetall(desk.keys.waiters(SESSION)) == {}
 
 
 def test_interrupt_of_a_run_that_has_not_begun_marks_nothing(desk: Desk) -> None:

@@ -232,6 +232,23 @@ def test_a_commit_frees_the_slot_and_grants_it_to_the_head_of_the_line(make_desk
     assert due - desk.now() <= 4_000, "a grant that nobody uses is looked at soon"
 
 
+def test_a_slot_is_freed_also_by_a_worker_that_knows_of_no_cap(make_desk: MakeDesk) -> None:
+    """While a configuration without the cap is rolled out, and after it."""
+    desk = make_desk(cap=1)
+    first, second = session_named("a", "b")
+    desk.say("hi", session=first)
+    desk.say("hi", session=second)
+    taken = desk.take(session=first)
+    assert desk.refused(session=second) == "lane"
+    desk.commit(taken)
+    assert desk.slots() == {second}
+
+    desk.cap = 0
+    desk.commit(desk.take(session=second))
+
+    assert desk.slots() == set()
+
+
 def test_a_session_that_goes_on_returns_to_the_end_of_the_line(make_desk: MakeDesk) -> None:
     desk = make_desk(cap=1)
     busy, other = session_named("busy", "other")
@@ -270,8 +287,8 @@ def test_a_repeated_release_gets_the_first_answer_and_counts_its_tokens_once(des
     taken = desk.take("w1")
     turns = desk.turns("w1")
 
-    assert turns.release(taken.lease, Usage(input=4)) == ()
-    assert turns.release(taken.lease, Usage(input=4)) == ()
+    assert turns.release(taken.lease, Usage(input=4)) == (True, ())
+    assert turns.release(taken.lease, Usage(input=4)) == (True, ())
 
     assert desk.run("run-a").usage.input == 4
     assert desk.events().count("run.released") == 1
@@ -299,7 +316,7 @@ def test_a_released_turn_keeps_its_place_in_the_lane(make_desk: MakeDesk) -> Non
     taken = desk.take("w1", session=first)
     assert desk.refused(session=second) == "lane"
 
-    granted = desk.turns("w1").release(taken.lease, Usage())
+    _, granted = desk.turns("w1").release(taken.lease, Usage())
 
     assert [session for _, session in granted] == [first], "its ticket is older than the other's"
     assert desk.refused(session=second) == "lane"

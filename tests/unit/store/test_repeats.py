@@ -8,16 +8,20 @@ from typing import Any, TypeVar
 
 import pytest
 
-from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.errors import FailureReason, StoreUnavailable
+from openclaw_workers.models.ids import BatchId, MessageId, RunId, WorkerId
+from openclaw_workers.models.ledger import ModelCall
 from openclaw_workers.models.messages import DropPolicy, QueueMode
-from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.runs import Lane, ModelAttempt
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store import connection
+from openclaw_workers.store.books import Books
 from openclaw_workers.store.connection import connect, run_script, script_source
+from openclaw_workers.store.health import Health
+from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 from tests.support.redis_server import RedisServer
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import SESSION, Desk, session_named
+from tests.unit.store.desk import SESSION, Desk, child_key, session_named
 from tests.unit.store.snapshot import Snapshot, snapshot
 
 T = TypeVar("T")
@@ -86,18 +90,25 @@ def take_into_the_line(desk: Desk) -> None:
     desk.refused()
 
 
+def vain(call: str) -> Books:
+    """A model that did not answer, for the run record."""
+    return Books(attempts=[ModelAttempt(id=call, model="p/m", reason=FailureReason.TIMEOUT)])
+
+
 def step(desk: Desk) -> None:
     desk.say("one")
     taken = desk.take()
     desk.say("two", mode=QueueMode.STEER)
     desk.say("three", mode=QueueMode.STEER_BACKLOG)
     events = [{"type": "text.delta", "data": {"text": "said"}}]
-    desk.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, usage=Usage(input=3), events=events)
+    usage, books = Usage(input=3), vain("call-1")
+    desk.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, usage=usage, events=events, books=books)
 
 
 def commit(desk: Desk) -> None:
     desk.say("one")
-    desk.commit(desk.take(), entries=[SAID], usage=Usage(input=3, output=1), context_tokens=4)
+    usage = Usage(input=3, output=1)
+    desk.commit(desk.take(), entries=[SAID], usage=usage, context_tokens=4, books=vain("call-1"))
 
 
 def commit_and_go_on(desk: Desk) -> None:
@@ -125,7 +136,7 @@ def commit_granting(desk: Desk) -> None:
 
 def release(desk: Desk) -> None:
     desk.say("one")
-    desk.turns().release(desk.take().lease, Usage(input=3))
+    desk.turns().release(desk.take().lease, Usage(input=3), books=vain("call-1"))
 
 
 def stop_running(desk: Desk) -> None:
@@ -184,6 +195,133 @@ def patch_row(desk: Desk) -> None:
     desk.sessions.patch(SESSION, {"label": "x", "lastChannel": ""})
 
 
+def spawn(desk: Desk) -> None:
+    desk.say("one")
+    desk.spawn(desk.take(), "a", "b", "c", most_children=2)
+
+
+def end_child(desk: Desk, name: str, **more: Any) -> None:
+    desk.commit(desk.take(session=child_key(name), run=f"run-{name}"), text=name, **more)
+
+
+def announce_to_idle(desk: Desk) -> None:
+    desk.say("one")
+    taken = desk.take()
+    desk.spawn(taken, "a")
+    desk.commit(taken)
+    end_child(desk, "a")
+    desk.announce()
+
+
+def announce_to_parked(desk: Desk) -> None:
+    desk.say("one")
+    parent = desk.take()
+    desk.spawn(parent, "a")
+    desk.commit(parent)
+    child = desk.take(session=child_key("a"), run="run-a")
+    desk.spawn(child, "b", batch="batch-2")
+    desk.commit(child)
+    end_child(desk, "b")
+    desk.announce("batch-2")
+
+
+def reaped(desk: Desk) -> None:
+    desk.say("one")
+    desk.spawn(desk.take(), "a")
+    desk.stop()
+    order = desk.tree.reap(SESSION)
+    assert order is not None
+    desk.tree.reaped(SESSION, order)
+
+
+def retry(desk: Desk) -> None:
+    desk.say("one")
+    taken = desk.take()
+    desk.spawn(taken, "a")
+    desk.commit(taken)
+    end_child(desk, "a")
+    desk.tree.block(BatchId("batch-1"), "no room")
+    assert desk.tree.retry(BatchId("batch-1"))
+
+
+def block(desk: Desk) -> None:
+    """A child is parked, and the results it waits for cannot be delivered."""
+    desk.say("one")
+    parent = desk.take()
+    desk.spawn(parent, "a")
+    desk.commit(parent)
+    child = desk.take(session=child_key("a"), run="run-a")
+    desk.spawn(child, "b", batch="batch-2")
+    desk.commit(child)
+    end_child(desk, "b")
+    assert desk.tree.block(BatchId("batch-2"), "no room") == "run-a"
+
+
+def wait(desk: Desk) -> None:
+    desk.say("one")
+    assert desk.exchanges.wait(SESSION, MessageId("one"), OTHER, 60_000).state == "waiting"
+    assert desk.exchanges.wait(SESSION, MessageId("one"), OTHER, 0).state == "over"
+
+
+def wake_waiters(desk: Desk) -> None:
+    wait(desk)
+    desk.exchanges.wait(SESSION, MessageId("one"), OTHER, 60_000)
+    desk.stop()
+    desk.exchanges.wake_waiters(SESSION)
+
+
+def cooldown(desk: Desk) -> None:
+    Health(desk.redis, desk.keys).failed("p/main", "call-1", FailureReason.RATE_LIMIT)
+
+
+def cooldown_asked_for(desk: Desk) -> None:
+    cooldown(desk)
+    Health(desk.redis, desk.keys).failed("p/main", "call-2", FailureReason.RATE_LIMIT, 600_000)
+
+
+def cooldown_ended(desk: Desk) -> None:
+    cooldown(desk)
+    Health(desk.redis, desk.keys).succeeded("p/main", "call-2", took_ms=0)
+
+
+def limit(desk: Desk) -> None:
+    limits, one = Limits(desk.redis, desk.keys), Limit("p", concurrent=1)
+    limits.ask([one], RunId("run-a"), "call-1", 5)
+    limits.ask([one], RunId("run-b"), "call-2", 5)
+
+
+def reserve(desk: Desk) -> None:
+    Limits(desk.redis, desk.keys).reserve(RunId("run-a"), "call-1", Amounts(tokens=5), [Budget("day", tokens=9)])
+
+
+def hold(desk: Desk) -> None:
+    limit(desk)
+    reserve(desk)
+    held = [Limit("p", concurrent=1)], [Budget("day", tokens=9)]
+    Limits(desk.redis, desk.keys).hold(RunId("run-a"), "call-1", *held)
+
+
+def book(desk: Desk) -> None:
+    desk.say("one")
+    lease = desk.take().lease
+    run = lease.run
+    limits = Limits(desk.redis, desk.keys)
+    limits.reserve(run, "call-1", Amounts(tokens=5), [Budget("day", tokens=9)])
+    call = ModelCall(
+        id="call-1",
+        at=desk.now(),
+        run=run,
+        session=SESSION,
+        agent="main",
+        tree=SESSION,
+        provider="p",
+        model="m",
+        usage=Usage(input=3, output=2),
+        cost=0.5,
+    )
+    desk.turns().book(lease, Books([call], ["day"], vain("call-1").attempts))
+
+
 CASES: dict[str, list[Callable[[Desk], None]]] = {
     "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_interrupt],
     "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
@@ -196,6 +334,18 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "rescue": [rescue_crashed, rescue_given_up],
     "reset": [reset, delete],
     "patch_row": [patch_row],
+    "spawn": [spawn],
+    "announce": [announce_to_idle, announce_to_parked],
+    "reaped": [reaped],
+    "retry": [retry],
+    "block": [block],
+    "wait": [wait],
+    "wake_waiters": [wake_waiters],
+    "cooldown": [cooldown, cooldown_asked_for, cooldown_ended],
+    "limit": [limit],
+    "reserve": [reserve],
+    "hold": [hold],
+    "book": [book],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 NEVER_REPEATED = {"emit"}
@@ -260,7 +410,7 @@ def frozen_desk(namespace: str) -> Iterator[tuple[Desk, Callable[[Callable[[], T
             return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
 
         def through_a_freeze(call: Callable[[], T]) -> T:
-            run_script(client, "emit", ["ctl", "events"], ["no lease", "[]"])  # connects this thread
+            run_script(client, "emit", ["ctl", "events", "run"], ["no lease", "[]"])  # connects this thread
             before = scripts_run()
             server.stop()
             try:
@@ -291,7 +441,7 @@ def test_a_whole_turn_cut_off_at_every_script_is_applied_once(
     _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, usage=usage))
     assert [entry["messageIds"] for entry in steered] == [["m2"]]
 
-    assert through_a_freeze(lambda: turns.release(taken.lease, usage)) == ()
+    assert through_a_freeze(lambda: turns.release(taken.lease, usage)) == (True, ())
     taken = through_a_freeze(lambda: desk.take("w2", run="run-a", nonce="n2"))
     committed = through_a_freeze(lambda: desk.commit(taken, worker="w2", entries=[SAID], usage=usage))
 

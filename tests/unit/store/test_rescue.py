@@ -8,10 +8,11 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.fleet import Rescue
 from openclaw_workers.store.turns import Outcome
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import LEASE_MS, REWAKE_MS, SESSION, Desk, session_named
+from tests.unit.store.desk import LEASE_MS, REWAKE_MS, SESSION, Desk, child_key, session_named
 
 
 def test_a_session_at_rest_leaves_the_due_index(desk: Desk) -> None:
@@ -102,6 +103,58 @@ def test_a_step_that_kills_its_worker_gets_three_owners_whatever_was_done_before
         verbs.append(desk.crash().verb)
 
     assert verbs == ["wake", "wake", "settle"]
+
+
+def test_a_step_gets_three_owners_of_its_own_when_the_one_before_it_was_handed_over(desk: Desk) -> None:
+    desk.say("hi")
+    verbs = []
+    for _ in range(2):
+        desk.take("w1")
+        verbs.append(desk.crash().verb)
+    moved = desk.take("w1")
+    desk.turns("w1").step(moved.lease, moved.step + 1, [])
+    desk.turns("w1").release(moved.lease, Usage())
+    for _ in range(3):
+        desk.take("w1")
+        verbs.append(desk.crash().verb)
+
+    assert verbs == ["wake"] * 4 + ["settle"]
+
+
+def test_a_hand_over_without_progress_wins_a_step_no_more_owners(desk: Desk) -> None:
+    desk.say("hi")
+    verbs = []
+    for _ in range(3):
+        desk.turns("w1").release(desk.take("w1").lease, Usage())
+        desk.take("w1")
+        verbs.append(desk.crash().verb)
+
+    assert verbs == ["wake", "wake", "settle"]
+
+
+@pytest.mark.parametrize("goes_on", ["parked", "again"])
+def test_a_turn_of_a_child_gets_three_owners_whatever_its_last_turn_lost(desk: Desk, goes_on: str) -> None:
+    desk.say("hi")
+    parent = desk.take("w0")
+    desk.spawn(parent, "a")
+    desk.commit(parent, worker="w0")
+    child, verbs = child_key("a"), []
+    for _ in range(2):
+        desk.take("w1", session=child)
+        verbs.append(desk.crash(child).verb)
+    taken = desk.take("w1", session=child)
+    if goes_on == "parked":
+        desk.spawn(taken, "b", batch="batch-2")
+    else:
+        desk.say("one more thing", session=child)
+    assert desk.commit(taken).how == goes_on
+    if goes_on == "parked":
+        desk.say("one more thing", session=child)
+    for _ in range(3):
+        desk.take("w1", session=child)
+        verbs.append(desk.crash(child).verb)
+
+    assert verbs == ["wake"] * 4 + ["settle"]
 
 
 @pytest.mark.parametrize("suspect_is_judged", ["first", "last"])

@@ -77,7 +77,20 @@ def test_only_keys_py_spells_a_key() -> None:
     names = [getattr(built, name) for name in dir(Keys) if isinstance(getattr(Keys, name), property)]
     fragments = {name.removeprefix("NS") for name in names}
     fragments |= {":s:", ":lane:", ":run:", ":worker:", ":archive:", ":celery:", ":slots", ":line", ":ticket"}
-    fragments |= {":row", ":ctl", ":inbox", ":bound", ":receipts", ":ages", ":log", ":events"}
+    fragments |= {
+        ":row",
+        ":ctl",
+        ":inbox",
+        ":bound",
+        ":receipts",
+        ":ages",
+        ":log",
+        ":events",
+        ":batch:",
+        ":open",
+        ":tree:",
+    }
+    fragments |= {":batch:", ":open", ":tree:", ":batches", ":children", ":live", ":waiters", ":files"}
 
     found = [
         f"{path.relative_to(PACKAGE)}: {literal}"

@@ -111,6 +111,24 @@ def test_only_steering_modes_join(desk: Desk, taken: Taken) -> None:
     assert desk.waiting() == ["collect", "followup"]
 
 
+@pytest.mark.parametrize("mode", [QueueMode.STEER, QueueMode.STEER_BACKLOG])
+def test_a_message_with_terms_of_its_own_waits_for_its_own_turn(desk: Desk, taken: Taken, mode: QueueMode) -> None:
+    desk.say("by another", mode=mode, model="wire/other")
+    desk.say("in Latin", mode=mode, system="Answer in Latin.")
+    desk.say("steer", mode=QueueMode.STEER)
+
+    desk.turns().step(taken.lease, 1, [SAID], may_steer=True)
+
+    assert desk.bound() == ["begin", "steer"]
+    assert desk.waiting() == ["by another", "in Latin"]
+    assert [texts(entry) for entry in desk.users()] == [["begin"], ["steer"]]
+    desk.commit(taken)
+    following = desk.take()
+    desk.say("by the same", mode=QueueMode.STEER, model="wire/other")
+    desk.turns().step(following.lease, 1, [SAID], may_steer=True)
+    assert desk.bound() == ["by another", "by the same"]
+
+
 def test_nothing_is_steered_from_behind_a_waiting_command(desk: Desk, taken: Taken) -> None:
     desk.say("before", mode=QueueMode.STEER)
     desk.say("/new", kind="command", mode=QueueMode.STEER)

@@ -226,6 +226,27 @@ def test_a_suspect_is_refused_by_a_process_that_carries_one(desk: Desk) -> None:
     assert desk.redis.hgetall(desk.keys.suspects) == {"w2": desk.ctl("run")}
 
 
+def test_a_suspect_without_a_place_keeps_no_slot_from_those_behind_it(make_desk: MakeDesk) -> None:
+    desk = make_desk(cap=1)
+    suspect, other = session_named("a", "b")
+    desk.say("hi", session=suspect)
+    desk.say("hi", session=other)
+    desk.take("w1", session=suspect)
+    assert desk.refused(session=other) == "lane"
+    desk.crash(suspect)
+    assert desk.slots() == {suspect}, "it kept its ticket"
+
+    refused = desk.try_take("w2", session=suspect, may_suspect=False)
+
+    assert isinstance(refused, NotTaken)
+    assert (refused.why, [session for _, session in refused.granted]) == ("suspect", [other])
+    taken = desk.take("w2", session=other, may_suspect=False)
+    desk.rescue(suspect)
+    assert desk.line() == [suspect], "and comes before all others when it is looked at again"
+    desk.commit(taken, worker="w2")
+    desk.take("w3", session=suspect)
+
+
 def test_over_the_lane_cap_sessions_wait_in_line_without_being_polled(make_desk: MakeDesk) -> None:
     desk = make_desk(cap=2)
     sessions = session_named("a", "b", "c", "d")

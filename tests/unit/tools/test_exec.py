@@ -86,8 +86,9 @@ def test_long_output_keeps_its_head_and_its_tail(call: Call, shown: list[str]) -
 
 def test_a_command_out_of_time_is_ended_with_all_it_started(workspace: Path, call: Call) -> None:
     began = time.monotonic()
-    with pytest.raises(ToolTimedOut, match=r"ended after 0\.3 s(?s:.*)before"):
+    with pytest.raises(ToolTimedOut, match=r"ended after 0\.3 s") as caught:
         call("exec", command="echo before; sleep 1000 & echo $! > pid; wait", timeout_seconds=0.3)
+    assert caught.value.output == "before\n"
     assert time.monotonic() - began < 1.2
     eventually(lambda: is_gone(pid_in(workspace / "pid")), within=10)
 
@@ -168,6 +169,24 @@ from openclaw_workers.tools.base import ToolContext
 from openclaw_workers.tools.exec import Exec, ExecInput
 context = ToolContext(Path(sys.argv[1]), "c", "main", "k", Cancel(), 600, print)
 Exec().run(ExecInput(command="sleep 1000 & echo $! > child; echo $$ > command; wait"), context)
+"""
+
+
+def test_a_command_dies_with_a_worker_that_was_killed_while_it_started_it(workspace: Path) -> None:
+    worker = subprocess.Popen([sys.executable, "-c", KILLED_AT_START + WORKER, str(workspace)], start_new_session=True)
+    assert worker.wait() == -signal.SIGKILL
+    eventually(lambda: is_gone(pid_in(workspace / "started")), within=10)
+
+
+KILLED_AT_START = """
+import os, signal, subprocess, sys
+class DiesAtOnce(subprocess.Popen):
+    def __init__(self, argv, **more):
+        super().__init__(argv, **more)
+        if "sleep" in argv[-1]:
+            open(sys.argv[1] + "/started", "w").write(f"{self.pid}\\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+subprocess.Popen = DiesAtOnce
 """
 
 

@@ -11,10 +11,10 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
-from typing import IO
+from typing import IO, Any
 
 from openclaw_workers.cancel import Cancel
 
@@ -59,16 +59,17 @@ def spawn(
     stdout: int = subprocess.PIPE,
     stderr: int = subprocess.DEVNULL,
     pass_fds: tuple[int, ...] = (),
+    extra_env: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, with a clean environment.
+    """Start a program in a session of its own, with a clean environment and what is added to it.
 
     Raises:
         OSError: there is no such directory, or no room for another process.
     """
-    return subprocess.Popen(  # noqa: S603 (running what the model asks for is the tool's purpose)
+    return subprocess.Popen(  # noqa: S603 (running what a model or the configuration asks for is the purpose)
         argv,
         cwd=cwd,
-        env=clean_environment(),
+        env={**clean_environment(), **(extra_env or {})},
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -117,31 +118,40 @@ def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> No
         os.killpg(process.pid, number)
 
 
+# Both scripts meet in one pipe, whose writing end is held by the worker and, for a moment, by the child itself.
+_WATCH = 'read -r group || exit; read -r _; kill -s KILL -- "-$group"'
+_ENLIST = 'echo "$$" >&0; input=$1; shift; exec "$@" <"$input"'
+
+# What a shell says of a program that is not there or may not be run.
+NOT_STARTED = (126, 127)
+
+
 @contextmanager
-def dies_with_this_worker() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
-    """Yield a function that ties a child's group to the life of this process, also against SIGKILL.
+def dies_with_this_worker() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Yield a `spawn` whose child ends, with its group, when this process does, also by SIGKILL.
 
     A shell in a session of its own holds the reading end of a pipe. When the worker is gone, however it went,
-    the pipe closes and the shell kills the group. (A parent-death signal would need code between fork and exec,
-    which is not safe among threads, and would reach only the first process of the group.)
+    the pipe closes and the shell kills the group. The child says its own number before it becomes the program,
+    so that no kill falls between its start and its being watched; a program that cannot be run ends with one of
+    `NOT_STARTED`. (A parent-death signal would need code between fork and exec, which is not safe among threads,
+    and would reach only the first process of the group.)
     """
-    script = 'read -r group || exit; read -r _; kill -s KILL -- "-$group"'
-    watch = spawn(["/bin/sh", "-c", script], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    watch = spawn(["/bin/sh", "-c", _WATCH], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert watch.stdin is not None
-    line = watch.stdin
+    line = watch.stdin.fileno()
 
-    def guard(process: subprocess.Popen[bytes]) -> None:
-        with suppress(BrokenPipeError):
-            line.write(b"%d\n" % process.pid)
-            line.flush()
+    def spawn_watched(argv: list[str], *, stdin: int | None = None, **more: Any) -> subprocess.Popen[bytes]:
+        source = "/dev/null" if stdin is None else f"/dev/fd/{stdin}"
+        kept = () if stdin is None else (stdin,)
+        return spawn(["/bin/sh", "-c", _ENLIST, "sh", source, *argv], stdin=line, pass_fds=kept, **more)
 
     try:
-        yield guard
+        yield spawn_watched
     finally:
         watch.kill()
         watch.wait()
         with suppress(BrokenPipeError):
-            line.close()
+            watch.stdin.close()
 
 
 def _let_finish(process: subprocess.Popen[bytes], pipe: _Pipe, ended: Ended) -> None:

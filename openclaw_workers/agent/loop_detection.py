@@ -1,0 +1,143 @@
+"""Guard against tool calls that repeat without end, read from the transcript of the current turn.
+
+Nothing is counted in memory: a worker that takes the turn over comes to the same verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from openclaw_workers.config.tools import LoopDetectionSettings
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+)
+from openclaw_workers.tools.registry import canonical
+
+WARNING = "\n\n[loop warning] "
+BLOCKED = "[loop blocked] "
+_POLLS = frozenset({"process", "command_status", "shell_status", "session_status", "subagents", "sessions_list"})
+"""Tools that look whether something has happened: to ask again is their use, but not without end."""
+
+
+class Action(StrEnum):
+    OK = "ok"
+    WARN = "warn"  # run the call, and add `text` to its result with `warned`
+    BLOCK = "block"  # do not run it; `text` is its error
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    action: Action = Action.OK
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A call that has its result: what was called, and what came of it."""
+
+    call: str
+    outcome: str
+    was_blocked: bool = False
+
+
+OK = Verdict()
+
+
+def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> list[Past]:
+    """The latest finished calls of a run, oldest first."""
+    calls: dict[str, str] = {}
+    found: list[Past] = []
+    for entry in entries:
+        if getattr(entry, "run_id", None) != run_id:
+            continue
+        if isinstance(entry, AssistantEntry):
+            calls.update((call.id, signature(call)) for call in entry.tool_calls)
+        elif isinstance(entry, ToolResultEntry) and entry.tool_call_id in calls:
+            text = "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
+            was_blocked = entry.is_error and text.startswith(BLOCKED)
+            outcome = f"{entry.is_error}:{text.rpartition(WARNING)[0] or text}"
+            found.append(Past(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
+    return found[-most:]
+
+
+def judge(past: Sequence[Past], call: ToolCallBlock, settings: LoopDetectionSettings) -> Verdict:
+    """Whether a call may run, given the finished calls before it."""
+    if not settings.enabled:
+        return OK
+    past = past[-settings.history_size :]
+    this, name = signature(call), canonical(call.name)
+    streak = _streak(past, this)
+    if streak >= settings.global_circuit_breaker_threshold:
+        return _block(f"{name} was called {streak} times in a row with the same input and the same result")
+    if name in _POLLS:
+        told = f"{name} has shown the same {streak} times in a row"
+        stop = streak >= settings.critical_threshold
+        return _block(f"{told}; what you wait for does not come this way") if stop else _warn(streak, settings, told)
+    turns, is_stuck = _ping_pong(past, this)
+    if turns >= settings.warning_threshold:
+        told = f"two calls have followed each other {turns} times"
+        stop = is_stuck and turns >= settings.critical_threshold
+        return _block(f"{told}, each with the same result as before") if stop else _warn(turns, settings, told)
+    repeats = sum(each.call == this for each in past)
+    return _warn(repeats, settings, f"{name} was called with this same input {repeats} times before")
+
+
+def warned(result: str, verdict: Verdict) -> str:
+    """A result with the warning the model should read; `past_calls` looks past it."""
+    return result + WARNING + verdict.text if verdict.action is Action.WARN else result
+
+
+def signature(call: ToolCallBlock) -> str:
+    arguments = json.dumps(call.arguments, sort_keys=True, ensure_ascii=False, default=str)
+    return _hash(f"{canonical(call.name)}:{arguments}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _streak(past: Sequence[Past], this: str) -> int:
+    """How many of the latest calls were this one, with one and the same outcome. A blocked call does not end it."""
+    count, outcome = 0, ""
+    for each in reversed(past):
+        if each.call != this or (not each.was_blocked and outcome and each.outcome != outcome):
+            break
+        outcome = outcome if each.was_blocked else each.outcome
+        count += 1
+    return count
+
+
+def _ping_pong(past: Sequence[Past], this: str) -> tuple[int, bool]:
+    """How many of the latest calls alternate between this one and another, and whether both bring nothing new."""
+    if not past or past[-1].call == this:
+        return 0, False
+    pair = (past[-1].call, this)
+    count, outcomes = 0, (set[str](), set[str]())
+    for each in reversed(past):
+        if each.call != pair[count % 2]:
+            break
+        if not each.was_blocked:
+            outcomes[count % 2].add(each.outcome)
+        count += 1
+    return (count, all(len(side) <= 1 for side in outcomes)) if count > 1 else (0, False)
+
+
+def _block(why: str) -> Verdict:
+    return Verdict(
+        Action.BLOCK, f"{BLOCKED}{why}. It was not run again. Do something else, or tell the user what stops you."
+    )
+
+
+def _warn(count: int, settings: LoopDetectionSettings, why: str) -> Verdict:
+    """Once for each threshold's worth of repeats, not each time."""
+    if count < settings.warning_threshold or count % settings.warning_threshold:
+        return OK
+    return Verdict(Action.WARN, f"{why}. If it brings nothing new, try another way or stop.")

@@ -1,0 +1,32 @@
+"""Where an agent works, as far as it is told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+
+def repo_of(workspace: Path) -> str:
+    """The nearest directory upwards that holds `.git`; "" if there is none. In a linked work tree `.git` is a file."""
+    return next((str(each) for each in (workspace, *workspace.parents) if (each / ".git").exists()), "")
+
+
+def zone_name(configured: str, localtime: Path = Path("/etc/localtime")) -> str:
+    """The name of a configured time zone; for `local` that of this machine's, or "" if it has none.
+
+    An offset would do no better: it changes twice a year, and the prompt with it.
+    """
+    if configured != "local":
+        return configured
+    name = os.environ.get("TZ", "").removeprefix(":")
+    if not name:
+        try:
+            name = os.readlink(localtime)
+        except OSError:
+            return ""
+    name = name.rpartition("zoneinfo/")[2].removeprefix("posix/")
+    try:
+        return ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ""

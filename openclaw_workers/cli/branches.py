@@ -1,0 +1,44 @@
+"""Trees in text: what belongs to what is shown by the lines before each name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+DRAWN = ("├─ ", "└─ ", "│  ")
+PLAIN = ("|- ", "`- ", "|  ")
+NAME_CHARS = 44
+
+
+def branches(tops: Sequence[T], children_of: Callable[[T], Sequence[T]]) -> Iterator[tuple[str, T]]:
+    """Every node with the lines that stand before its name, from the top down."""
+    for top in tops:
+        yield "", top
+        yield from _below(children_of(top), children_of, "", _lines())
+
+
+def short(name: str) -> str:
+    """A name that leaves room for what is told beside it."""
+    name = " ".join(name.split())
+    return name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1] + "…"
+
+
+def _below(
+    nodes: Sequence[T], children_of: Callable[[T], Sequence[T]], inset: str, lines: tuple[str, str, str]
+) -> Iterator[tuple[str, T]]:
+    more, last, beside = lines
+    for node in nodes:
+        is_last = node is nodes[-1]
+        yield inset + (last if is_last else more), node
+        yield from _below(children_of(node), children_of, inset + ("   " if is_last else beside), lines)
+
+
+def _lines() -> tuple[str, str, str]:
+    try:
+        "".join(DRAWN).encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return PLAIN
+    return DRAWN

@@ -1,0 +1,44 @@
+"""What is put together once and serves many turns: an agent's setup, and its system prompt in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from openclaw_workers.agent.loop import Setup
+from openclaw_workers.agent.prompt import Part, for_programs, join, split, with_extra
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.engine.prompt_report import part_sizes, stored
+from openclaw_workers.models.tree import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all turns of an agent with the same overrides and the same files have in common."""
+
+    setup: Setup
+    agent: AgentConfig
+    parts: Sequence[Part]
+    calls_tools: bool = True
+    """Whether the agent's first model does; a program has its own."""
+    report: dict[str, Any] = field(default_factory=dict)
+    stored_report: str = ""
+
+    @property
+    def told(self) -> Sequence[Part]:
+        """What the agent's first model is told."""
+        return self.parts if self.calls_tools else for_programs(self.parts)
+
+    def adding(self, text: str, role: Role) -> Frame:
+        """For one message. It is no part of what frames are kept by, lest each such text be kept."""
+        parts = with_extra(self.parts, text, role)
+        frame = replace(self, setup=replace(with_prompt(self.setup, parts), system_extra=text), parts=parts)
+        report = {**self.report, "parts": part_sizes(frame.told, self.agent.primary)}
+        return replace(frame, report=report, stored_report=stored(report))
+
+
+def with_prompt(setup: Setup, parts: Sequence[Part]) -> Setup:
+    system, tail = split(parts)
+    of_programs = join([part for part in for_programs(parts) if part.name != "runtime"])
+    return replace(setup, system=system, system_tail=tail, system_of_programs=of_programs)

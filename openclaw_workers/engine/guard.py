@@ -1,0 +1,114 @@
+"""What stands before each model call: the fleet's limits, waited for in fair order, and budgets, by reservation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from openclaw_workers.agent.calling import Candidate
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.errors import BudgetExhausted, StoreUnavailable
+from openclaw_workers.models.ids import RunId
+from openclaw_workers.store.limits import Amounts, Budget, Exhausted, Limit, Limits
+
+log = structlog.get_logger(__name__)
+
+WAIT_SECONDS = 0.25
+HOLD_SECONDS = 3.0
+TOLD_AFTER_SECONDS = 2.0
+"""Waits shorter than this are nobody's concern."""
+_NEXT_DAY = "It begins anew at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
+_UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of model calls"}
+
+
+@dataclass(slots=True)
+class Guard:
+    """For one turn. Without limits and budgets it costs nothing."""
+
+    limits: Limits
+    run: RunId
+    budgets: Sequence[Budget]
+    limits_of: Callable[[Candidate], Sequence[Limit]]
+    price_of: Callable[[Candidate, int], Amounts]
+    on_wait: Callable[[str], None] = lambda _: None
+    """Told once of a wait that takes its time, and what for."""
+    _held: tuple[str, Sequence[Limit]] | None = None
+    """The call that is being made or waits for its turn, and its limits."""
+    _held_at: float = 0.0
+
+    def enter(self, candidate: Candidate, call_id: str, tokens: Callable[[Candidate], int], cancel: Cancel) -> None:
+        """Wait until the call may be made.
+
+        Raises:
+            BudgetExhausted: nothing more may be spent.
+            TurnEnded: the turn ended while it waited.
+        """
+        limits = self.limits_of(candidate)
+        if not (limits or self.budgets):
+            return
+        size = tokens(candidate)
+        self._reserve(candidate, call_id, size, cancel)
+        self._held, self._held_at = (call_id, limits), time.monotonic()
+        if not limits:
+            return
+        wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)
+        try:
+            while wait_ms := self.limits.ask(limits, self.run, call_id, size):
+                wait(wait_ms / 1000)
+        except BaseException:
+            self.leave()
+            raise
+
+    def hold(self) -> None:
+        """Keep what the call has taken while it lasts; asked every second, from another thread.
+
+        Raises:
+            StoreUnavailable: Redis is away.
+        """
+        held, now = self._held, time.monotonic()
+        if held is None or now - self._held_at < HOLD_SECONDS:
+            return
+        self._held_at = now
+        self.limits.hold(self.run, *held, self.budgets)
+
+    def leave(self) -> None:
+        """The call is over. If Redis is away the places end by themselves: what the call brought is worth more."""
+        held, self._held = self._held, None
+        try:
+            if held and held[1]:
+                self.limits.done(held[1], self.run, held[0])
+        except StoreUnavailable as error:
+            log.warning("limit.kept", error=error.message)
+
+    def _reserve(self, candidate: Candidate, call_id: str, tokens: int, cancel: Cancel) -> None:
+        if not self.budgets:
+            return
+        amounts = self.price_of(candidate, tokens)
+        wait = self._wait("other calls have set aside what is left of the budget", cancel)
+        while True:
+            answer = self.limits.reserve(self.run, call_id, amounts, self.budgets)
+            if isinstance(answer, Exhausted):
+                unit = _UNITS[answer.what]
+                raise BudgetExhausted(
+                    f"the budget {answer.budget.name} is used up: {answer.spent:g} of {answer.limit:g} {unit}",
+                    hint=_NEXT_DAY,
+                )
+            if answer:
+                return
+            wait(WAIT_SECONDS)
+
+    def _wait(self, why: str, cancel: Cancel) -> Callable[[float], None]:
+        """A way to wait that tells of it when it has taken a while, or is about to."""
+        began, told = time.monotonic(), False
+
+        def wait(seconds: float) -> None:
+            nonlocal told
+            if not told and time.monotonic() - began + seconds > TOLD_AFTER_SECONDS:
+                told = True
+                self.on_wait(why)
+            cancel.wait(seconds)
+
+        return wait

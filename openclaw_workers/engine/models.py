@@ -1,0 +1,163 @@
+"""The models of this installation, put together for a turn: candidates, keys, limits, budgets and prices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from openclaw_workers.agent.calling import Candidate
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.config.base import Section
+from openclaw_workers.config.budgets import BudgetSettings, LimitSettings
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.models import ProviderSettings
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.engine.failover import ModelChain
+from openclaw_workers.engine.guard import Guard
+from openclaw_workers.engine.keyring import Keyring, Option
+from openclaw_workers.engine.profiles import endpoints_for
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.transcript import Usage
+from openclaw_workers.providers.registry import Providers
+from openclaw_workers.providers.remote import RemoteProvider
+from openclaw_workers.store.connection import Client
+from openclaw_workers.store.health import Health
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
+
+RESERVED_OUTPUT, RESERVED_SECONDS = 1_000, 60
+"""What a reservation counts on where nothing better is known; what a call really took is booked afterwards."""
+PER_MILLION = 1_000_000
+MOST_AGENTS = 1024
+_NOTHING_GIVEN, _UNLIMITED = ProviderSettings(), LimitSettings()
+
+
+class Models:
+    def __init__(self, loaded: Loaded, redis: Client, keys: Keys) -> None:
+        self._settings = loaded.settings
+        self._state_dir = loaded.state_dir
+        self.providers = Providers(loaded.settings.models)
+        self._health = Health(redis, keys)
+        self._limits = Limits(redis, keys)
+        given = loaded.settings.budgets
+        self._has_budgets = _says_something(given.day) or _says_something(given.tree)
+        self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
+        """What was put together for an agent, and in which second: a file with its keys may change."""
+
+    def window(self, agent: AgentConfig) -> int:
+        """Tokens that the agent's first model can see.
+
+        Raises:
+            ProviderError: there is no such model.
+        """
+        provider, model = self.providers.split(agent.primary)
+        return self.providers.get(provider).context_window(model)
+
+    def chain(
+        self, agent: AgentConfig, run: RunId, tree: SessionKey, row: Mapping[str, str], cancel: Cancel
+    ) -> ModelChain:
+        """The agent's models for one turn.
+
+        Raises:
+            ProviderError: one of them is not there.
+            BadInput: the agent's keys cannot be read.
+        """
+        budgets = self.budgets(agent, tree)
+        guard = Guard(self._limits, run, budgets, self._limits_of, self._reservation)
+        options = self._options_of(agent)
+        counts_dollars = any(budget.cost is not None for budget in budgets)
+        return ModelChain(
+            options=options,
+            refused=_unpriced(options) if counts_dollars else {},
+            keyring=Keyring(self._health, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
+            guard=guard,
+            cancel=cancel,
+        )
+
+    def budgets(self, agent: AgentConfig, tree: SessionKey) -> list[Budget]:
+        given = self._settings.budgets
+        if not self._has_budgets and not _says_something(agent.budget):
+            return []
+        named = {"day": given.day, f"agent {agent.id}": agent.budget, f"tree {tree}": given.tree}
+        limited = {name: settings for name, settings in named.items() if _says_something(settings)}
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        return [_budget(f"{name} {day}", settings) for name, settings in limited.items()]
+
+    def price(self, provider: str, model: str, usage: Usage) -> float:
+        """Dollars; 0 where the price is not known."""
+        found = self.providers.get(provider)
+        cost = found.model(model).cost if isinstance(found, RemoteProvider) else None
+        if cost is None:
+            return 0.0
+        dollars = usage.input * cost.input + usage.output * cost.output
+        return (dollars + usage.cache_read * cost.cache_read + usage.cache_write * cost.cache_write) / PER_MILLION
+
+    def _options_of(self, agent: AgentConfig) -> list[Option]:
+        second = int(time.monotonic())
+        known = self._options.get(id(agent))
+        if known and known[0] == second and known[1] is agent:
+            return known[2]
+        if len(self._options) > MOST_AGENTS:
+            self._options = {}
+        options = self._build_options(agent)
+        self._options[id(agent)] = second, agent, options
+        return options
+
+    def _build_options(self, agent: AgentConfig) -> list[Option]:
+        options: list[Option] = []
+        for name in dict.fromkeys([agent.primary, *agent.fallbacks]):
+            provider_name, model = self.providers.split(name)
+            provider = self.providers.get(provider_name)
+            provider.context_window(model)
+            given = self._given(provider_name)
+            options.append(Option(provider, model, endpoints_for(agent, provider, given, self._state_dir)))
+        return options
+
+    def _given(self, provider: str) -> ProviderSettings:
+        return self._settings.models.providers.get(provider, _NOTHING_GIVEN)
+
+    def _limits_of(self, candidate: Candidate) -> Sequence[Limit]:
+        provider, given = candidate.provider.name, self._given(candidate.provider.name)
+        if given is _NOTHING_GIVEN:
+            return ()
+        profile = next((each for each in given.auth_profiles if each.id == candidate.profile), None)
+        model = next((each for each in given.models if each.id == candidate.model), None)
+        named = {
+            provider: given.limits,
+            f"{provider}/{candidate.profile}": profile.limits if profile else _UNLIMITED,
+            f"{provider}//{candidate.model}": model.limits if model else _UNLIMITED,
+        }
+        return [_limit(name, settings) for name, settings in named.items() if _says_something(settings)]
+
+    def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
+        """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
+        provider = candidate.provider
+        most = provider.model(candidate.model).max_tokens if isinstance(provider, RemoteProvider) else RESERVED_OUTPUT
+        # What a provider writes into its cache may cost more than what it only reads.
+        possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
+        cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)
+        return Amounts(tokens=tokens + most, cost=cost, calls=1, seconds=RESERVED_SECONDS)
+
+
+def _unpriced(options: Sequence[Option]) -> dict[str, str]:
+    """The models that a budget in dollars could not hold, because nobody knows what they cost; and what to do."""
+    told = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
+    remote = ((each, each.provider) for each in options)
+    return {
+        each.name: told.format(provider.name, each.model)
+        for each, provider in remote
+        if isinstance(provider, RemoteProvider) and provider.model(each.model).cost is None
+    }
+
+
+def _says_something(given: Section) -> bool:
+    return any(value is not None for value in given.__dict__.values())
+
+
+def _budget(name: str, given: BudgetSettings) -> Budget:
+    return Budget(name, given.tokens, given.cost, given.calls, given.seconds)
+
+
+def _limit(name: str, given: LimitSettings) -> Limit:
+    return Limit(name, given.requests_per_minute or 0, given.tokens_per_minute or 0, given.concurrent or 0)

@@ -1,0 +1,42 @@
+"""Hooks for installed plugins: entry points of the group `openclaw_workers.plugins`.
+
+An entry point names an object that may have `subagent_spawned(record)` and `subagent_ended(record)`; each is called
+with the run record as a dict. Spawned is called by the worker that spawns, ended by the one that announces: once per
+child, unless that process dies in between. A plugin that fails is logged and changes nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+import structlog
+
+from openclaw_workers.models.runs import Run
+
+log = structlog.get_logger(__name__)
+
+GROUP = "openclaw_workers.plugins"
+
+
+def fire(hook: Literal["subagent_spawned", "subagent_ended"], run: Run) -> None:
+    for name, plugin in _plugins():
+        called = getattr(plugin, hook, None)
+        if called is None:
+            continue
+        try:
+            called(run.model_dump(mode="json"))
+        except Exception:
+            log.exception("plugin.failed", plugin=name, hook=hook, run_id=run.id)
+
+
+@cache
+def _plugins() -> tuple[tuple[str, Any], ...]:
+    found = []
+    for entry in entry_points(group=GROUP):
+        try:
+            found.append((entry.name, entry.load()))
+        except Exception:
+            log.exception("plugin.unloadable", plugin=entry.name)
+    return tuple(found)

@@ -1,0 +1,90 @@
+"""Calls of the Messages API through Anthropic's SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import anthropic
+import httpx2
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.config.builtin import thinks_adaptively
+from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry
+from openclaw_workers.providers.anthropic.messages import is_own, parameters
+from openclaw_workers.providers.anthropic.reading import Reader
+from openclaw_workers.providers.base import StreamEvent
+from openclaw_workers.providers.calls import REFUSALS, Call, Clients
+from openclaw_workers.providers.endpoint import Endpoint
+from openclaw_workers.providers.failures import recognise
+from openclaw_workers.providers.interrupting import http_client, interrupted_by
+from openclaw_workers.providers.reading import read_events
+from openclaw_workers.providers.thinking import Parameters, at_or_below
+
+_OWN_URL: Final = "https://api.anthropic.com"
+_NO_KEY: Final = "none"
+_BUDGETS: Final = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 32_768}
+_EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
+
+
+def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
+    built = parameters(call)
+    return REFUSALS.stream(call.model.ref, thinking_steps(call), lambda step: _once(call, {**built, **step}, cancel))
+
+
+def thinking_steps(call: Call) -> list[Parameters]:
+    """What to ask for, best first."""
+    if not call.model.reasoning:
+        return []
+    adaptive = thinks_adaptively(call.request.model)
+    wanted = "off" if not adaptive and _must_not_begin(call) else call.request.thinking
+    return [_step(level, call, adaptive=adaptive) for level in at_or_below(wanted)]
+
+
+def _step(level: str, call: Call, *, adaptive: bool) -> Parameters:
+    if level == "off":
+        return {"thinking": {"type": "disabled"}}
+    if adaptive:
+        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": _EFFORTS[level]}}
+    # The budget is part of max_tokens, and the answer needs its share.
+    budget = max(1024, min(_BUDGETS[level], call.output_limit() // 2))
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _must_not_begin(call: Call) -> bool:
+    """Whether thinking was off when the tools were called whose results are sent now; it cannot begin in between."""
+    messages = call.request.messages
+    if not messages or not isinstance(messages[-1], ToolResultEntry):
+        return False
+    asked = next((entry for entry in reversed(messages) if isinstance(entry, AssistantEntry)), None)
+    if asked is None:
+        return False
+    return not (is_own(asked, call) and any(isinstance(b, ThinkingBlock) and b.signature for b in asked.content))
+
+
+def _once(call: Call, built: dict[str, Any], cancel: Cancel) -> Iterator[StreamEvent]:
+    reader = Reader(call.estimated_input())
+    client = _CLIENTS.of(call.endpoint)
+    try:
+        with interrupted_by(cancel):
+            events = client.messages.create(**built, stream=True, extra_headers=call.headers())
+        yield from read_events(events, reader, call.endpoint, cancel)
+    except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:
+        raise recognise(error, call, begun=reader.begun) from None
+
+
+def _client(endpoint: Endpoint) -> anthropic.Anthropic:
+    key = endpoint.api_key.get_secret_value() if endpoint.api_key else _NO_KEY
+    # Anthropic takes the key as a bearer; the servers that imitate it look for the older header.
+    older = {"x-api-key": key} if endpoint.base_url and endpoint.api_key else {}
+    return anthropic.Anthropic(
+        api_key=key,
+        base_url=endpoint.base_url or _OWN_URL,
+        max_retries=0,
+        default_headers={**older, **endpoint.plain_headers()},
+        open_telemetry=False,
+        http_client=http_client(endpoint.idle_seconds),
+    )
+
+
+_CLIENTS: Final = Clients(_client)

@@ -1,0 +1,44 @@
+"""Files that came with a message, as a model can take them."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Final
+
+from openclaw_workers.config.catalog import ModelInfo
+from openclaw_workers.models.transcript import Attachment
+
+PDF: Final = "application/pdf"
+
+_IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_MOST_IMAGE_BYTES: Final = 3_750_000
+"""Both APIs take five megabytes of base64."""
+_MOST_PDF_BYTES: Final = 15_000_000
+"""Anthropic takes 32 megabytes in one request, as base64 and with all that was said."""
+
+
+def data_for(model: ModelInfo, attachment: Attachment) -> str | None:
+    """An image or a PDF in base64; None for what the model does not take, what is too large, and what is gone."""
+    if attachment.mime_type in _IMAGE_TYPES and model.images:
+        return _encoded(attachment, _MOST_IMAGE_BYTES)
+    if attachment.mime_type == PDF and model.files:
+        return _encoded(attachment, _MOST_PDF_BYTES)
+    return None
+
+
+def data_url(attachment: Attachment, data: str) -> str:
+    return f"data:{attachment.mime_type};base64,{data}"
+
+
+def note(attachment: Attachment) -> str:
+    """What a model that cannot take a file is told of it."""
+    return f"[attached file: {attachment.name} ({attachment.mime_type}) at {attachment.path}]"
+
+
+def _encoded(attachment: Attachment, most: int) -> str | None:
+    path = Path(attachment.path)
+    try:
+        return base64.b64encode(path.read_bytes()).decode() if 0 < path.stat().st_size <= most else None
+    except OSError:
+        return None

@@ -1,0 +1,97 @@
+"""A request in the words of the Chat Completions API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from openclaw_workers.config.catalog import ModelInfo
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    Attachment,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultEntry,
+    UserEntry,
+)
+from openclaw_workers.providers.attachments import PDF, data_for, data_url, note
+from openclaw_workers.providers.calls import Call, plain_name
+from openclaw_workers.providers.openai.client import plain_id
+
+Message = dict[str, Any]
+
+
+def parameters(call: Call) -> dict[str, Any]:
+    """Everything but the reasoning."""
+    request = call.request
+    # OpenAI's newer models refuse the old name, most other servers do not know the new one.
+    limit = "max_tokens" if call.endpoint.base_url else "max_completion_tokens"
+    built: dict[str, Any] = {
+        "model": request.model,
+        "messages": _messages(call),
+        "stream_options": {"include_usage": True},
+        limit: call.output_limit(),
+    }
+    if request.tools:
+        built["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.input_schema or {"type": "object", "properties": {}},
+                },
+            }
+            for tool in request.tools
+        ]
+    return built
+
+
+def _messages(call: Call) -> list[Message]:
+    messages: list[Message] = [{"role": "system", "content": call.system}] if call.system else []
+    for entry in call.request.messages:
+        match entry:
+            case UserEntry():
+                messages.append({"role": "user", "content": _said(entry, call.model)})
+            case ToolResultEntry():
+                text = "\n".join(block.text for block in entry.content)
+                message = {"role": "tool", "tool_call_id": plain_id(entry.tool_call_id), "content": text}
+                messages.append(message)
+            case AssistantEntry():
+                messages += _answered(entry)
+    return messages
+
+
+def _said(entry: UserEntry, model: ModelInfo) -> str | list[Message]:
+    texts = [block.text for block in entry.content if block.text]
+    if not entry.attachments:
+        # One string: simple servers know nothing else.
+        return "\n\n".join(texts)
+    parts = [{"type": "text", "text": text} for text in texts]
+    return [*parts, *(_attached(each, model) for each in entry.attachments)]
+
+
+def _attached(attachment: Attachment, model: ModelInfo) -> Message:
+    data = data_for(model, attachment)
+    if data is None:
+        return {"type": "text", "text": note(attachment)}
+    url = data_url(attachment, data)
+    if attachment.mime_type == PDF:
+        return {"type": "file", "file": {"filename": attachment.name, "file_data": url}}
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _answered(entry: AssistantEntry) -> list[Message]:
+    text = "".join(block.text for block in entry.content if isinstance(block, TextBlock))
+    calls = [_call(block) for block in entry.content if isinstance(block, ToolCallBlock)]
+    if not text and not calls:
+        return []
+    message: Message = {"role": "assistant", "content": text or None}
+    if calls:
+        message["tool_calls"] = calls
+    return [message]
+
+
+def _call(block: ToolCallBlock) -> Message:
+    function = {"name": plain_name(block.name), "arguments": json.dumps(block.arguments, ensure_ascii=False)}
+    return {"id": plain_id(block.id), "type": "function", "function": function}

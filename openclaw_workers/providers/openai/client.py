@@ -1,0 +1,76 @@
+"""OpenAI's SDK, set up for one endpoint, and what both of its APIs share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import httpx2
+import openai
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.models.transcript import ToolCallBlock, Usage
+from openclaw_workers.providers.answers import parse_arguments
+from openclaw_workers.providers.base import StreamEvent
+from openclaw_workers.providers.calls import Call, Clients
+from openclaw_workers.providers.endpoint import Endpoint
+from openclaw_workers.providers.failures import recognise
+from openclaw_workers.providers.interrupting import http_client, interrupted_by
+from openclaw_workers.providers.reading import EventReader, read_events
+from openclaw_workers.providers.thinking import at_or_below
+
+_OWN_URL: Final = "https://api.openai.com/v1"
+# Servers without keys are common, but the SDK insists on one.
+_NO_KEY: Final = "none"
+_EFFORTS: Final = {"off": "none"}
+
+
+def read(
+    call: Call, open_stream: Callable[[openai.OpenAI], Any], reader: EventReader, cancel: Cancel
+) -> Iterator[StreamEvent]:
+    """Carry out one call and read its events to the end."""
+    try:
+        with interrupted_by(cancel):
+            events = open_stream(CLIENTS.of(call.endpoint))
+        yield from read_events(events, reader, call.endpoint, cancel)
+    except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+        raise recognise(error, call, begun=reader.begun) from None
+
+
+def efforts(call: Call) -> list[str]:
+    """Reasoning efforts to ask for, best first. Where even `none` is refused, the least there is."""
+    if not call.model.reasoning:
+        return []
+    wanted = [_EFFORTS.get(level, level) for level in at_or_below(call.request.thinking)]
+    return [*wanted, "minimal", "low"] if wanted == ["none"] else wanted
+
+
+def counted(whole_input: int, output: int, details: Any) -> Usage:
+    """OpenAI counts what came from the cache, and what went there, as input too."""
+    read_tokens = getattr(details, "cached_tokens", None) or 0
+    written = getattr(details, "cache_write_tokens", None) or 0
+    fresh = max(0, whole_input - read_tokens - written)
+    return Usage(input=fresh, output=output, cache_read=read_tokens, cache_write=written)
+
+
+def call_block(call_id: str, name: str, arguments: str) -> ToolCallBlock:
+    return ToolCallBlock(id=call_id, name=name, arguments=parse_arguments(arguments))
+
+
+def plain_id(call_id: str) -> str:
+    """Ids of other providers may hold characters that are not allowed here, or be longer than 64."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:64]
+
+
+def _client(endpoint: Endpoint) -> openai.OpenAI:
+    return openai.OpenAI(
+        api_key=endpoint.api_key.get_secret_value() if endpoint.api_key else _NO_KEY,
+        base_url=endpoint.base_url or _OWN_URL,
+        max_retries=0,
+        default_headers=endpoint.plain_headers(),
+        http_client=http_client(endpoint.idle_seconds),
+    )
+
+
+CLIENTS: Final = Clients(_client)

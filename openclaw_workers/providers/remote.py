@@ -1,0 +1,89 @@
+"""A provider that is reached over the network, by whichever of the three protocols its model speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Final, cast
+
+from pydantic import SecretStr
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.config.catalog import Catalog, ModelInfo
+from openclaw_workers.config.models import Api, ProviderSettings
+from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent
+from openclaw_workers.providers.calls import Call
+from openclaw_workers.providers.endpoint import Endpoint, idle_seconds_for
+
+Stream = Callable[[Call, Cancel], Iterator[StreamEvent]]
+
+# Named, not imported: an SDK takes a second to load and is not needed by who does not use it.
+_PROTOCOLS: Final[dict[Api, str]] = {
+    "anthropic-messages": "openclaw_workers.providers.anthropic.stream",
+    "openai-completions": "openclaw_workers.providers.openai.chat",
+    "openai-responses": "openclaw_workers.providers.openai.responses",
+}
+_KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+
+
+class RemoteProvider(Provider):
+    """One configured or built-in provider."""
+
+    def __init__(self, name: str, catalog: Catalog, endpoints: Sequence[Endpoint]) -> None:
+        self.name = name
+        self.api = catalog.api(name)
+        self.endpoints = tuple(endpoints)
+        """One for each key, in the order in which they should be used."""
+        self._catalog = catalog
+
+    def model(self, name: str) -> ModelInfo:
+        return self._catalog.model(self.name, name)
+
+    def api_of(self, model: str) -> str:
+        return self.model(model).api
+
+    def context_window(self, model: str) -> int:
+        return self.model(model).context_window
+
+    def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
+        endpoint = request.endpoint or self._first()
+        call = Call(request, self.model(request.model), endpoint)
+        protocol = import_module(_PROTOCOLS[call.model.api])
+        return cast("Stream", protocol.stream)(call, cancel)
+
+    def _first(self) -> Endpoint:
+        if self.endpoints:
+            return self.endpoints[0]
+        variable = _KEYS.get(self.name)
+        raise ProviderError(
+            f"there is no key for {self.name}",
+            reason=FailureReason.AUTH_PERMANENT,
+            hint=f"set {variable}" if variable else f"set models.providers.{self.name}.apiKey",
+        )
+
+
+def endpoints_of(name: str, given: ProviderSettings) -> list[Endpoint]:
+    """The endpoints of a provider in order of use: its profiles, then its single key.
+
+    A provider with an address of its own may need no key; at Anthropic's and OpenAI's there is nothing without one.
+    """
+    profiles = {profile.id: profile.api_key for profile in given.auth_profiles}
+    keys: dict[str, SecretStr | None] = {each: profiles[each] for each in [*given.auth_order, *profiles]}
+    if given.api_key is not None:
+        keys.setdefault("default", given.api_key)
+    if not keys and given.base_url:
+        keys["default"] = None
+    return [endpoint(name, given, profile, key) for profile, key in keys.items()]
+
+
+def endpoint(name: str, given: ProviderSettings, profile_id: str, api_key: SecretStr | None) -> Endpoint:
+    """A provider's address with one key."""
+    return Endpoint(
+        provider=name,
+        profile_id=profile_id,
+        base_url=given.base_url,
+        api_key=api_key,
+        headers=tuple(sorted(given.headers.items())),
+        idle_seconds=idle_seconds_for(given.base_url),
+    )

@@ -1,0 +1,139 @@
+--[[
+  Ask to make a call within the limits that the whole fleet shares; those who must wait are served in the order they came.
+
+  KEYS[1]  for each limit four, from KEYS[1] on: calls of the last minute, `tokens call` -> when it began (zset), calls at
+           work, run -> when its place is free at the latest (zset), who waits, run -> when it first asked in
+           microseconds (zset), and when each of them last asked, with `call <run>` -> the call it is about (hash)
+
+  ARGV[1]  ask | done
+  ARGV[2]  run id
+  ARGV[3]  tokens the call will take, about
+  ARGV[4]  how long a place is kept that nobody holds on to, milliseconds
+  ARGV[5]  how long a waiter may be silent, milliseconds
+  ARGV[6]  id of the call
+  ARGV[7]  how many limits follow; then for each, from ARGV[8] on, JSON: requests and tokens per minute, and concurrent
+           calls; 0 for no limit
+
+  Returns  {"go"} | {"wait", milliseconds until it is worth asking again} | {"done"}
+
+  Invariant
+    A call has a place in all of its limits or in none: who waits for one takes nothing from those who need only others,
+    and stands in line only where it is held up. Nobody overtakes a waiter that came before and still asks, but a run
+    that asks again with the place it has. A place that nobody holds on to ends by itself (`hold`), and an owner that
+    has lost its run gives back nothing that the next one has asked for.
+]]
+local verb, run, tokens, call = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6]
+local keep_ms, silent_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
+local count = tonumber(ARGV[7])
+local first_key, first_limit = 1, 8
+local now, since = now_ms(), now_us()
+
+local limits = {}
+for i = 0, count - 1 do
+  local recent, working, line, asked = unpack(KEYS, first_key + 4 * i, first_key + 4 * i + 3)
+  local most = cjson.decode(ARGV[first_limit + i])
+  limits[i + 1] = { recent = recent, working = working, line = line, asked = asked, most = most }
+end
+
+local function leave(limit, place, who)
+  redis.call("ZREM", place, who)
+  if place == limit.line then
+    redis.call("HDEL", limit.asked, who)
+  end
+  if not redis.call("ZSCORE", limit.working, who) and not redis.call("ZSCORE", limit.line, who) then
+    redis.call("HDEL", limit.asked, "call " .. who)
+  end
+end
+
+if verb == "done" then
+  for _, limit in ipairs(limits) do
+    if redis.call("HGET", limit.asked, "call " .. run) == call then
+      leave(limit, limit.working, run)
+      leave(limit, limit.line, run)
+    end
+  end
+  return { "done" }
+end
+for _, limit in ipairs(limits) do
+  since = math.min(since, tonumber(redis.call("ZSCORE", limit.line, run)) or since)
+end
+
+-- Whether another waits here that came before and still asks.
+local function comes_later(limit)
+  while true do
+    local head = redis.call("ZRANGE", limit.line, 0, 0, "WITHSCORES")
+    if not head[1] or head[1] == run or tonumber(head[2]) > since then
+      return false
+    end
+    if now - (tonumber(redis.call("HGET", limit.asked, head[1])) or 0) <= silent_ms then
+      return true
+    end
+    leave(limit, limit.line, head[1])
+  end
+end
+
+-- Milliseconds until the oldest call leaves the minute.
+local function minute_left(limit)
+  local oldest = redis.call("ZRANGE", limit.recent, 0, 0, "WITHSCORES")
+  return oldest[2] and math.max(50, tonumber(oldest[2]) + 60000 - now) or 50
+end
+
+local function tokens_of_minute(limit)
+  local spent = 0
+  for _, member in ipairs(redis.call("ZRANGE", limit.recent, 0, -1)) do
+    spent = spent + tonumber(string.match(member, "^%d+"))
+  end
+  return spent
+end
+
+-- How long this limit holds the call up; nil if it does not.
+local function held_up(limit)
+  local most = limit.most
+  redis.call("ZREMRANGEBYSCORE", limit.recent, "-inf", now - 60000)
+  for _, gone in ipairs(redis.call("ZRANGEBYSCORE", limit.working, "-inf", now)) do
+    leave(limit, limit.working, gone)
+  end
+  local has_place = redis.call("ZSCORE", limit.working, run)
+  -- Those in line may be waiting for the very place that this run has.
+  if not has_place and comes_later(limit) then
+    return 200
+  end
+  if most.concurrent > 0 and not has_place and redis.call("ZCARD", limit.working) >= most.concurrent then
+    return 200
+  end
+  if redis.call("ZSCORE", limit.recent, tokens .. " " .. call) then
+    return nil -- a repeat
+  end
+  if most.requests > 0 and redis.call("ZCARD", limit.recent) >= most.requests then
+    return minute_left(limit)
+  end
+  -- A call larger than the whole limit goes alone: waiting would not help it.
+  local spent = most.tokens > 0 and tokens_of_minute(limit) or 0
+  return spent > 0 and spent + tokens > most.tokens and minute_left(limit) or nil
+end
+
+local wait_ms = 0
+for _, limit in ipairs(limits) do
+  limit.wait_ms = held_up(limit)
+  wait_ms = math.max(wait_ms, limit.wait_ms or 0)
+end
+for _, limit in ipairs(limits) do
+  if limit.wait_ms then
+    redis.call("ZADD", limit.line, since, run)
+    redis.call("HSET", limit.asked, run, now)
+  else
+    leave(limit, limit.line, run)
+  end
+  if wait_ms == 0 then
+    redis.call("ZADD", limit.recent, "NX", now, tokens .. " " .. call)
+    redis.call("ZADD", limit.working, now + keep_ms, run)
+  end
+  redis.call("HSET", limit.asked, "call " .. run, call)
+  for _, key in ipairs({ limit.recent, limit.working, limit.line, limit.asked }) do
+    redis.call("PEXPIRE", key, 3600000)
+  end
+end
+if wait_ms > 0 then
+  return { "wait", math.min(wait_ms, 1000) }
+end
+return { "go" }

@@ -1,0 +1,24 @@
+--[[
+  Wake those who wait for answers that will not come: their messages were cancelled, or their session is gone.
+
+  KEYS[1]  receipts of the session        hash
+  KEYS[2]  who waits for its answers      hash
+  KEYS[3]  due               zset
+
+  Returns  {"done"}
+
+  Invariant
+    Who waits for a message that may still be answered goes on waiting.
+]]
+local receipts, waiters, due = KEYS[1], KEYS[2], KEYS[3]
+local now = now_ms()
+
+local all = redis.call("HGETALL", waiters)
+for i = 1, #all, 2 do
+  local state = cjson.decode(redis.call("HGET", receipts, all[i]) or '{"state":"gone"}').state
+  if state ~= "accepted" and state ~= "bound" then
+    redis.call("HDEL", waiters, all[i])
+    redis.call("ZADD", due, now, "turn|" .. all[i + 1])
+  end
+end
+return { "done" }

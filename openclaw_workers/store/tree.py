@@ -1,0 +1,236 @@
+"""The session tree in Redis: spawning, batches, announcing, and who is whose child."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openclaw_workers.errors import LeaseLost
+from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.models.runs import Lane, Run
+from openclaw_workers.models.session_key import agent_of
+from openclaw_workers.models.tree import AnnounceMode, Batch, BatchState, own_batch
+from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.keys import BATCH, REAP, Keys
+from openclaw_workers.store.reading import Reader
+from openclaw_workers.store.turns import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class NewChild:
+    """One child as the spawn script registers it. `row` and `record` are hash fields."""
+
+    run: RunId
+    session: SessionKey
+    session_id: SessionId
+    agent: str
+    message_id: MessageId
+    message: str
+    row: dict[str, str]
+    record: dict[str, str]
+    batch: BatchId
+    mode: AnnounceMode
+    cleanup_ms: int
+    entries: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    thread: str = ""
+
+    def as_json(self) -> str:
+        return json.dumps({name: getattr(self, name) for name in self.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """`verdict` is accepted, children, tree or cancelled; `number` the place in the batch, or how many there are."""
+
+    verdict: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    how: BatchState
+    wake: RunId | None
+    """A run of the parent session that must be woken."""
+    settles_parent: bool
+    """The run that spawned the batch is settled by this, and its own batch must hear of it."""
+
+
+class Vanished(Exception):
+    """The session that is to hear of a batch does not exist any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reap:
+    upto: int
+    reason: str
+
+
+class Tree:
+    def __init__(self, redis: Client, keys: Keys, reader: Reader, *, rewake_ms: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._reader = reader
+        self._rewake_ms = rewake_ms
+
+    def spawn(
+        self, lease: Lease, root: SessionKey, children: Sequence[NewChild], *, most_children: int, most_tree: int
+    ) -> list[Spawned]:
+        """Register children; each is accepted or not by itself. Safe to repeat.
+
+        Raises:
+            LeaseLost: another worker owns the parent now; nothing was written.
+        """
+        k, s = self._keys, lease.session
+        keys = [k.row(s), k.ctl(s), k.events(s), k.batches(s), k.children(s), k.live(s), k.tree(root), k.due]
+        keys += [k.sessions, k.runs, k.threads, k.run(lease.run)]
+        for child in children:
+            c = child.session
+            keys += [k.row(c), k.ctl(c), k.inbox(c), k.receipts(c), k.ages(c), k.events(c), k.log(c), k.files(c)]
+            keys += [k.run(child.run), k.batch(child.batch), k.open(child.batch)]
+        args: list[str | int] = [lease.token, lease.run, s, most_children, most_tree, self._rewake_ms, len(children)]
+        reply = run_script(self._redis, "spawn", keys, args + [child.as_json() for child in children])
+        if reply[0] == "lost":
+            raise LeaseLost(f"{s} is owned by another worker now")
+        return [Spawned(verdict, *number) for verdict, *number in reply]
+
+    def batch(self, batch_id: BatchId) -> Batch | None:
+        with store_errors():
+            raw: Any = self._redis.hgetall(self._keys.batch(batch_id))
+        return as_batch(raw) if raw else None
+
+    def members(self, batch: Batch) -> list[Run]:
+        return self._reader.some_runs(batch.members)
+
+    def batches(self, session: SessionKey) -> list[BatchId]:
+        """Batches this session spawned that are not announced yet, oldest first."""
+        with store_errors():
+            return [BatchId(str(name)) for name in self._redis.zrange(self._keys.batches(session), 0, -1)]
+
+    def children(self, session: SessionKey) -> list[Run]:
+        """The newest thousand runs this session spawned, in order, settled or not."""
+        with store_errors():
+            names = self._redis.zrange(self._keys.children(session), 0, -1)
+        return self._reader.some_runs([RunId(str(name)) for name in names])
+
+    def live(self, session: SessionKey, upto: int | None = None) -> list[Run]:
+        """Its children that have not settled."""
+        with store_errors():
+            names = self._redis.zrangebyscore(self._keys.live(session), "-inf", "+inf" if upto is None else upto)
+        return self._reader.some_runs([RunId(str(name)) for name in names])
+
+    def counts(self, session: SessionKey, root: SessionKey) -> tuple[int, int]:
+        """Unsettled children of the session, and unsettled runs of its tree."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.zcard(self._keys.live(session))
+            pipe.zcard(self._keys.tree(root))
+            children, tree = pipe.execute()
+        return children, tree
+
+    def files(self, session: SessionKey) -> dict[str, str]:
+        with store_errors():
+            files: Any = self._redis.hgetall(self._keys.files(session))
+        return dict(files)
+
+    def announce(
+        self,
+        batch: Batch,
+        session: SessionKey,
+        lane: Lane,
+        message: str,
+        message_id: MessageId,
+        *,
+        wake: str,
+        run: RunId,
+        shown: dict[str, Any],
+    ) -> Announced | None:
+        """Give the results to the parent, or to the session above it if it has vanished; None when there is nothing to
+        do (any more, or yet). Safe to repeat.
+
+        Raises:
+            Vanished: the parent is gone, and it is for the session above it.
+        """
+        k, s = self._keys, session
+        climbs = int(session != batch.parent_session)
+        follow_up = own_batch(run)
+        reply = run_script(
+            self._redis,
+            "announce",
+            [k.batch(batch.id), k.open(batch.id), k.due, k.row(s), k.ctl(s), k.inbox(s), k.receipts(s), k.ages(s)]
+            + [
+                k.events(s),
+                k.batches(batch.parent_session),
+                k.run(batch.parent_run),
+                k.run(run),
+                k.runs,
+                k.broker_queue(lane),
+            ]
+            + [k.live(s), k.reaps, k.batch(follow_up), k.open(follow_up), k.archive(batch.id), k.archives],
+            [
+                batch.id,
+                s,
+                message,
+                message_id,
+                run,
+                lane,
+                agent_of(s),
+                self._rewake_ms,
+                wake,
+                json.dumps(shown),
+                climbs,
+            ],
+        )
+        if reply[0] == "vanished":
+            raise Vanished(batch.parent_session)
+        if reply[0] != "announced":
+            return None
+        _, how, woken, settles = reply
+        return Announced(BatchState(how), RunId(woken) if woken else None, bool(settles))
+
+    def tries(self, batch_id: BatchId) -> int:
+        """How often its announce has failed; read by itself, because the record may be what is broken."""
+        with store_errors():
+            raw = str(self._redis.hget(self._keys.batch(batch_id), "tries") or "")
+        return int(raw) if raw.isdigit() else 0
+
+    def announce_failed(self, batch_id: BatchId, error: str, delay_ms: int) -> None:
+        """Note a failed try; the next one is so much later."""
+        k = self._keys
+        with store_errors(), self._redis.pipeline() as pipe:
+            pipe.hincrby(k.batch(batch_id), "tries", 1)
+            pipe.hset(k.batch(batch_id), "last_error", error)
+            pipe.zadd(k.due, {BATCH + batch_id: delay_ms}, xx=True, incr=True)
+            pipe.execute()
+
+    def block(self, batch_id: BatchId, error: str) -> RunId | None:
+        """Note that the last try failed. Returns the child's run that waited for it, if that is settled now."""
+        k = self._keys
+        with store_errors():
+            # Read by themselves, because the record may be what is broken.
+            about = self._redis.hmget(k.batch(batch_id), ["parent_session", "parent_run"])
+        session, run = (str(each or "") for each in about)
+        keys = [k.batch(batch_id), k.due, k.run(run), k.ctl(session), k.events(session)]
+        _, *settled = run_script(self._redis, "block", keys, [batch_id, session, error])
+        return RunId(run) if settled == [1] else None
+
+    def retry(self, batch_id: BatchId) -> bool:
+        """Let a failed or blocked announce be tried again now; False when there is nothing to try."""
+        k = self._keys
+        return bool(run_script(self._redis, "retry", [k.batch(batch_id), k.due], [batch_id])[0] == "due")
+
+    def reap(self, session: SessionKey) -> Reap | None:
+        """Which of the session's children are to be stopped."""
+        with store_errors():
+            raw = self._redis.hget(self._keys.reaps, session)
+        return Reap(**json.loads(raw)) if raw else None
+
+    def reaped(self, session: SessionKey, done: Reap) -> None:
+        """They are marked; forget it, unless more came meanwhile."""
+        k = self._keys
+        run_script(self._redis, "reaped", [k.reaps, k.due], [session, REAP + session, done.upto])
+
+
+def as_batch(raw: dict[str, str]) -> Batch:
+    return Batch.model_validate({**raw, "members": json.loads(raw.get("members", "[]"))})

@@ -1,0 +1,119 @@
+"""Limits and budgets that a fleet shares: who is over one waits in order, or ends with an answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from openclaw_workers.models.runs import RunState
+from tests.faults.conftest import MakeFleet
+from tests.support.fleet import session_key
+from tests.support.rig import staff
+from tests.support.tree import check_tree, children_of
+from tests.support.waiting import eventually
+from tests.support.wire import Called, Hang, Recorded, Reply, WireServer
+from tests.support.wire.behaviour import Behaviour
+from tests.support.wired_fleet import MOST_OUTPUT, asked, config, ledger, said
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+def test_callers_over_a_limit_wait_in_order_and_none_fails(make_fleet: MakeFleet, server: WireServer) -> None:
+    """Two workers, twelve sessions, one call at a time."""
+    fleet = make_fleet(config(server, limits={"concurrent": 1}))
+    server.answer = lambda _: Reply("served", gap_seconds=0.05)
+    fleet.ready(fleet.worker(concurrency=8, wait=False), fleet.worker(concurrency=8, wait=False))
+    sent = []
+    server.script.append(Hang())
+    blocker = fleet.send("blocker", "blocker")
+    eventually(server.is_silent.is_set, within=60)
+    line = fleet.stores.keys.waiting("a")
+    for number in range(12):
+        sent.append(fleet.send(f"number {number}", f"s{number}"))
+        eventually(lambda number=number: fleet.stores.redis.zcard(line) == number + 1, within=30)  # type: ignore[misc]
+    fleet.command("/stop", "blocker")
+
+    outcomes = fleet.outcomes(sent)
+
+    assert [outcome.text for outcome in outcomes] == ["served"] * 12
+    assert set(asked(server)) == {"a1"}, "nobody fell back"
+    order = [said(request).rpartition("number ")[2] for request in server.requests[1:]]
+    assert order == [str(number) for number in range(12)]
+    spans = sorted((call.at - call.milliseconds, call.at) for call in ledger(fleet) if call.outcome == "ok")
+    assert all(begun >= ended - 20 for (_, ended), (begun, _) in pairwise(spans)), spans
+    assert fleet.outcome(blocker).run is not None
+
+
+def test_requests_over_the_limit_of_a_minute_wait_until_their_deadline(
+    make_fleet: MakeFleet, server: WireServer
+) -> None:
+    given = config(server, limits={"requestsPerMinute": 2})
+    given["agents"]["defaults"]["timeoutSeconds"] = 6
+    fleet = make_fleet(given)
+    fleet.worker()
+    outcomes = fleet.outcomes([fleet.send("hello", f"s{number}") for number in range(3)])
+    states = Counter(outcome.run.state for outcome in outcomes if outcome.run)
+    assert states == {RunState.OK: 2, RunState.TIMEOUT: 1}
+    assert asked(server) == ["a1", "a1"]
+    assert fleet.stores.redis.zcard(fleet.stores.keys.waiting("a")) == 0
+
+
+def test_what_a_dead_worker_had_taken_is_free_again_soon(make_fleet: MakeFleet, server: WireServer) -> None:
+    """I8: its run is taken away, so that nobody comes who would give it back."""
+    given = config(server, limits={"concurrent": 1})
+    given["budgets"] = {"day": {"seconds": 100}}  # of which a call sets sixty aside
+    fleet = make_fleet(given)
+    server.script.append(Hang())
+    victim = fleet.worker()
+    fleet.send("hello", "first")
+    eventually(server.is_silent.is_set, within=60)
+    fleet.worker()
+    victim.kill()
+    fleet.control.reset(session_key("first"))
+    assert fleet.outcome(fleet.send("hello", "second"), within=40).text == "ok"
+
+
+CHILDREN, BUDGET = 20, 30_000
+
+
+def test_twenty_children_overspend_a_budget_by_one_reservation_at_most(
+    make_fleet: MakeFleet, server: WireServer
+) -> None:
+    given = config(server)
+    given["budgets"] = {"tree": {"tokens": BUDGET}}
+    given["agents"]["defaults"]["subagents"] = {"maxChildrenPerAgent": CHILDREN}
+    fleet = make_fleet(given)
+    spawn = [Called("sessions_spawn", {"task": f"task {number}"}, f"c{number}") for number in range(CHILDREN)]
+
+    def answer(request: Recorded) -> Behaviour:
+        size = len(json.dumps(request.body)) // 4
+        if said(request).rstrip().endswith("go") and "sessions_spawn" in str(request.body.get("tools")):
+            return Reply(calls=spawn, input=size, output=100)
+        return Reply("done", input=size, output=MOST_OUTPUT, gap_seconds=0.05)
+
+    server.answer = answer
+    staff(fleet, "main", "subagent", concurrency=CHILDREN)
+    root = fleet.send("go")
+    outcome = fleet.outcome(root, within=60)
+    check_tree(fleet.stores, within=90)
+
+    calls = ledger(fleet)
+    spent = sum(call.usage.total for call in calls)
+    assert BUDGET <= spent < BUDGET + max(call.usage.total for call in calls)
+    assert len(calls) == len(server.requests)
+    children = children_of(fleet.stores)
+    assert len(children) == CHILDREN
+    assert {child.state for child in children} == {RunState.OK}
+    stopped = [child for child in children if child.reason == "budget"]
+    assert 0 < len(stopped) < CHILDREN
+    for child in stopped:
+        assert (child.text or "").startswith("I have to stop here: the budget tree agent:main:main")
+    assert outcome.run is not None

@@ -1,0 +1,61 @@
+"""Thirty trees of random shape, and workers of all lanes killed and paused at random (I1 to I5, I8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from openclaw_workers.models.ids import RunId
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import Run, RunState
+from tests.faults.conftest import MakeFleet
+from tests.support.checker import check
+from tests.support.fleet import Fleet
+from tests.support.tree import check_tree
+from tests.support.tree_chaos import Felled, Forest, rage
+
+DRAINED_WITHIN = 60
+"""Seconds after the last fault, as promised."""
+
+
+def test_each_child_of_thirty_trees_is_told_once_and_truly_whoever_dies(make_fleet: MakeFleet) -> None:
+    forest = Forest()
+    weather(make_fleet(forest.config()), forest)
+
+
+def weather(fleet: Fleet, forest: Forest) -> None:
+    felled = rage(fleet, forest)
+    runs = {run.id: run for run in check_tree(fleet.stores, within=DRAINED_WITHIN)}
+    undisturbed = [queued for queued in felled.sent if queued.session_key not in felled.upset]
+    check(fleet.stores, undisturbed)
+    assert {fleet.receipt(queued).state for queued in undisturbed} == {MessageState.ANSWERED}
+    for run in runs.values():
+        assert_true(run, runs, felled)
+    assert [name for name in felled.marks if fleet.count(name) > 1] == []
+    assert felled.pauses > 1, felled
+    assert len(runs) > forest.trees
+    assert any(attempt.how == "takeover" for run in runs.values() for attempt in run.attempts), "nobody died in a turn"
+
+
+def assert_true(run: Run, runs: dict[RunId, Run], felled: Felled) -> None:
+    """It ended as it was meant to, or because it or someone above it was ended.
+
+    Not its own parent, perhaps: an order to stop goes down the tree, and one in its last word may end before it hears.
+    """
+    plan = run.metadata["plan"]
+    match run.state:
+        case RunState.OK:
+            assert plan == "ok", f"{run.id} was meant to end with {plan}"
+        case RunState.KILLED:
+            line = [run, *ancestors(run, runs)]
+            stopped = any(each.id in felled.stopped for each in line)
+            upset = any(felled.upset & {each.session_key, each.requester_session_key} for each in line)
+            reaped = any(above.state is not RunState.OK for above in line[1:])
+            assert stopped or upset or reaped, f"nobody stopped {run.id}, and it is {run.reason}"
+        case _:
+            assert run.state == plan, f"{run.id} was meant to end with {plan}: {run.error}"
+
+
+def ancestors(run: Run, runs: dict[RunId, Run]) -> Iterator[Run]:
+    while run.parent_run_id in runs:
+        run = runs[run.parent_run_id]
+        yield run

@@ -1,0 +1,47 @@
+"""Which session a person at the command line talks to, by what the configuration says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fleet import Fleet
+from tests.support.ocw import Ocw
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
+        yield fleet
+
+
+@pytest.mark.parametrize(
+    ("session", "key"),
+    [
+        ({}, "agent:main:main"),
+        ({"mainKey": "work"}, "agent:main:work"),
+        ({"scope": "global"}, "agent:main:global"),
+        ({"dmScope": "per-peer"}, "agent:main:dm:ada"),
+        ({"dmScope": "per-channel-peer"}, "agent:main:cli:dm:ada"),
+        ({"dmScope": "per-account-channel-peer"}, "agent:main:cli:local:dm:ada"),
+        ({"dmScope": "per-peer", "identityLinks": {"countess": ["cli:ada"]}}, "agent:main:dm:countess"),
+        ({"dmScope": "per-peer", "identityLinks": {"countess": ["telegram:ada"]}}, "agent:main:dm:ada"),
+    ],
+)
+def test_a_message_goes_to_the_session_that_the_settings_name(
+    empty: Fleet, tmp_path: Path, session: dict[str, Any], key: str
+) -> None:
+    config = tmp_path / "openclaw.json"
+    config.write_text(json.dumps({"session": session}))
+    env = {"OPENCLAW_CONFIG": str(config), "LOGNAME": "ada"}
+
+    done = Ocw(empty)("agent", "-m", "hello", "--no-wait", "--json", env=env)
+
+    assert (done.code, done.json["sessionKey"]) == (0, key), done.err
+    [shown] = [each for each in Ocw(empty)("sessions", "list", "--json", env=env).json["sessions"] if each["waiting"]]
+    assert (shown["sessionKey"], shown["kind"] == "main") == (key, key.endswith((":main", ":work")))
+    assert Ocw(empty)("sessions", "delete", key, "--yes", env=env).code == 0

@@ -1,0 +1,259 @@
+"""`ocw subagents`: seen, spoken to and stopped from outside, with real workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.runs import Run
+from openclaw_workers.models.transcript import ToolResultEntry
+from openclaw_workers.models.tree import BatchState
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Gate, Ocw
+from tests.support.programs import as_text, call, execute, program, say, spawn
+from tests.support.rig import NO_SWEEP
+from tests.support.waiting import eventually
+
+LASTING = program(say("never said", delay_ms=60_000))
+
+
+@pytest.fixture(scope="module")
+def staffed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """A worker for each lane."""
+    with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
+        fleet.ready(*(fleet.worker(lane, concurrency=8, wait=False) for lane in ("main", "subagent", "service")))
+        yield fleet
+
+
+def children(fleet: Fleet, session: str) -> list[Run]:
+    return fleet.stores.tree.children(session_key(session))
+
+
+def running(fleet: Fleet, session: str, count: int) -> list[Run]:
+    """Wait until so many children of a session are at work."""
+
+    def found() -> list[Run] | None:
+        runs = children(fleet, session)
+        return runs if len(runs) == count and all(run.state == "running" for run in runs) else None
+
+    return eventually(found, within=30)
+
+
+def delivered(fleet: Fleet, run: Run) -> bool:
+    batch = fleet.stores.tree.batch(run.batch) if run.batch else None
+    return batch is not None and batch.state is BatchState.DELIVERED
+
+
+def test_sub_agents_are_listed_with_the_way_of_their_results(staffed: Fleet, ocw_cli: Ocw) -> None:
+    inner = program(spawn(program(say("leaf")), label="inner"), say("waiting"), say("outer done"))
+    staffed.outcome(staffed.send(program(spawn(inner, label="outer"), say("spawned"), say("heard")), "listed"))
+    (outer,) = children(staffed, "listed")
+    eventually(lambda: delivered(staffed, outer), within=30)
+
+    told = ocw_cli("subagents", "list", "listed", "--json").json["subagents"]
+    text = ocw_cli("subagents", "list", "listed").out
+    everything = ocw_cli("subagents", "list", "--json").json["subagents"]
+
+    assert [(each["label"], each["depth"], each["delivery"]["state"]) for each in told] == [
+        ("outer", 1, "delivered"),
+        ("inner", 2, "delivered"),
+    ]
+    assert told[1]["requesterSessionKey"] == told[0]["childSessionKey"]
+    assert f"#{told[0]['number']}" in text, "a nested one names its parent by number"
+    assert {each["runId"] for each in told} <= {each["runId"] for each in everything}
+    assert ocw_cli("subagents", "list", "listed", "--live").out == "no sub-agents\n"
+
+
+def test_info_is_the_whole_record_by_number_label_run_or_session(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(
+        staffed.send(
+            program(spawn(program(say("found it")), label="a look", metadata={"for": "ann"}), say("ok"), say("heard")),
+            "informed",
+        )
+    )
+    (child,) = children(staffed, "informed")
+    eventually(lambda: delivered(staffed, child), within=30)
+
+    told = ocw_cli("subagents", "info", "A LOOK", "--json").json
+
+    assert (told["runId"], told["childSessionKey"]) == (child.id, child.session_key)
+    assert told["requesterSessionKey"] == told["controllerSessionKey"] == session_key("informed")
+    assert (told["outcome"], told["endedReason"], told["frozenResultText"]) == ("ok", "complete", "found it")
+    assert told["createdAt"] <= told["startedAt"] <= told["endedAt"] <= told["settledAt"]
+    assert (told["cleanup"], told["spawnMode"], told["deliver"]) == ("keep", "run", False)
+    assert (told["runKind"], told["lane"], told["wakeOnDescendantSettle"]) == ("subagent", "subagent", True)
+    assert told["parentRunId"] == child.parent_run_id
+    assert told["metadata"] == {"for": "ann"}
+    assert told["attempts"][0]["how"] == "taken"
+    assert told["delivery"] | {"state": "delivered", "tries": 0, "lastError": None} == told["delivery"]
+    for name in (f"#{told['number']}", child.session_key):
+        assert ocw_cli("subagents", "info", name, "--json").json["runId"] == child.id
+    text = ocw_cli("subagents", "info", child.id).out
+    assert f"delivered to {session_key('informed')}" in text
+    assert "found it" in text
+
+
+def test_a_name_that_fits_none_or_several_is_refused_with_a_way_on(staffed: Fleet, ocw_cli: Ocw) -> None:
+    twins = spawn(program(say("one")), program(say("two")), label="twin")
+    staffed.outcome(staffed.send(program(twins, say("ok"), say("heard")), "twins"))
+
+    several = ocw_cli("subagents", "info", "twin")
+    none = ocw_cli("subagents", "info", "twim")
+
+    assert (several.code, none.code) == (2, 5)
+    assert "several sub-agents are called 'twin': #" in several.err
+    assert "did you mean 'twin'?" in none.err
+    run = staffed.send(program(say("hi")), "nobodys").run
+    assert ocw_cli("subagents", "info", str(run)).code == 2
+
+
+def test_a_message_to_a_settled_one_starts_it_again_and_its_parent_hears(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(
+        staffed.send(program(spawn(program(say("first")), label="asked"), say("ok"), say("a"), say("b")), "follow")
+    )
+    (child,) = children(staffed, "follow")
+    eventually(lambda: delivered(staffed, child), within=30)
+
+    sent = ocw_cli("subagents", "send", "asked", json.dumps(program(say("second"))))
+    assert "had ended and goes on as run-" in sent.out
+    eventually(lambda: len(children(staffed, "follow")) == 2, within=30)
+    eventually(lambda: delivered(staffed, children(staffed, "follow")[1]), within=30)
+    waited = ocw_cli("subagents", "send", "asked", "-", "--wait", "--json", stdin=json.dumps(program(say("third"))))
+
+    assert (waited.json["status"], waited.json["text"]) == ("ok", "third")
+    assert waited.json["runId"] in [run.id for run in children(staffed, "follow")]
+    log = ocw_cli("subagents", "log", "asked").out
+    assert [word for word in ("first", "second", "third") if f"assistant: {word}" in log] == [
+        "first",
+        "second",
+        "third",
+    ]
+    assert len(ocw_cli("subagents", "log", "asked", "--limit", "1", "--json").json) == 1
+
+
+def test_steering_joins_the_running_turn_and_a_message_waits_for_its_end(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "steered")
+    busy = program(gate.step, call(execute("true")), say("first answer"))
+    staffed.send(program(spawn(busy, label="steered"), say("ok"), say("heard")), "steering")
+    (child,) = running(staffed, "steering", 1)
+
+    later = ocw_cli("subagents", "send", "steered", json.dumps(program(say("second answer"))))
+    joined = ocw_cli("subagents", "steer", "steered", "and hurry")
+    gate.open()
+    eventually(lambda: children(staffed, "steering")[0].state == "ok", within=30)
+
+    assert "answers it after what it does now" in later.out
+    assert "reads it before its next model call" in joined.out
+    said = [
+        entry.content[0].text if entry.role == "user" else entry.text
+        for entry in staffed.stores.reader.transcript(child.session_key)
+        if entry.role in ("user", "assistant")
+    ]
+    assert said.index("and hurry") < said.index("first answer") < said.index("second answer")
+    (run,) = children(staffed, "steering")
+    assert run.text == "second answer", "one run, one result"
+
+
+def test_stop_ends_the_subtree_and_the_parent_hears_of_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+    inner = program(spawn(LASTING, LASTING, label="leaf"), say("waiting"), say("never"))
+    staffed.send(program(spawn(inner, label="middle"), say("ok"), say("heard")), "stopping")
+    (middle,) = eventually(lambda: children(staffed, "stopping"), within=30)
+    running(staffed, middle.session_key, 2)
+
+    done = ocw_cli("subagents", "stop", "middle", "--wait", "--json")
+    late = ocw_cli("subagents", "stop", "middle")
+
+    assert done.code == 0
+    assert set(done.json["runs"].values()) == {"killed"}
+    assert len(done.json["runs"]) == 3
+    assert late.code == 6
+    assert "had already ended (killed)" in late.err
+    eventually(lambda: delivered(staffed, middle), within=30)
+
+
+def test_a_blocked_announce_is_shown_and_delivered_when_it_is_retried(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "blocked")
+    staffed.outcome(
+        staffed.send(program(spawn(program(gate.step, say("late")), label="late"), say("ok"), say("heard")), "blocked")
+    )
+    (child,) = running(staffed, "blocked", 1)
+    assert child.batch is not None
+    # Given a parent whose inbox cannot take the result, and no more tries
+    inbox = staffed.stores.keys.inbox(session_key("blocked"))
+    staffed.stores.redis.set(inbox, "broken")
+    staffed.stores.redis.hset(staffed.stores.keys.batch(child.batch), "tries", 9)
+    gate.open()
+    eventually(lambda: _state(staffed, child) is BatchState.BLOCKED, within=30)
+
+    listed = ocw_cli("subagents", "list", "blocked", "--live").out
+    info = ocw_cli("subagents", "info", "late").out
+    status = ocw_cli("status")
+    counted = ocw_cli("status", "--json").json["totals"]
+    assert "blocked" in listed
+    assert f"`ocw subagents retry {child.batch}`" in info
+    (line,) = (line for line in status.out.splitlines() if line.startswith(f"blocked: {child.batch} for "))
+    assert "WRONGTYPE" in line
+    assert (counted["pendingAnnounces"], counted["blockedAnnounces"]) == (0, 1)
+
+    staffed.stores.redis.delete(inbox)
+    assert ocw_cli("subagents", "retry", "late").code == 0
+    eventually(lambda: delivered(staffed, child), within=30)
+    assert ocw_cli("subagents", "retry", str(child.batch)).code == 6
+    assert ocw_cli("subagents", "retry", "batch-none").code == 5
+
+
+def test_an_announce_that_nobody_has_delivered_yet_is_shown_as_pending(tmp_path: Path) -> None:
+    with Fleet(tmp_path, NO_SWEEP) as fleet:
+        # Given nobody who serves the lane in which results are announced
+        fleet.ready(*(fleet.worker(lane, wait=False) for lane in ("main", "subagent")))
+        fleet.outcome(fleet.send(program(spawn(program(say("done")), label="waits"), say("ok"), say("heard"))))
+        (child,) = children(fleet, "main")
+        eventually(lambda: _state(fleet, child) is BatchState.SETTLED, within=30)
+
+        ocw = Ocw(fleet)
+        for words in (("subagents", "list", "main", "--live"), ("runs", "tree", "main")):
+            (line,) = (line for line in ocw(*words).out.splitlines() if child.id in line)
+            assert "pending" in line.split(), words
+        assert "1 announces pending, 0 blocked" in ocw("status").out
+
+
+def test_what_was_removed_after_its_announce_is_still_on_record(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(
+        staffed.send(
+            program(spawn(program(say("gone")), label="removed", cleanup="delete"), say("ok"), say("heard")), "removing"
+        )
+    )
+    (child,) = children(staffed, "removing")
+    eventually(lambda: staffed.stores.reader.session(SessionKey(child.session_key)) is None, within=30)
+
+    assert ocw_cli("subagents", "info", "removed", "--json").json["frozenResultText"] == "gone"
+    assert ocw_cli("subagents", "log", "removed").code == 5
+    assert ocw_cli("subagents", "send", "removed", "are you there?").code == 5
+    assert staffed.stores.reader.session(SessionKey(child.session_key)) is None, "nothing is created by asking"
+
+
+def _state(fleet: Fleet, run: Run) -> BatchState | None:
+    batch = fleet.stores.tree.batch(run.batch) if run.batch else None
+    return batch.state if batch else None
+
+
+def test_files_for_a_sub_agent_go_where_it_works(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("for the child")
+    task = program(say("at work"))
+    staffed.outcome(staffed.send(program(spawn(task, workspaceDir="part"), say("waiting"), say("heard")), "files"))
+    (child,) = children(staffed, "files")
+    eventually(lambda: delivered(staffed, child), within=30)
+
+    look = {"tool": "read", "input": {"path": ".openclaw/inbox/m-2/1-notes.txt"}}
+    given = ["--session", child.session_key, "--message-id", "m-2", "--file", str(tmp_path / "notes.txt")]
+    done = ocw_cli("agent", "-m", as_text(program(call(look), say("seen"))), *given)
+
+    assert (done.code, done.out) == (0, "seen\n")
+    result = staffed.stores.reader.transcript(child.session_key)[-2]
+    assert isinstance(result, ToolResultEntry)
+    assert "for the child" in result.content[0].text
+    assert (staffed.workspace / "part/.openclaw/inbox/m-2/1-notes.txt").is_file()

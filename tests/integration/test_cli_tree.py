@@ -1,0 +1,234 @@
+"""`ocw runs tree`, `ocw sessions tree`, and waiting for a tree, with real workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from openclaw_workers.models.runs import Run
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Gate, Ocw, finish
+from tests.support.programs import Program, program, say, spawn
+from tests.support.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def staffed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """A worker for each lane."""
+    with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
+        fleet.ready(*(fleet.worker(lane, concurrency=8, wait=False) for lane in ("main", "subagent", "service")))
+        yield fleet
+
+
+def children(fleet: Fleet, session: str) -> list[Run]:
+    return fleet.stores.tree.children(session_key(session))
+
+
+def names(node: dict[str, Any]) -> list[Any]:
+    return [node["label"] or node["kind"], *(names(child) for child in node["children"])]
+
+
+def nested(gate: Gate) -> Program:
+    """A child with a child of its own that ends when the gate opens."""
+    inner = program(spawn(program(gate.step, say("leaf")), label="leaf"), say("waiting"), say("middle done"))
+    return program(spawn(inner, label="middle"), say("spawned"), say("all heard"))
+
+
+def late(text: str) -> Program:
+    """A child that is slow enough not to be heard of in the turn that spawned it."""
+    return program(say(text, delay_ms=700))
+
+
+def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "levels")
+    staffed.outcome(staffed.send(nested(gate), "levels"))
+    (middle,) = eventually(lambda: children(staffed, "levels"), within=30)
+    eventually(lambda: staffed.run(middle.id).state == "parked", within=30)
+    eventually(lambda: [run.state for run in children(staffed, middle.session_key)] == ["running"], within=30)
+
+    live = ocw_cli("runs", "tree").out
+    watching = ocw_cli.start("runs", "tree", "levels", "--watch", "--json")
+    assert watching.stdout is not None
+    first = json.loads(watching.stdout.readline())["trees"]
+    gate.open()
+    watched = finish(watching)
+
+    rows = {line.split("  ")[0].strip() if "leaf" not in line else "leaf": line for line in live.splitlines()}
+    assert "running" in rows["leaf"]
+    assert "parked" in rows["└─ middle"]
+    assert f"{staffed.workers[1].pid}" in rows["leaf"], "host and process are shown"
+    assert [names(top) for top in first] == [["main", ["middle", ["leaf"]]]]
+    assert watched.code == 0, "a named tree is watched to its end"
+    (last,) = json.loads(watched.out.splitlines()[-1])["trees"]
+    assert last["settled"]
+    assert names(last) == ["main", ["middle", ["leaf"]], ["reply"]]
+    (part,) = ocw_cli("runs", "tree", middle.id, "--json").json["trees"]
+    assert names(part) == ["middle", ["leaf"]]
+    assert (part["state"], part["delivery"], part["lane"], part["cost"]) == ("ok", "delivered", "subagent", 0.0)
+
+
+def test_sessions_stand_below_those_that_spawned_them(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "sessions")
+    gate.open()
+    staffed.outcome(staffed.send(nested(gate), "planted"))
+    (middle,) = children(staffed, "planted")
+    eventually(lambda: children(staffed, middle.session_key), within=30)
+
+    (top,) = ocw_cli("sessions", "tree", "planted", "--json").json["sessions"]
+    text = ocw_cli("sessions", "tree", "planted").out
+
+    (child,) = top["children"]
+    assert (child["label"], child["spawnedBy"], child["spawnDepth"]) == ("middle", session_key("planted"), 1)
+    assert [each["subagentRole"] for each in child["children"]] == ["leaf"]
+    assert "└─ middle" in text
+    assert "   └─ leaf" in text
+
+
+def test_show_tells_the_lineage_of_a_child_that_failed(staffed: Fleet, ocw_cli: Ocw) -> None:
+    failing = program({"text": "half of it", "fail": "billing"})
+    parent = staffed.outcome(staffed.send(program(spawn(failing, label="failing"), say("ok"), say("heard")), "failed"))
+    (child,) = children(staffed, "failed")
+    eventually(lambda: staffed.run(child.id).settled_at, within=30)
+
+    shown = ocw_cli("runs", "show", child.id, "--json").json
+    text = ocw_cli("runs", "show", child.id).out
+    above = ocw_cli("runs", "show", str(parent.receipt.run)).out
+
+    assert (shown["state"], shown["label"], shown["parentRunId"]) == ("error", "failing", parent.receipt.run)
+    assert shown["delivery"]["batch"] == child.batch
+    assert shown["journal"][0]["role"] == "user"
+    assert f"spawned by  {parent.receipt.run} in {session_key('failed')}" in text
+    assert "outcome     error" in text
+    assert f"child 1  {child.id} 'failing', error" in above
+
+
+def test_waiting_for_a_tree_prints_what_the_agent_says_later(staffed: Fleet, ocw_cli: Ocw) -> None:
+    task = json.dumps(program(spawn(late("x"), late("y"), label="both"), say("spawned"), say("heard")))
+
+    done = ocw_cli("agent", "--session", "waiting", "--wait", "tree", "-m", task)
+    told = ocw_cli("agent", "--session", "waiting-json", "--wait", "tree", "--json", "-m", task)
+
+    assert (done.code, done.out) == (0, "spawned\nheard\n")
+    assert "sub-agents reported: both ok, both ok" in done.err
+    assert (told.code, told.json["text"], told.json["settled"]) == (0, "spawned", True)
+    assert [(reply["status"], reply["text"]) for reply in told.json["replies"]] == [("ok", "heard")]
+    assert [each["outcome"] for each in told.json["subagents"]] == ["ok", "ok"]
+
+
+def test_a_reply_that_spawns_again_is_part_of_the_tree(staffed: Fleet, ocw_cli: Ocw) -> None:
+    again = program(spawn(late("x")), say("first"), spawn(late("y")), say("second"), say("third"))
+    done = ocw_cli("agent", "--session", "again", "--wait", "tree", "-m", json.dumps(again))
+    assert (done.code, done.out) == (0, "first\nsecond\nthird\n")
+
+
+def test_without_a_terminal_only_the_turn_is_waited_for(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "turn")
+    task = program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard"))
+    done = ocw_cli("agent", "--session", "turn", "-m", json.dumps(task))
+    gate.open()
+    assert (done.code, done.out) == (0, "spawned\n")
+    assert ocw_cli("agent", "--session", "turn", "-m", "hi", "--wait", "turn", "--no-wait").code == 2
+
+
+def test_ctrl_c_and_a_time_limit_leave_the_sub_agents_at_work(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "left")
+    task = json.dumps(program(spawn(program(gate.step, say("x")), label="left"), say("spawned"), say("heard")))
+
+    late = ocw_cli("agent", "--session", "late", "--wait", "tree", "--timeout", "8", "--json", "-m", task)
+    process = ocw_cli.start("agent", "--session", "left", "--wait", "tree", "-m", task)
+    assert process.stderr is not None
+    while "at work" not in (line := process.stderr.readline()):
+        assert line, "it waits before it ends"
+    process.send_signal(signal.SIGINT)
+    left = finish(process)
+
+    assert (late.code, late.json["error"]["type"], late.json["settled"]) == (124, "WaitOver", False)
+    assert late.json["text"] == "spawned"
+    assert left.code == 130
+    assert "ocw runs tree agent:main:left --watch" in left.err
+    for session in ("late", "left"):
+        assert [run.state for run in children(staffed, session)] == ["running"]
+    gate.open()
+    eventually(lambda: children(staffed, "left")[0].state == "ok", within=30)
+
+
+def test_in_a_terminal_the_tree_is_waited_for_and_chat_shows_later_replies(staffed: Fleet, ocw_cli: Ocw) -> None:
+    def task(word: str) -> str:
+        return json.dumps(program(spawn(late("x"), label=word), say(f"{word} spawned"), say(f"{word} heard")))
+
+    code, shown = in_terminal(ocw_cli, "agent", "--session", "tty", "-m", task("one"))
+    chat = ocw_cli("chat", "--session", "piped", stdin=task("two") + "\n")
+
+    assert code == 0
+    assert "sub-agent started: one" in shown
+    assert shown.rstrip().endswith("one heard")
+    assert (chat.code, chat.out) == (0, "two spawned\ntwo heard\n")
+
+
+def test_what_is_said_in_a_thread_goes_to_the_sub_agent_that_stays_there(staffed: Fleet, ocw_cli: Ocw) -> None:
+    stays = spawn(program(say("I stay")), label="stays", mode="session", thread=True)
+    task = json.dumps(program(stays, say("spawned"), say("heard")))
+    assert ocw_cli("agent", "--session", "threads", "-m", task).code == 0
+    (child,) = children(staffed, "threads")
+    eventually(lambda: staffed.run(child.id).settled_at, within=30)
+    thread = ocw_cli("subagents", "info", "stays", "--json").json["threadId"]
+
+    said = ocw_cli("agent", "--thread", thread, "-m", json.dumps(program(say("in my thread"))), "--json").json
+    nobody = ocw_cli("agent", "--thread", "another", "-m", "hi")
+
+    assert (said["sessionKey"], said["text"]) == (child.session_key, "in my thread")
+    assert nobody.code == 5
+
+
+def test_a_chat_in_a_terminal_shows_what_comes_later_and_lets_one_talk_meanwhile(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "chat")
+    asked = json.dumps(program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard it")))
+
+    def opened() -> str:
+        gate.open()
+        return ""
+
+    steps: list[tuple[str, Callable[[], str]]] = [
+        ("> ", lambda: asked + "\n"),
+        ("1 sub-agent is at work", lambda: "/queue\n"),
+        ("Queue mode", opened),
+        ("sub-agent reported: slow ok", str),
+        ("heard it\n", str),
+        ("> ", lambda: "\x04"),
+    ]
+
+    code, shown = in_terminal(ocw_cli, "chat", "--session", "talk", steps=steps)
+
+    assert code == 0, shown
+    assert shown.index("Queue mode") < shown.index("sub-agent reported: slow ok")
+
+
+def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], str]]] = ()) -> tuple[int, str]:
+    """Run a command on a terminal of its own; its exit code and everything it showed.
+
+    `steps` are what to wait for after the step before, and what then is typed.
+    """
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(ocw.argv(*words), env=ocw.env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown, seen, left = "", 0, list(steps)
+    overdue = threading.Timer(60, process.kill)
+    overdue.start()
+    with suppress(OSError):  # the other end closes
+        while piece := os.read(ours, 65536):
+            shown += piece.decode(errors="replace").replace("\r\n", "\n")
+            while left and (at := shown.find(left[0][0], seen)) >= 0:
+                seen = at + len(left[0][0])
+                os.write(ours, left.pop(0)[1]().encode())
+    overdue.cancel()
+    os.close(ours)
+    return process.wait(60), shown

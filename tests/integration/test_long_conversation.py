@@ -1,0 +1,227 @@
+"""Three hundred turns with a real worker and a small window, as the model's side of the wire saw them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw_workers.agent.compaction import OMITTED
+from openclaw_workers.agent.history import SUMMARY_HEADING
+from openclaw_workers.agent.identifiers import STRICT, expected
+from openclaw_workers.agent.memory_flush import DONE, PROMPT
+from openclaw_workers.agent.summarising import BASE
+from openclaw_workers.engine.accept import Queued
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    CompactionEntry,
+    NoticeEntry,
+    TextBlock,
+    ToolResultEntry,
+    UserEntry,
+)
+from openclaw_workers.models.untrusted import unwrapped
+from tests.support.fleet import Fleet
+from tests.support.waiting import eventually
+from tests.support.wire import Called, Hang, Recorded, Reply, WireServer
+
+WINDOW = 12_000
+TURNS = 300
+NUMBER = re.compile(r"question (\d+)\b")
+
+
+def tokens(request: Recorded) -> int:
+    """As the server counts."""
+    return len(json.dumps(request.body)) // 4
+
+
+def is_summary(request: Recorded) -> bool:
+    return BASE[:40] in json.dumps(request.body["system"])
+
+
+def quoted(request: Recorded) -> str:
+    return str(request.body["messages"][0]["content"][0]["text"])
+
+
+def last_text(request: Recorded) -> str:
+    return str(request.body["messages"][-1]["content"][-1].get("text", ""))
+
+
+class Model:
+    """Uses a tool in each third turn, and forgets identifiers in the first draft of each summary."""
+
+    def __init__(self, *, counts: bool = True) -> None:
+        self.drafts = self.answers = 0
+        self.counts = counts
+        """Whether it tells how large requests were, so that a worker learns how far its estimates are off."""
+
+    def __call__(self, request: Recorded) -> Reply:
+        size = tokens(request) if self.counts else 0
+        if is_summary(request):
+            self.drafts += 1
+            told = json.dumps(request.body["system"])
+            names = told.partition(OMITTED)[2][:400] if OMITTED in told else ""
+            return Reply(f"Summary {self.drafts}: many questions were asked. {names}", input=size)
+        asked = NUMBER.search(last_text(request))
+        number = int(asked[1]) if asked else -1
+        if number >= 0 and number % 3 == 0:
+            command = {"command": f"seq {number} {number + 150}"}
+            return Reply(f"Let me look at {number}.", calls=[Called("exec", command, id=f"toolu_{number}")], input=size)
+        self.answers += 1  # no two alike, so that one that was left out of a summary's request is missed there
+        return Reply(f"Answer {self.answers}: {'so it is. ' * 20}", input=size)
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer(answer=Model(), window=WINDOW) as running:
+        yield running
+
+
+def fleet_for(tmp_path: Path, server: WireServer, **more: Any) -> Fleet:
+    model = {"id": "m", "contextWindow": WINDOW, "maxTokens": 500}
+    provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [model]}
+    flush = more.pop("flush", {"enabled": False})
+    agent = {"model": "wire/m", "compaction": {"memoryFlush": flush}}
+    config = {"models": {"providers": {"wire": provider}}, "agents": {"defaults": agent}, **more}
+    return Fleet(tmp_path / "fleet", {"engine": {"leaseSeconds": 8.0}, **config})
+
+
+def question(number: int) -> str:
+    return f"question {number} about ticket ABC-{1000 + number} in src/module_{number}.py " + "and more words " * 15
+
+
+def dropped_by(log: list[Any], at: int) -> list[Any]:
+    """What a compaction put out of sight: all that was seen before it and is not any more."""
+    earlier = [i for i in range(at) if isinstance(log[i], CompactionEntry)]
+    start = earlier[-1] - log[earlier[-1]].kept if earlier else 0
+    return [entry for entry in log[start : at - log[at].kept] if not isinstance(entry, CompactionEntry)]
+
+
+def text_of(entry: Any) -> str:
+    return "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
+
+
+@pytest.mark.timeout(420)
+def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireServer) -> None:
+    with fleet_for(tmp_path, server) as fleet:
+        fleet.worker()
+        sent = [fleet.send(question(number)) for number in range(TURNS)]
+        outcomes = fleet.outcomes(sent, within=360)
+        assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}, fleet.logs()[-4000:]
+        log: list[Any] = list(fleet.transcript())
+
+    assert [request.problems for request in server.requests if request.problems] == []
+    assert max(map(tokens, server.requests)) <= WINDOW, "no request was refused as too large"
+
+    # Nothing is lost: every question, every answer, every call with its result, in order.
+    asked = [NUMBER.search(text_of(entry)) for entry in log if isinstance(entry, UserEntry)]
+    assert [int(found[1]) for found in asked if found] == list(range(TURNS))
+    answers = [entry for entry in log if isinstance(entry, AssistantEntry)]
+    assert len([entry for entry in answers if not entry.tool_calls]) == TURNS
+    calls = [call.id for entry in answers for call in entry.tool_calls]
+    assert calls == [entry.tool_call_id for entry in log if isinstance(entry, ToolResultEntry)]
+    assert len(calls) == TURNS // 3
+
+    places = [index for index, entry in enumerate(log) if isinstance(entry, CompactionEntry)]
+    assert len(places) >= 5
+    summaries = [request for request in server.requests if is_summary(request)]
+    assert all(STRICT in json.dumps(request.body["system"]) for request in summaries)
+    read = "\n".join(map(quoted, summaries))
+    for place in places:
+        dropped = dropped_by(log, place)
+        assert dropped
+        for entry in dropped:
+            assert unwrapped(text_of(entry)).strip() in read
+        entry = log[place]
+        names = expected(dropped)
+        assert names
+        assert all(name in entry.summary for name in names)
+        assert entry.details["identifiersAskedAgain"] == len(names), "the first draft had none of them"
+    repeated = [request for request in summaries if OMITTED in json.dumps(request.body["system"])]
+    assert len(repeated) == len(places), "asked once more for each, and no more than once"
+    later = [request for request in server.requests if quoted(request).startswith(SUMMARY_HEADING)]
+    assert later, "and the conversation went on from the summaries"
+
+
+@pytest.mark.timeout(180)
+def test_a_worker_that_dies_while_it_compacts_has_changed_nothing(tmp_path: Path, server: WireServer) -> None:
+    # Both workers estimate alike, so that the second comes to the same conclusion.
+    model, hung, server.window = Model(counts=False), list[Recorded](), None
+
+    def hang_once(request: Recorded) -> Reply | Hang:
+        if is_summary(request) and not hung:
+            hung.append(request)
+            return Hang()
+        return model(request)
+
+    server.answer = hang_once
+    with fleet_for(tmp_path, server, engine={"leaseSeconds": 3.0, "sweepSeconds": 0.2}) as fleet:
+        first = fleet.worker()
+        sent: list[Queued] = []
+        while not hung:
+            assert len(sent) < 100
+            sent.append(fleet.send(question(len(sent))))
+            eventually(lambda: hung or fleet.receipt(sent[-1]).state is MessageState.ANSWERED, within=60)
+        before = fleet.transcript()
+        assert not any(isinstance(entry, CompactionEntry) for entry in before)
+        first.kill()
+        fleet.worker()
+        outcome = fleet.outcome(sent[-1], within=60)
+        log = fleet.transcript()
+
+    assert outcome.receipt.state is MessageState.ANSWERED
+    assert log[: len(before)] == before
+    assert sum(isinstance(entry, CompactionEntry) for entry in log) == 1
+    asked = [NUMBER.search(text_of(entry)) for entry in log if isinstance(entry, UserEntry)]
+    assert [int(found[1]) for found in asked if found] == list(range(len(sent)))
+    assert [request.problems for request in server.requests if request.problems] == []
+
+
+@pytest.mark.timeout(180)
+def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
+    tmp_path: Path, server: WireServer
+) -> None:
+    """In the middle of a turn: its calls and their results stay as they are, and nothing of the notes is in the log."""
+    hung: list[Recorded] = []
+    note = Called("write", {"path": "memory/notes.md", "content": "likes blue"}, id="toolu_note")
+
+    def answer(request: Recorded) -> Reply | Hang:
+        text = json.dumps(request.body)
+        if PROMPT[:40] in text:
+            if "toolu_note" not in text:
+                return Reply(calls=[note])
+            if not hung:
+                hung.append(request)
+                return Hang()
+            return Reply("NO_REPLY")
+        counting = Called("exec", {"command": "seq 500"}, id="toolu_seq")
+        return Reply("read") if "toolu_seq" in text else Reply(calls=[counting])
+
+    server.answer, server.window = answer, None
+    fast = {"leaseSeconds": 3.0, "sweepSeconds": 0.2}
+    with fleet_for(tmp_path, server, engine=fast, flush={"forceFlushTranscriptBytes": 1500}) as fleet:
+        first = fleet.worker()
+        sent = fleet.send("count, please")
+        eventually(lambda: hung, within=60)
+        before = fleet.transcript()
+        first.kill()
+        fleet.worker()
+        assert fleet.outcome(sent, within=60).receipt.state is MessageState.ANSWERED
+        log = fleet.transcript()
+        text = fleet.outcome(fleet.send("and now?"), within=60).text
+
+    assert [entry.role for entry in before] == ["user", "assistant", "toolResult"]
+    assert log[: len(before)] == before
+    told, last = log[len(before) :]
+    assert isinstance(told, NoticeEntry)
+    assert told.text == f"{DONE}: saved to memory/notes.md"
+    assert isinstance(last, AssistantEntry)
+    assert text == "read"
+    begun = [request for request in server.requests if PROMPT[:40] in last_text(request)]
+    assert len(begun) == 2, "anew after the crash, and not in the next turn"
+    assert [request.problems for request in server.requests if request.problems] == []

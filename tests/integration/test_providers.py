@@ -1,0 +1,114 @@
+"""Real models through real workers: the SDKs, the network and the loop, against the wire-level server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
+from tests.support.fleet import Fleet
+from tests.support.waiting import eventually
+from tests.support.wire import Called, Hang, Reply, WireServer
+
+PROGRAM = Path(__file__).parents[1] / "support" / "wire" / "cli_agent.py"
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+def fleet_for(tmp_path: Path, **config: Any) -> Fleet:
+    """No model is configured unless the test does so; the default leases give the SDK time to load."""
+    unset = {"agents": {"defaults": {"model": {}}}, "engine": {"leaseSeconds": 8.0}}
+    return Fleet(tmp_path / "fleet", {**unset, **config})
+
+
+def test_a_key_in_the_environment_is_all_it_takes(tmp_path: Path, server: WireServer) -> None:
+    server.script += [Reply("I write.", calls=[Called("write", {"path": "a.txt", "content": "hi"})]), Reply("Written.")]
+    with fleet_for(tmp_path) as fleet:
+        fleet.worker(loglevel="DEBUG", OPENAI_API_KEY="key-from-env", OPENAI_BASE_URL=server.openai_url)
+        outcome = fleet.outcome(fleet.send("write it"), within=90)
+        assert outcome.text == "Written.", fleet.logs()
+        assert (fleet.workspace / "a.txt").read_text() == "hi"
+        assert [request.path for request in server.requests] == ["/v1/chat/completions"] * 2
+        assert [request.problems for request in server.requests] == [[], []]
+        assert server.requests[0].body["model"] == "gpt-4o"
+        assert server.requests[0].headers["authorization"] == "Bearer key-from-env"
+        assert "key-from-env" not in fleet.logs()
+        assert "HTTP Request" not in fleet.logs()
+        kinds = [type(entry) for entry in fleet.transcript()]
+        assert kinds == [UserEntry, AssistantEntry, ToolResultEntry, AssistantEntry]
+
+
+def test_a_stop_hangs_up_on_the_model(tmp_path: Path, server: WireServer) -> None:
+    server.script.append(Hang())
+    provider = {"baseUrl": server.openai_url, "api": "openai-responses", "models": [{"id": "m", "reasoning": True}]}
+    with fleet_for(
+        tmp_path, models={"providers": {"local": provider}}, agents={"defaults": {"model": "local/m"}}
+    ) as fleet:
+        fleet.worker()
+        queued = fleet.send("think hard")
+        eventually(server.is_silent.is_set, within=90)
+        assert server.went_away == []
+        fleet.command("/stop")
+        assert eventually(lambda: server.went_away, within=10)
+        run = fleet.outcome(queued).run
+        assert run is not None
+        assert run.state is RunState.KILLED
+
+
+def test_a_tool_call_of_the_responses_api_is_carried_out_and_answered(tmp_path: Path, server: WireServer) -> None:
+    server.script += [
+        Reply(thinking="hm", calls=[Called("write", {"path": "a.txt", "content": "hi"})]),
+        Reply("Written."),
+    ]
+    provider = {"baseUrl": server.openai_url, "api": "openai-responses", "models": [{"id": "m", "reasoning": True}]}
+    with fleet_for(
+        tmp_path, models={"providers": {"local": provider}}, agents={"defaults": {"model": "local/m"}}
+    ) as fleet:
+        fleet.worker()
+        assert fleet.outcome(fleet.send("write it"), within=90).text == "Written.", fleet.logs()
+        assert (fleet.workspace / "a.txt").read_text() == "hi"
+        assert [(request.path, request.problems) for request in server.requests] == [("/v1/responses", [])] * 2
+        kinds = [item.get("type") for item in server.requests[1].body["input"]]
+        assert kinds[-3:] == ["reasoning", "function_call", "function_call_output"]
+
+
+def test_arguments_that_are_no_json_come_back_to_the_model(tmp_path: Path, server: WireServer) -> None:
+    server.script += [Reply(thinking="hm", calls=[Called("write", '{"path": "a')]), Reply("Sorry.")]
+    provider = {"baseUrl": server.url, "api": "anthropic-messages", "models": [{"id": "m", "reasoning": True}]}
+    with fleet_for(
+        tmp_path, models={"providers": {"local": provider}}, agents={"defaults": {"model": "local/m"}}
+    ) as fleet:
+        fleet.worker()
+        assert fleet.outcome(fleet.send("write it"), within=90).text == "Sorry."
+        result = fleet.transcript()[2]
+        assert isinstance(result, ToolResultEntry)
+        assert result.is_error
+        assert "were not a JSON object" in result.content[0].text
+        assert server.requests[1].body["messages"][1]["content"][0]["signature"] == "signed hm"
+
+
+def test_a_program_answers_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    helper = {
+        "command": [sys.executable, str(PROGRAM), "--home", str(home), "--json"],
+        "resumeArgs": ["--resume", "{session}"],
+        "output": "jsonl",
+        "textField": "message.text",
+    }
+    with fleet_for(tmp_path, models={"cli": {"helper": helper}}, agents={"defaults": {"model": "cli/helper"}}) as fleet:
+        fleet.worker()
+        assert fleet.outcome(fleet.send("one"), within=60).text.startswith("turn 1: ")
+        assert fleet.outcome(fleet.send("two")).text == "turn 2: two"
+        answered = fleet.transcript()[-1]
+        assert isinstance(answered, AssistantEntry)
+        assert isinstance(answered.content[-1], ThinkingBlock)

@@ -1,0 +1,90 @@
+"""Python imports this at start in a worker that has this directory on its path; the environment says what goes wrong.
+
+OCW_DIE=module:Class.method:n[:after]   it kills itself when the method is called for the n-th time, or after that
+OCW_SLOW=module:Class.method:seconds    it takes so long before it calls the method
+OCW_SIGN=name                           what its turns answer ends with this name
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import runpy
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, TranscriptEntry
+from openclaw_workers.store.turns import Lease, Outcome, Turns
+
+Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _replace(place: str, wrapper: Wrapper) -> None:
+    module, path = place.split(":")
+    owner = getattr(import_module(module), path.split(".")[0])
+    name = path.split(".")[1]
+    setattr(owner, name, wrapper(getattr(owner, name)))
+
+
+def _dying(at: int, *, after: bool) -> Wrapper:
+    calls = itertools.count(1)
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def fatal(*args: Any, **more: Any) -> Any:
+            last = next(calls) >= at
+            result = None if last and not after else original(*args, **more)
+            if last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return fatal
+
+    return wrap
+
+
+def _slow(seconds: float) -> Wrapper:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def late(*args: Any, **more: Any) -> Any:
+            time.sleep(seconds)
+            return original(*args, **more)
+
+        return late
+
+    return wrap
+
+
+def _signing(name: str) -> Wrapper:
+    def wrap(commit: Callable[..., Any]) -> Callable[..., Any]:
+        def signed(turns: Turns, lease: Lease, agent: str, outcome: Outcome, **more: Any) -> Any:
+            if outcome.state is RunState.OK:
+                text = f"{outcome.text} by {name}"
+                outcome = replace(outcome, text=text, entries=_with_text(outcome.entries, text))
+            return commit(turns, lease, agent, outcome, **more)
+
+        return signed
+
+    return wrap
+
+
+def _with_text(entries: Sequence[TranscriptEntry], text: str) -> list[TranscriptEntry]:
+    *before, last = entries
+    assert isinstance(last, AssistantEntry)
+    return [*before, last.model_copy(update={"content": [TextBlock(text=text)]})]
+
+
+if die := os.environ.get("OCW_DIE"):
+    where, nth, *when = die.rsplit(":", 2) if die.endswith(":after") else die.rsplit(":", 1)
+    _replace(where, _dying(int(nth), after=bool(when)))
+if slow := os.environ.get("OCW_SLOW"):
+    where, wait = slow.rsplit(":", 1)
+    _replace(where, _slow(float(wait)))
+if sign := os.environ.get("OCW_SIGN"):
+    _replace("openclaw_workers.store.turns:Turns.commit", _signing(sign))
+if os.environ.get("OCW_DEAF"):
+    runpy.run_path(str(Path(__file__).parents[1] / "deaf" / "sitecustomize.py"))

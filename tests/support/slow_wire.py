@@ -1,0 +1,51 @@
+"""A way to Redis that is slow: every answer comes late, and none so late that a client gives up waiting for it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from tests.support.redis_server import RedisServer
+
+
+class SlowWire:
+    def __init__(self, server: RedisServer, *, seconds: float) -> None:
+        self._port = server.port
+        self._seconds = seconds
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets: list[socket.socket] = [self._listener]
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._serve, name="slow-wire", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._port))
+                self._sockets += [client, server]
+                for args in ((client, server, 0.0), (server, client, self._seconds)):
+                    threading.Thread(target=self._pass_on, args=args, daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, delay_seconds: float) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                time.sleep(delay_seconds)
+                target.sendall(data)

@@ -1,0 +1,165 @@
+"""Trees of random shape in a fleet whose workers are killed and paused at random.
+
+The seed repeats the trees to the letter; what is hit, and when, depends on how fast they grow. OCW_SEED sets it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from openclaw_workers.engine.accept import Queued
+from openclaw_workers.errors import NotFound
+from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.runs import Run
+from tests.support.fleet import Fleet, WorkerProcess
+from tests.support.programs import Call, Program, Step, as_text, call, mark, program, say
+from tests.support.tree import children_of
+
+LANES = ("main", "main", "subagent", "subagent", "service")
+DEAF = (1, 3)
+"""Of each turn's lane one that is never told of a lost lease, so that only the scripts keep it from writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """How much grows, and for how long it is hurt."""
+
+    trees: int = 30
+    seconds: float = 25
+    meddling: int = 6
+    seed: int = field(default_factory=lambda: int(os.environ.get("OCW_SEED") or random.randrange(10**6)))
+
+    def config(self) -> dict[str, Any]:
+        return {
+            # Killed at random, a run may die more often than a poison one is allowed to. These are innocent.
+            "engine": {"leaseSeconds": 1.0, "maxAttempts": 1000},
+            "agents": {"defaults": {"subagents": {"maxSpawnDepth": 3, "maxTreeRuns": 15, "maxChildrenPerAgent": 4}}},
+        }
+
+
+@dataclass(slots=True)
+class Felled:
+    """What was asked for, and what was done to it."""
+
+    sent: list[Queued] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    stopped: set[RunId] = field(default_factory=set)
+    upset: set[SessionKey] = field(default_factory=set)
+    """Sessions that were begun anew or deleted."""
+    meddled: int = 0
+    kills: int = 0
+    pauses: int = 0
+
+
+class Gardener:
+    """Draws trees. What each child is meant to come to is kept in its metadata."""
+
+    def __init__(self, rng: random.Random, marks: list[str]) -> None:
+        self._rng = rng
+        self._marks = marks
+        self._names = 0
+
+    def tree(self) -> Program:
+        return program(*self._steps(3, spawning=True))
+
+    def _steps(self, depth: int, *, spawning: bool, fail: bool = False) -> list[Step]:
+        rng = self._rng
+        steps: list[Step] = []
+        if rng.random() < 0.3:
+            self._names += 1
+            self._marks.append(f"mark-{self._names}")
+            steps.append(call(mark(self._marks[-1]), text="marked"))
+        for _ in range(rng.choice([1, 1, 2]) if spawning else 0):
+            steps.append(call(*(self._child(depth - 1) for _ in range(rng.choice([1, 2, 2, 3])))))
+        if fail:
+            return [*steps, {"fail": "format", "delayMs": self._delay()}]
+        return [*steps, say("first", delay_ms=self._delay()), say("second", delay_ms=self._delay())]
+
+    def _child(self, depth: int) -> Call:
+        rng = self._rng
+        plan = rng.choices(["ok", "error", "timeout"], [8, 1, 1])[0]
+        steps = self._steps(depth, spawning=depth > 0 and rng.random() < 0.4, fail=plan == "error")
+        options: dict[str, Any] = {
+            "announce": rng.choices(["batch", "each", "none"], [6, 2, 1])[0],
+            "wakeOnDescendantSettle": rng.random() < 0.8,
+            "cleanup": rng.choices(["keep", "delete"], [4, 1])[0],
+            "metadata": {"plan": plan},
+        }
+        if plan == "timeout":
+            steps = [*steps[:-2], say("too late", delay_ms=600_000)]
+            options["runTimeoutSeconds"] = rng.choice([1, 3])
+        return {"tool": "sessions_spawn", "input": {"task": as_text(program(*steps)), **options}}
+
+    def _delay(self) -> int:
+        return self._rng.choice([0, 100, 500, 1500])
+
+
+def rage(fleet: Fleet, forest: Forest) -> Felled:
+    """Plant the trees while workers of all lanes are killed and paused; returns with everybody on his feet again."""
+    sys.stdout.write(f"seed {forest.seed}\n")
+    rng, felled = random.Random(forest.seed), Felled()
+    gardener = Gardener(rng, felled.marks)
+    trees = [gardener.tree() for _ in range(forest.trees)]
+    workers = [
+        fleet.worker(lane, concurrency=16, respawn=True, deaf=number in DEAF, wait=False)
+        for number, lane in enumerate(LANES)
+    ]
+    fleet.ready(*workers)
+    begun = time.monotonic()
+    while (age := time.monotonic() - begun) < forest.seconds:
+        # All trees stand before the last third, so that every fault has something to hit.
+        due = min(forest.trees, int(1 + forest.trees * age / (forest.seconds * 0.6)))
+        for number in range(len(felled.sent), due):
+            felled.sent.append(fleet.send(trees[number], f"tree-{number}"))
+        if felled.meddled < forest.meddling * age / forest.seconds:
+            _meddle(fleet, rng, felled)
+        _hurt(fleet, workers, rng, felled)
+        time.sleep(rng.uniform(0.2, 1.0))  # chance, not synchronisation: any moment to be hurt will do
+    for worker in workers:
+        worker.resume()
+    fleet.ready(*workers)
+    return felled
+
+
+def _hurt(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, felled: Felled) -> None:
+    """Kill or pause one, rather one that is at work; one that is still starting has nothing to lose."""
+    up = [worker for worker in workers if worker.log_text().count("worker.ready") > worker.respawns]
+    if not up:
+        return
+    (worker,) = rng.choices(up, [1 + 3 * fleet.carries(each) for each in up])
+    if felled.kills <= felled.pauses:
+        felled.kills += 1
+        worker.kill()
+    else:
+        # Some outlast the lease, some the patience with a chord: when it goes on, its work is done by others already.
+        felled.pauses += 1
+        worker.pause()
+        threading.Timer(rng.choice([0.3, 1.5, 4.0]), worker.resume).start()
+
+
+def _meddle(fleet: Fleet, rng: random.Random, felled: Felled) -> None:
+    """Do what a person would do to a tree that is at work: stop a child, delete one, or begin the root anew."""
+    unsettled = [run for run in children_of(fleet.stores) if run.settled_at is None]
+    if not unsettled:
+        return
+    victim: Run = rng.choice(unsettled)
+    felled.meddled += 1
+    match rng.randrange(4):
+        case 0 if victim.root_session_key is not None:
+            felled.upset.add(victim.root_session_key)
+            fleet.control.reset(victim.root_session_key)
+        case 1:
+            felled.upset.add(victim.session_key)
+            # Its parent may have deleted it by itself meanwhile.
+            with suppress(NotFound):
+                fleet.control.delete(victim.session_key)
+        case _:
+            felled.stopped.add(victim.id)
+            fleet.control.stop_session(victim.session_key)

@@ -1,0 +1,50 @@
+"""Fleets whose models are behind the wire-level server, and what was asked of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openclaw_workers.models.ledger import ModelCall
+from openclaw_workers.store.ledger import Ledger
+from tests.support.fleet import Fleet
+from tests.support.wire import Recorded, WireServer
+
+MOST_OUTPUT = 500
+"""Tokens of the longest answer."""
+
+
+def config(server: WireServer, *, api: str = "openai-completions", **a: Any) -> dict[str, Any]:
+    """Providers `a` and `b`, each with one key and one model; the second is the fallback."""
+    url = server.url if api == "anthropic-messages" else server.openai_url
+    models = [{"id": "m", "maxTokens": MOST_OUTPUT}]
+    providers = {
+        name: {"baseUrl": url, "api": api, "authProfiles": [{"id": f"{name}1", "apiKey": f"{name}1"}], "models": models}
+        for name in ("a", "b")
+    }
+    providers["a"] |= a
+    model = {"primary": "a/m", "fallbacks": ["b/m"]}
+    # The default lease: an SDK takes its time to load, and a call that is cut off by that would be one too many.
+    return {
+        "models": {"providers": providers},
+        "agents": {"defaults": {"model": model}},
+        "engine": {"leaseSeconds": 4.0},
+    }
+
+
+def key_of(request: Recorded) -> str:
+    return request.headers.get("x-api-key") or request.headers["authorization"].removeprefix("Bearer ")
+
+
+def asked(server: WireServer) -> list[str]:
+    return [key_of(request) for request in server.requests]
+
+
+def ledger(fleet: Fleet) -> list[ModelCall]:
+    calls = Ledger(fleet.stores.redis, fleet.stores.keys).calls()
+    return sorted(calls, key=lambda call: (call.at, call.id))
+
+
+def said(request: Recorded) -> str:
+    """The last words of a person in a request."""
+    content = request.body["messages"][-1]["content"]
+    return content if isinstance(content, str) else str(content[-1].get("text") or content[-1].get("content"))

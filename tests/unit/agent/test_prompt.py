@@ -1,0 +1,157 @@
+"""The system prompt: which parts, in which order, and that it stays the same where it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw_workers.agent.bootstrap import ContextFile
+from openclaw_workers.agent.prompt import Facts, join, prompt_parts, split, system_prompt
+from openclaw_workers.models.tools import ToolSpec
+from openclaw_workers.models.tree import Role
+
+TOOLS = ("exec", "memory_get", "memory_search", "read", "sessions_spawn")
+EVERYTHING: dict[str, Any] = {
+    "theme": "dry",
+    "emoji": "\N{CRAB}",
+    "avatar": "me.png",
+    "skills": "<available_skills></available_skills>",
+    "docs": ["docs://a.md"],
+    "owners": ["+123"],
+    "model_aliases": [("opus", "anthropic/claude-opus-4-6")],
+    "timezone": "Asia/Shanghai",
+    "files": [ContextFile("SOUL.md", "be kind", 7), ContextFile("USER.md", "Ada", 3)],
+    "extra": "Be brief.",
+    "model": "anthropic/claude-opus-4-6",
+    "channel": "telegram",
+    "repo": "/ws",
+    "host": "worker-1",
+    "os": "linux",
+}
+
+
+def facts(*tools: str, **more: Any) -> Facts:
+    specs = [ToolSpec(name, f"Does {name}. In detail.", {}) for name in tools]
+    return Facts(agent_id="main", agent_name="Claw", workspace=Path("/ws"), specs=specs, **more)
+
+
+def names(given: Facts) -> list[str]:
+    return [part.name for part in prompt_parts(given)]
+
+
+def text(given: Facts, name: str) -> str:
+    return next(part.text for part in prompt_parts(given) if part.name == name)
+
+
+def test_the_parts_come_in_the_articles_order() -> None:
+    articles = [
+        "identity",
+        "tooling",
+        "safety",
+        "skills",
+        "memory",
+        "workspace",
+        "documentation",
+        "project context",
+        "silent replies",
+        "runtime",
+    ]
+    shown = names(facts(*TOOLS, **EVERYTHING))
+    assert [name for name in shown if name in articles] == articles
+    assert set(shown) - set(articles) == {"owners", "models", "time", "extra"}
+
+
+def test_what_there_is_nothing_to_say_about_is_left_out() -> None:
+    assert names(facts()) == ["identity", "tooling", "safety", "workspace", "silent replies", "runtime"]
+
+
+def test_a_sub_agent_gets_the_minimal_prompt() -> None:
+    given = facts(*TOOLS, role=Role.LEAF, **EVERYTHING)
+    assert names(given) == [
+        "identity",
+        "tooling",
+        "safety",
+        "workspace",
+        "time",
+        "project context",
+        "extra",
+        "runtime",
+    ]
+    assert "background task" in join(prompt_parts(given))
+    assert "personal assistant" not in join(prompt_parts(given))
+    assert text(given, "extra") == "## Subagent Context\nBe brief."
+    assert text(facts(extra="Be brief."), "extra") == "## Additional Instructions\nBe brief."
+
+
+def test_an_agent_is_told_who_it_is() -> None:
+    told = "You are Claw, a personal assistant.\nYour manner: dry\nYour emoji: \N{CRAB}\nYour picture: me.png"
+    assert text(facts(**EVERYTHING), "identity") == told
+    assert text(facts(), "identity") == "You are Claw, a personal assistant."
+
+
+def test_mode_none_says_only_who_it_is_and_what_is_added() -> None:
+    told = "You are Claw, a personal assistant."
+    assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING | {"extra": ""}))) == told
+    added = f"{told}\n\n## Additional Instructions\nBe brief."
+    assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING))) == added
+
+
+@pytest.mark.parametrize(
+    ("part", "tools"),
+    [("skills", ("exec",)), ("documentation", ("exec",)), ("memory", ("read",))],
+)
+def test_a_part_about_tools_one_does_not_have_is_left_out(part: str, tools: tuple[str, ...]) -> None:
+    assert part not in names(facts(*tools, **EVERYTHING))
+
+
+def test_tools_are_listed_as_they_were_given_with_their_first_sentence() -> None:
+    tooling = text(facts("read", "exec"), "tooling")
+    assert tooling.endswith("- read: Does read\n- exec: Does exec")
+    assert "## Sub-agents" not in tooling
+    assert "## Sub-agents" in text(facts("sessions_spawn"), "tooling")
+    assert "no tools" in text(facts(), "tooling")
+
+
+def test_a_soul_is_to_be_embodied() -> None:
+    project = text(facts(**EVERYTHING), "project context")
+    assert "embody its persona" in project
+    assert "## USER.md\n\nAda" in project
+    assert "embody" not in text(facts(files=[ContextFile("USER.md", "Ada", 3)]), "project context")
+
+
+def test_citations_can_be_switched_off() -> None:
+    assert "include Source" in text(facts("memory_search"), "memory")
+    assert "disabled" in text(facts("memory_search", citations=False), "memory")
+
+
+def test_two_workers_differ_only_at_the_very_end() -> None:
+    one = facts(*TOOLS, **EVERYTHING)
+    other = facts(*TOOLS, **(EVERYTHING | {"host": "worker-2", "os": "darwin"}))
+    first, second = join(prompt_parts(one)), join(prompt_parts(other))
+    common = first.index("worker-1")
+    assert first[:common] == second[:common]
+    assert first[common:] == "worker-1 | os=linux"
+    assert split(prompt_parts(one))[0] == split(prompt_parts(other))[0]
+    assert "\n\n".join(split(prompt_parts(one))) == first
+
+
+def test_the_runtime_line_names_what_is_known() -> None:
+    line = text(facts(**EVERYTHING, thinking="low", verbose="full"), "runtime").splitlines()[-1]
+    assert line == (
+        "Runtime: agent=main | model=anthropic/claude-opus-4-6 | channel=telegram | capabilities=none | thinking=low"
+        " | reasoning=off | verbose=full | repo=/ws | host=worker-1 | os=linux"
+    )
+    assert text(facts(), "runtime").endswith("\nRuntime: agent=main | thinking=off | reasoning=off | verbose=off")
+    assert "reasoning is shown" in text(facts(reasoning="stream"), "runtime")
+
+
+def test_the_timezone_is_told_without_a_clock() -> None:
+    assert "Asia/Shanghai" in text(facts(timezone="Asia/Shanghai"), "time")
+
+
+def test_the_short_form_is_the_same_prompt() -> None:
+    given = facts("read")
+    short = system_prompt(agent_id="main", agent_name="Claw", workspace=Path("/ws"), specs=given.specs)
+    assert short == join(prompt_parts(given))

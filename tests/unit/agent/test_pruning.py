@@ -1,0 +1,235 @@
+"""Pruning: what is cut and when, and that nothing else is touched."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openclaw_workers.agent.history import estimate_tokens
+from openclaw_workers.agent.pruning import prune
+from openclaw_workers.config.context import ContextPruningSettings
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    TextBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+    dump_entry,
+)
+from openclaw_workers.models.untrusted import CLOSE, opening, wrap
+from tests.unit.agent.entries import assistant, result, transcripts, user
+
+HOUR = 3_600_000
+PLACEHOLDER = ContextPruningSettings().hard_clear.placeholder
+
+
+def settings(**changes: Any) -> ContextPruningSettings:
+    return ContextPruningSettings.model_validate(changes)
+
+
+def steps(*sizes: int, spacing: int = 1000, tool: str = "read") -> list[TranscriptEntry]:
+    """A question, then one tool call with a result of each size, a second apart from one another."""
+    entries: list[TranscriptEntry] = [user("go")]
+    for n, size in enumerate(sizes):
+        entries += [assistant("", f"call-{n}"), result(f"call-{n}", f"{n}" * size)]
+    for n, entry in enumerate(entries):
+        assert not isinstance(entry, str)
+        entry.timestamp = 1 + n * spacing
+        if isinstance(entry, ToolResultEntry):
+            entry.tool_name = tool
+    return entries
+
+
+def pruned(
+    entries: list[TranscriptEntry], window: int, *, after: int = 2 * HOUR, frame: int = 0, **changes: Any
+) -> list[TranscriptEntry]:
+    return prune(
+        entries,
+        settings(**changes),
+        window=window,
+        frame_tokens=frame,
+        estimate=estimate_tokens,
+        now_ms=entries[-1].timestamp + after,
+    )
+
+
+def texts(entries: list[TranscriptEntry]) -> list[str]:
+    return [entry.content[0].text for entry in entries if isinstance(entry, ToolResultEntry)]
+
+
+def test_a_long_result_keeps_its_start_and_its_end_and_says_so() -> None:
+    entries = steps(9000, 100, 100, 100)
+
+    first, *others = texts(pruned(entries, 3000))
+
+    assert first.startswith("0" * 2000)
+    assert first.endswith("0" * 2000)
+    assert "trimmed: 9,000 characters" in first
+    assert len(first) <= 5000
+    assert others == texts(entries)[1:]
+
+
+def test_a_trimmed_result_stays_quoted() -> None:
+    entries = steps(9000, 100, 100, 100)
+    assert isinstance(entries[2], ToolResultEntry)
+    entries[2].content = [TextBlock(text=wrap("x" * 9000, "tool read"))]
+
+    first = texts(pruned(entries, 3000, softTrim={"headChars": 0, "tailChars": 3}))[0]
+
+    assert first.startswith(f"{opening('tool read')}\n[… trimmed: 9,002 characters")
+    assert first.endswith(f"xx\n{CLOSE}")
+
+
+def test_what_is_still_too_much_is_cleared_from_the_oldest_on() -> None:
+    entries = steps(4000, 4000, 4000, 400, 400, 400)  # about 3,300 tokens, none of them long enough to be trimmed
+
+    assert texts(pruned(entries, 3400))[:3] == [PLACEHOLDER, *texts(entries)[1:3]]
+    assert texts(pruned(entries, 2400))[:3] == [PLACEHOLDER, PLACEHOLDER, texts(entries)[2]]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"mode": "off"}, id="off"),
+        pytest.param({"tools": {"deny": ["re*"]}}, id="denied"),
+        pytest.param({"tools": {"allow": ["grep"]}}, id="not-allowed"),
+        pytest.param({"tools": {"allow": ["read"], "deny": ["READ"]}}, id="deny-wins"),
+        pytest.param({"minPrunableToolChars": 9001}, id="too-short"),
+        pytest.param({"keepLastAssistants": 5}, id="fewer-assistants-than-are-protected"),
+    ],
+)
+def test_what_the_settings_protect_is_left_alone(changes: dict[str, Any]) -> None:
+    entries = steps(9000, 9000, 9000, 9000)
+    assert pruned(entries, 1000, **changes) == entries
+
+
+def test_a_tool_is_known_by_its_other_name_too() -> None:
+    entries = steps(9000, 100, 100, 100, tool="read_file")
+    assert texts(pruned(entries, 100, tools={"allow": ["read"]}))[0] == PLACEHOLDER
+
+
+def test_nothing_happens_while_there_is_room() -> None:
+    entries = steps(9000, 100, 100, 100)
+    assert pruned(entries, 100_000) == entries
+    assert pruned(entries, 100_000, frame=70_000) != entries, "the system prompt and the tools take room as well"
+
+
+def test_nothing_happens_while_the_cache_is_warm() -> None:
+    entries = steps(9000, 9000, 9000, 9000)
+    assert pruned(entries, 1000, after=HOUR // 2) == entries
+    assert pruned(entries, 1000, after=HOUR // 2, ttl="10m") != entries
+
+
+def test_before_the_first_call_there_is_no_cache_that_could_be_cold() -> None:
+    entries: list[TranscriptEntry] = [user("go"), result("lost", "x" * 9000)]
+    assert pruned(entries, 10, keepLastAssistants=0) == entries
+
+
+def test_what_was_pruned_after_a_pause_stays_pruned_until_the_next_one() -> None:
+    # Given a long pause, then a turn of two quick calls
+    before = steps(9000, 100, 100, 100)
+    back = before[-1].timestamp + 2 * HOUR
+    question, call, answer = user("and now?"), assistant("", "new"), result("new", "n" * 9000)
+    question.timestamp, call.timestamp, answer.timestamp = back, back + 5000, back + 6000
+
+    # When the view is made for the first and the second call
+    first = prune(
+        [*before, question], settings(), window=3000, frame_tokens=0, estimate=estimate_tokens, now_ms=back + 10
+    )
+    second = prune(
+        [*before, question, call, answer],
+        settings(),
+        window=3000,
+        frame_tokens=0,
+        estimate=estimate_tokens,
+        now_ms=back + 7000,
+    )
+
+    # Then the second begins with the first, letter by letter, and so the cache serves it
+    assert first != [*before, question]
+    assert second == [*first, call, answer]
+
+
+def test_an_image_is_never_cut() -> None:
+    entries = steps(9000, 100, 100, 100)
+    picture = entries[2]
+    assert isinstance(picture, ToolResultEntry)
+    picture.content.append(object())  # type: ignore[arg-type]  # whatever is not text
+    assert (
+        prune(
+            entries,
+            settings(),
+            window=10,
+            frame_tokens=100,
+            estimate=lambda _: 1,
+            now_ms=entries[-1].timestamp + 2 * HOUR,
+        )[2]
+        is picture
+    )
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[TranscriptEntry]:
+    entries, clock = draw(transcripts()), draw(st.integers(0, 10))
+    for entry in entries:
+        clock += draw(st.sampled_from([1000, 1000, 2 * HOUR]))
+        entry.timestamp = clock
+        if isinstance(entry, ToolResultEntry):
+            entry.tool_name = draw(st.sampled_from(["read", "exec", "memory_search"]))
+            entry.content = [TextBlock(text=draw(st.sampled_from("abc")) * draw(st.sampled_from([1, 150, 600, 3000])))]
+    return entries
+
+
+SETTINGS = st.builds(
+    lambda ratios, keep, least, most, deny, clear: ContextPruningSettings.model_validate(
+        {
+            "ttl": timedelta(hours=1),
+            "softTrimRatio": min(ratios),
+            "hardClearRatio": max(ratios),
+            "keepLastAssistants": keep,
+            "minPrunableToolChars": least,
+            "softTrim": {"maxChars": most, "headChars": most // 2, "tailChars": most // 3},
+            "tools": {"deny": deny},
+            "hardClear": {"enabled": clear},
+        }
+    ),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    st.integers(0, 4),
+    st.sampled_from([0, 100, 1000]),
+    st.sampled_from([0, 50, 200, 1000]),
+    st.sampled_from([[], ["exec"]]),
+    st.booleans(),
+)
+
+
+@given(conversations(), SETTINGS, st.integers(1, 3000), st.sampled_from([0, HOUR, 3 * HOUR]))
+def test_whatever_is_pruned_the_rest_is_as_it_was(
+    entries: list[TranscriptEntry], rules: ContextPruningSettings, window: int, after: int
+) -> None:
+    stored = [dump_entry(entry) for entry in entries]
+    now = entries[-1].timestamp + after
+
+    def view(of: list[TranscriptEntry]) -> list[TranscriptEntry]:
+        return prune(of, rules, window=window, frame_tokens=5, estimate=estimate_tokens, now_ms=now)
+
+    once = view(entries)
+
+    # Nothing was changed in place, nothing moved, and only texts of tool results differ
+    assert [dump_entry(entry) for entry in entries] == stored
+    assert len(once) == len(entries)
+    assistants = [i for i, entry in enumerate(entries) if isinstance(entry, AssistantEntry)]
+    keep = rules.keep_last_assistants
+    for index, (old, new) in enumerate(zip(entries, once, strict=True)):
+        if new == old:
+            continue
+        assert isinstance(old, ToolResultEntry)
+        assert isinstance(new, ToolResultEntry)
+        assert (new.tool_call_id, new.tool_name, new.is_error) == (old.tool_call_id, old.tool_name, old.is_error)
+        assert old.tool_name not in rules.tools.deny
+        assert len(old.content[0].text) >= rules.min_prunable_tool_chars
+        assert len(new.content[0].text) < len(old.content[0].text), "never longer"
+        assert not keep or index < assistants[-keep], "never one of the last assistants' results"
+    assert view(once) == once

@@ -1,0 +1,54 @@
+"""A turn that a tool ends: read from the transcript, so that whoever comes after a crash ends it too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openclaw_workers.errors import TurnYielded
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+    UserEntry,
+)
+from tests.unit.agent.test_loop import MakeLoop, MemoryJournal, cancel, journal, make_loop, program
+
+__all__ = ["cancel", "journal", "make_loop"]
+YIELDED = '{"status": "yielded", "message": ""}'
+
+
+def turn(*names: str, **failed: bool) -> list[TranscriptEntry]:
+    """A turn whose calls all have their results."""
+    asked: Any = program({"text": "never said"}, {"text": "went on"})
+    calls = [ToolCallBlock(id=name, name=name) for name in names]
+    results = [
+        ToolResultEntry(
+            tool_call_id=name,
+            tool_name=name,
+            content=[TextBlock(text=YIELDED)],
+            is_error=failed.get(name, False),
+        )
+        for name in names
+    ]
+    return [asked, AssistantEntry(content=[*calls], stop_reason="toolUse"), *results]
+
+
+@pytest.mark.parametrize("names", [["sessions_yield"], ["sessions_yield", "read"], ["read", "sessions_yield"]])
+def test_a_yield_that_was_recorded_ends_the_turn_without_asking_the_model(
+    make_loop: MakeLoop, journal: MemoryJournal, names: list[str]
+) -> None:
+    with pytest.raises(TurnYielded, match="yielded"):
+        make_loop(*turn(*names)).run()
+
+    assert journal.entries == []
+
+
+def test_a_yield_that_failed_or_was_followed_by_a_message_does_not(make_loop: MakeLoop) -> None:
+    steered = UserEntry(content=[TextBlock(text="wait")])
+
+    assert make_loop(*turn("sessions_yield", sessions_yield=True)).run().text == "went on"
+    assert make_loop(*turn("sessions_yield"), steered).run().text == "went on"

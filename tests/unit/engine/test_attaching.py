@@ -1,0 +1,89 @@
+"""Files that come with a message: from where it is accepted to the model."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.engine.attaching import MOST_FILES, attach
+from openclaw_workers.errors import BadInput
+from openclaw_workers.models.ids import MessageId
+from openclaw_workers.models.transcript import UserEntry
+from tests.support.wire import WireServer
+from tests.unit.engine.conftest import MakeHouse
+from tests.unit.engine.model_talk import ask, house_with, valid
+
+MESSAGE = MessageId("msg-1")
+NAMES = ["dot.png", "notes.txt", "r.pdf"]
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_images_and_pdfs_are_sent_to_models_that_take_them_and_named_to_others(
+    make_house: MakeHouse, tmp_path: Path, sees: bool
+) -> None:
+    (tmp_path / "dot.png").write_bytes(PNG)
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "r.pdf").write_bytes(b"%PDF")
+    with WireServer() as server:
+        house = house_with(make_house, server, sees=sees)
+        workspace = house.loaded.state_dir / "workspace"
+        attached = attach([tmp_path / name for name in NAMES], workspace, MESSAGE)
+        assert ask(house, "what is it?", attachments=attached).text == "ok"
+        ask(house, "and now?")
+
+    for request in server.requests:
+        text, image, named, document = request.body["messages"][0]["content"]
+        assert text["text"] == "what is it?"
+        place = workspace / ".openclaw/inbox/msg-1"
+        assert named["text"] == f"[attached file: notes.txt (text/plain) at {place}/2-notes.txt]"
+        if sees:
+            assert base64.b64decode(image["source"]["data"]) == PNG
+            assert base64.b64decode(document["source"]["data"]) == b"%PDF"
+        else:
+            assert document["text"] == f"[attached file: r.pdf (application/pdf) at {place}/3-r.pdf]"
+            assert image["text"] == f"[attached file: dot.png (image/png) at {place}/1-dot.png]"
+    first = house.log()[0]
+    assert isinstance(first, UserEntry)
+    assert [each.name for each in first.attachments] == NAMES
+    assert valid(server)
+
+
+def test_messages_that_are_answered_together_bring_all_their_files(make_house: MakeHouse, tmp_path: Path) -> None:
+    house = make_house({"messages": {"queue": {"mode": "collect", "debounceMs": 0}}})
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+        house.say(f"see {name}", attachments=attach([tmp_path / name], tmp_path / "ws", MessageId(name)))
+    house.say("no file")
+    house.work()
+    attached = [[each.name for each in entry.attachments] for entry in house.log() if isinstance(entry, UserEntry)]
+    assert [name for names in attached for name in names] == ["a.txt", "b.txt"]
+
+
+def test_what_cannot_be_attached_is_told(make_house: MakeHouse, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("a")
+    with pytest.raises(BadInput, match="is no file"):
+        attach([tmp_path / "missing"], tmp_path / "ws", MESSAGE)
+    with pytest.raises(BadInput, match="too many"):
+        attach([file] * (MOST_FILES + 1), tmp_path / "ws", MESSAGE)
+    with pytest.raises(BadInput, match="takes no files"):
+        make_house().say("/status", attachments=attach([file], tmp_path / "ws", MESSAGE))
+
+
+def test_nothing_is_written_outside_the_workspace(tmp_path: Path) -> None:
+    file, workspace, outside = tmp_path / "a.txt", tmp_path / "ws", tmp_path / "outside"
+    file.write_text("a")
+    outside.mkdir()
+    (workspace / ".openclaw").mkdir(parents=True)
+    os.symlink(outside, workspace / ".openclaw" / "inbox")
+    with pytest.raises(BadInput, match="leads out"):
+        attach([file], workspace, MESSAGE)
+    assert not list(outside.rglob("*.txt"))
+    strange = attach([file], tmp_path / "ws2", MessageId("../../../x"))
+    assert Path(strange[0].path).is_relative_to(tmp_path / "ws2")

@@ -1,0 +1,240 @@
+"""Turns that keep their conversation within the model's window: overflow, compaction in vain, /compact, pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw_workers.agent.calibration import Calibration
+from openclaw_workers.agent.history import SUMMARY_HEADING
+from openclaw_workers.agent.tokens import Estimator
+from openclaw_workers.models.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
+from tests.support.wire import Called, Failure, Raw, Recorded, Reply, WireServer
+from tests.unit.engine.conftest import SESSION, House, MakeHouse
+from tests.unit.engine.model_talk import APIS, ask, house_with, is_summary, said, system, valid
+from tests.unit.engine.wired_house import wired_house
+
+TOO_LONG = {
+    "anthropic-messages": Failure(400, "prompt is too long: 215000 tokens > 200000 maximum"),
+    "openai-completions": Failure(
+        400, "This model's maximum context length is 8192 tokens.", code="context_length_exceeded"
+    ),
+    "openai-responses": Failure(
+        400, "Your input exceeds the context window of this model.", code="context_length_exceeded"
+    ),
+}
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+def compactions(house: House) -> list[CompactionEntry]:
+    return [entry for entry in house.log() if isinstance(entry, CompactionEntry)]
+
+
+def workspace(house: House) -> Path:
+    path = house.loaded.state_dir / "workspace"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_request_that_is_refused_as_too_long_is_made_again_after_compaction(
+    make_house: MakeHouse, server: WireServer, api: str
+) -> None:
+    house = house_with(make_house, server, api)
+    for turn in range(4):
+        ask(house, f"question {turn} " + "x" * 400)
+    server.script += [TOO_LONG[api], Reply("Four questions were asked."), Reply("answered")]
+
+    run = ask(house, "one more")
+
+    assert (run.state, run.text) == ("ok", "answered")
+    refused, summary, again = server.requests[-3:]
+    assert is_summary(summary)
+    assert "question 0" in said(summary)
+    assert "question 0" in said(refused)
+    assert "question 0" not in said(again)
+    assert "Four questions were asked." in said(again)
+    assert len(compactions(house)) == 1
+    assert valid(server)
+    row = house.stores.reader.session(SESSION)
+    assert row is not None
+    assert row.compaction_count == 1
+
+
+def test_results_that_no_compaction_can_drop_are_cut(make_house: MakeHouse, server: WireServer) -> None:
+    house = house_with(make_house, server)
+    (workspace(house) / "big.txt").write_text("\n".join(f"line {n}" for n in range(3000)))
+    ask(house, "hello")
+
+    def answer(request: Recorded) -> Reply | Failure:
+        if is_summary(request):
+            return Reply("Greetings.")
+        if "line 5" not in said(request):
+            return Reply(calls=[Called("read", {"path": "big.txt"})])
+        return TOO_LONG["anthropic-messages"] if "trimmed" not in said(request) else Reply("read it")
+
+    server.answer = answer
+    run = ask(house, "read big.txt")
+
+    assert (run.state, run.text) == ("ok", "read it")
+    result = next(entry for entry in house.log() if isinstance(entry, ToolResultEntry))
+    assert "trimmed" not in result.content[0].text
+    assert valid(server)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_what_fits_by_no_means_ends_with_a_clear_error(make_house: MakeHouse, server: WireServer, api: str) -> None:
+    house = house_with(make_house, server, api)
+    ask(house, "hello")
+    server.answer = lambda request: Reply("Greetings.") if is_summary(request) else TOO_LONG[api]
+
+    run = ask(house, "and now?")
+
+    assert (run.state, run.reason) == ("error", "context_overflow")
+    assert run.error is not None
+    assert "does not fit into the model's context" in run.error
+    assert "/new" in run.error
+    assert len(server.requests) < 10
+    server.answer = lambda _: Reply("fine")
+    assert ask(house, "again").text == "fine"
+    assert valid(server)
+
+
+def test_a_compaction_in_vain_is_not_repeated_by_later_turns(make_house: MakeHouse, server: WireServer) -> None:
+    house = house_with(make_house, server, window=5000, compaction={"memoryFlush": {"enabled": False}})
+    server.answer = lambda request: Reply("long " * 500) if is_summary(request) else Reply("ok", input=3000)
+    for turn in range(6):
+        assert ask(house, f"turn {turn}").text == "ok"
+
+    assert compactions(house) == []
+    told = [entry.text for entry in house.log() if isinstance(entry, NoticeEntry)]
+    assert len(told) == 1
+    assert told[0].endswith("no gain")
+    assert sum(map(is_summary, server.requests)) == 1
+
+
+def test_compact_is_done_on_request_with_what_to_attend_to(make_house: MakeHouse, server: WireServer) -> None:
+    house = house_with(make_house, server)
+    for turn in range(3):
+        ask(house, f"question {turn} " + "y" * 300)
+    server.script.append(Reply("They asked three times."))
+
+    run = ask(house, "/compact keep the colours")
+
+    assert run.text is not None
+    assert run.text.startswith("Compacted: about ")
+    assert "keep the colours" in said(server.requests[-1])
+    assert [entry.role for entry in house.log()][-1] == "compaction"
+    ask(house, "go on")
+    first = server.requests[-1].body["messages"][0]["content"][0]["text"]
+    assert first.startswith(SUMMARY_HEADING)
+    assert "They asked three times." in first
+    assert valid(server)
+
+
+def test_a_model_that_cannot_summarise_says_so(make_house: MakeHouse) -> None:
+    house = make_house({"agents": {"defaults": {"model": "offline/script"}}})
+    text = ask(house, "/compact").text
+    assert text is not None
+    assert "cannot summarise" in text
+
+
+@pytest.mark.parametrize(("ttl", "cleared"), [("0s", True), ("1h", False)])
+def test_old_results_are_pruned_once_the_cache_is_cold(
+    make_house: MakeHouse, server: WireServer, ttl: str, cleared: bool
+) -> None:
+    pruning: dict[str, Any] = {"ttl": ttl, "keepLastAssistants": 1, "softTrimRatio": 0.0, "hardClearRatio": 0.0}
+    house = house_with(make_house, server, contextPruning=pruning)
+    (workspace(house) / "notes.txt").write_text("word " * 1000)
+    server.script += [Reply(calls=[Called("read", {"path": "notes.txt"})]), Reply("read"), Reply("done")]
+    ask(house, "read notes.txt")
+    ask(house, "and now?")
+
+    shown = [request.body["messages"][2]["content"][0] for request in server.requests[1:]]
+    assert ["word word" in str(each) for each in shown] == [True, not cleared]
+    assert ("[Tool result omitted" in str(shown[1])) is cleared
+    result = next(entry for entry in house.log() if isinstance(entry, ToolResultEntry))
+    assert "word word" in result.content[0].text
+    assert valid(server)
+
+
+def without_a_summary(request: Recorded) -> Reply | Failure:
+    return Failure(400, "no") if is_summary(request) else Reply("ok", input=len(said(request)) // 4)
+
+
+def test_a_summariser_that_fails_does_not_end_a_conversation_that_still_fits(
+    make_house: MakeHouse, server: WireServer
+) -> None:
+    house = house_with(make_house, server, window=40_000, compaction={"memoryFlush": {"enabled": False}})
+    server.answer = without_a_summary
+    for _ in range(40):
+        if any(map(is_summary, server.requests)):
+            break
+        assert ask(house, "x" * 4000).text == "ok"
+    assert ask(house, "and now?").text == "ok"
+
+    assert compactions(house) == []
+    (told,) = [entry.text for entry in house.log() if isinstance(entry, NoticeEntry)]
+    assert told.startswith("Compaction achieved nothing at ")
+    assert told.endswith("no summary (wire: no)")
+    assert sum(map(is_summary, server.requests)) == 1, "it is not asked again by each turn"
+
+
+def test_a_summariser_that_fails_when_nothing_fits_any_more_says_why(make_house: MakeHouse, server: WireServer) -> None:
+    house = house_with(make_house, server, window=40_000, compaction={"memoryFlush": {"enabled": False}})
+    server.answer = without_a_summary
+    ask(house, "x" * 4000)
+    run = ask(house, "y" * 180_000)
+    assert (run.state, run.reason) == ("error", "format")
+    assert is_summary(server.requests[-1])
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_refusal_is_no_summary(make_house: MakeHouse, server: WireServer, api: str) -> None:
+    house = house_with(make_house, server, api)
+    for turn in range(3):
+        ask(house, f"question {turn} " + "y" * 300)
+    server.answer = lambda request: Reply(refusal="I cannot help with that.") if is_summary(request) else Reply("ok")
+
+    assert ask(house, "/compact").text == "Nothing was compacted: no summary."
+
+    assert compactions(house) == []
+    ask(house, "go on")
+    assert "question 0" in said(server.requests[-1])
+
+
+def test_all_that_is_sent_is_measured(make_house: MakeHouse, server: WireServer) -> None:
+    house = house_with(make_house, server)
+    server.script.append(Reply("ok", input=9000))
+    ask(house, "x" * 4000)
+
+    plain, specs = Estimator("wire", "m", Calibration()), house.preparer.prompt("main").setup.specs
+    sent = plain.frame("".join(system(server.requests[0])), specs) + plain.entry(house.log()[0])
+    assert house.preparer._calibration.ratio("wire/m") == pytest.approx(9000 / sent, rel=0.001)
+
+
+def test_a_model_is_measured_by_its_own_answers_alone(make_house: MakeHouse, server: WireServer) -> None:
+    """Neither by those of its fallback, nor by what we guessed ourselves."""
+    wired = wired_house(make_house, server, model={"primary": "b/m", "fallbacks": ["a/m"]})
+    ratio = wired.house.preparer._calibration.ratio
+    wired.plan("b1:m", Failure(400, "no"))
+    wired.plan("a1:m", Reply("ok", input=50_000))
+    assert wired.turn("x" * 4000).model == "a/m"
+    assert ratio("b/m") == 1.0
+
+    end = {"choices": [{"index": 0, "delta": {"content": "ok"}, "finish_reason": "stop"}]}
+    wired.plan("b1:m", Raw([(None, end)]))
+    assert wired.turn("x" * 4000).model == "b/m"
+    assert ratio("b/m") == 1.0
+
+    wired.plan("b1:m", Reply("ok", input=50_000))
+    wired.turn("x" * 4000)
+    assert ratio("b/m") > 1.0

@@ -1,0 +1,197 @@
+"""Failover matrix: each kind of failure with its decision, through the real SDKs and whole turns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from openclaw_workers.config.models import Api
+from openclaw_workers.engine import failover
+from openclaw_workers.errors import FailureReason as Why
+from openclaw_workers.errors import TurnAborted
+from openclaw_workers.models.transcript import NoticeEntry
+from tests.support.waiting import eventually
+from tests.support.wire import Called, Failure, Hang, Raw, Reply, WireServer
+from tests.support.wire.behaviour import Behaviour
+from tests.unit.engine.conftest import SESSION, MakeHouse
+from tests.unit.engine.wired_house import wired_house
+
+APIS: tuple[Api, ...] = ("anthropic-messages", "openai-completions", "openai-responses")
+NEXT_KEY, NEXT_MODEL = ["a1:m", "a2:m"], ["a1:m", "a2:n"]
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+MATRIX: list[tuple[Behaviour, Why, list[str]]] = [
+    # By status.
+    (Failure(402, "no"), Why.BILLING, NEXT_KEY),
+    (Failure(429, "no"), Why.RATE_LIMIT, NEXT_KEY),
+    (Failure(529, "no"), Why.RATE_LIMIT, NEXT_KEY),
+    (Failure(401, "no"), Why.AUTH, NEXT_KEY),
+    (Failure(403, "no"), Why.AUTH, NEXT_KEY),
+    (Failure(408, "no"), Why.TIMEOUT, NEXT_KEY),
+    (Failure(502, "no"), Why.TIMEOUT, NEXT_KEY),
+    (Failure(503, "no"), Why.TIMEOUT, NEXT_KEY),
+    (Failure(504, "no"), Why.TIMEOUT, NEXT_KEY),
+    (Failure(500, "no", type="api_error"), Why.UNKNOWN, NEXT_KEY),
+    (Failure(400, "no"), Why.FORMAT, NEXT_MODEL),
+    (Failure(404, "no"), Why.MODEL_NOT_FOUND, NEXT_MODEL),
+    # By code.
+    (Failure(401, "no", code="invalid_api_key"), Why.AUTH_PERMANENT, NEXT_KEY),
+    (Failure(429, "no", code="insufficient_quota"), Why.BILLING, NEXT_KEY),
+    (Failure(400, "no", code="model_not_found"), Why.MODEL_NOT_FOUND, NEXT_MODEL),
+    # By message.
+    (Failure(401, "No luck: Invalid API key"), Why.AUTH, NEXT_KEY),
+    (Failure(403, "This API key has been revoked"), Why.AUTH_PERMANENT, NEXT_KEY),
+    (Failure(400, "Your credit balance is too low"), Why.BILLING, NEXT_KEY),
+    (Failure(500, "Overloaded"), Why.RATE_LIMIT, NEXT_KEY),
+    (Failure(500, "Internal server error", type="api_error"), Why.TIMEOUT, NEXT_KEY),
+    (Failure(410, "Session expired"), Why.SESSION_EXPIRED, NEXT_KEY),
+    (Failure(404, "Session not found"), Why.SESSION_EXPIRED, NEXT_KEY),
+    # In mid-stream.
+    (Reply("half an answer", after=3, then="reset"), Why.CUT, NEXT_KEY),
+    (
+        Reply("half", after=2, then="error", error={"type": "overloaded_error", "message": "Overloaded"}),
+        Why.RATE_LIMIT,
+        NEXT_KEY,
+    ),
+    (Raw([(None, [])]), Why.CUT, NEXT_KEY),
+]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_each_failure_has_its_decision(make_house: MakeHouse, server: WireServer, api: Api) -> None:
+    wired = wired_house(make_house, server, api=api)
+    for behaviour, reason, asked in MATRIX:
+        wired.house.stores.redis.flushdb()
+        wired.plan("a1:m", behaviour)
+        run = wired.turn()
+        assert (run.state, run.text, wired.asked()) == ("ok", asked[-1], asked), behaviour
+        (attempt,) = run.model_attempts
+        assert (attempt.model, attempt.profile, attempt.reason) == ("a/m", "a1", reason), behaviour
+        if isinstance(behaviour, Failure):
+            assert (attempt.status, attempt.skipped) == (behaviour.status, False)
+            assert attempt.code == (behaviour.code or behaviour.type), behaviour
+            assert "no" in attempt.error.lower() or behaviour.message in attempt.error
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_overflow_never_falls_back(make_house: MakeHouse, server: WireServer, api: Api) -> None:
+    wired = wired_house(make_house, server, api=api)
+    wired.plan("a1:m", *[Failure(400, "prompt is too long: 208310 tokens > 200000 maximum")] * 9)
+    run = wired.turn()
+    assert (run.state, run.reason) == ("error", Why.CONTEXT_OVERFLOW)
+    assert set(wired.asked()) == {"a1:m"}
+    assert wired.pause_ms("a/a1") == 0, "it says nothing about the key"
+
+
+def test_a_stop_never_falls_back(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server)
+    wired.plan("a1:m", Hang())
+    queued = wired.house.say("hello")
+    thread = threading.Thread(target=wired.house.work, daemon=True)
+    thread.start()
+    eventually(server.is_silent.is_set, within=20)
+    (handle,) = wired.house.process.runs()
+    handle.cancel.set(TurnAborted("killed"))
+    thread.join(5)
+    run = wired.house.run_of(queued)
+    assert (run.state, run.model_attempts, wired.asked()) == ("killed", [], ["a1:m"])
+    (call,) = wired.ledger()
+    assert (call.outcome, call.profile, call.estimated) == ("aborted", "a1", True)
+    assert call.usage.input == run.usage.input > 500, "it was sent, and is billed"
+
+
+def test_a_provider_without_a_usable_key_is_skipped_and_people_are_told(
+    make_house: MakeHouse, server: WireServer
+) -> None:
+    """The example of the article: a limited provider's other model is not asked either."""
+    wired = wired_house(make_house, server)
+    for key in ("a1:m", "a2:m"):
+        wired.plan(key, Failure(429, "Rate Limit Exceeded"))
+    run = wired.turn()
+    assert (run.text, run.model, wired.asked()) == ("b1:m", "b/m", ["a1:m", "a2:m", "b1:m"])
+    assert [(each.model, each.profile, each.skipped) for each in run.model_attempts] == [
+        ("a/m", "a1", False),
+        ("a/m", "a2", False),
+        ("a/n", "", True),
+    ]
+    (notice,) = [entry for entry in wired.house.log() if isinstance(entry, NoticeEntry)]
+    assert notice.text == "a/m failed: a: Rate Limit Exceeded. b/m answered instead."
+    assert [entry.role for entry in wired.house.log()] == ["user", "notice", "assistant"]
+    assert [(call.outcome, call.profile) for call in wired.ledger()] == [
+        ("rate_limit", "a1"),
+        ("rate_limit", "a2"),
+        ("ok", "b1"),
+    ]
+
+
+def test_a_fallback_that_ends_the_turn_to_wait_is_told_too(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server)
+    wired.plan("a1:m", Failure(400, "no"))
+    spawn, rest = Called("sessions_spawn", {"task": "look"}), Called("sessions_yield", {"message": "back soon"})
+    wired.plan("a2:n", Reply(calls=[spawn]), Reply(calls=[rest]))
+    run = wired.turn()
+    assert (run.reason, run.text, run.model, run.fallback_from) == ("yielded", "back soon", "a/n", "a/m")
+
+
+def test_when_all_fail_the_error_says_what_became_of_each(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server)
+    wired.plan("a1:m", Failure(404, "Unknown model: m"))
+    wired.plan("a1:n", Failure(402, "no money either"))
+    wired.plan("a2:n", Failure(402, "no money"))
+    wired.plan("b1:m", Failure(401, "this key was revoked"))
+    run = wired.turn()
+    assert (run.state, run.reason) == ("error", Why.AUTH_PERMANENT)
+    assert run.error is not None
+    assert "all models failed (4): a/m: a: Unknown model: m (model_not_found) | a/n: a: no money (billing)" in run.error
+    assert "b/m: b: this key was revoked (auth_permanent)" in run.error
+    assert [call.outcome for call in wired.ledger()] == ["model_not_found", "billing", "billing", "auth_permanent"]
+
+
+@pytest.mark.parametrize("status", [503, 500])
+@pytest.mark.parametrize(("failures", "state"), [(2, "ok"), (3, "error")])
+def test_with_no_other_model_the_same_is_asked_twice_more(
+    make_house: MakeHouse, server: WireServer, failures: int, state: str, status: int
+) -> None:
+    reason = {503: Why.TIMEOUT, 500: Why.UNKNOWN}[status]
+    wired = wired_house(make_house, server, model="b/m")
+    wired.plan("b1:m", *[Failure(status, "busy")] * failures)
+    run = wired.turn()
+    assert (run.state, wired.asked()) == (state, ["b1:m"] * 3)
+    assert [each.reason for each in run.model_attempts] == [reason] * failures
+    assert run.reason == ("complete" if state == "ok" else reason)
+    assert len(wired.ledger()) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "asked"),
+    [
+        (Failure(429, "slow down", headers={"retry-after": "1"}), 2),
+        (Failure(429, "slow down", headers={"retry-after": "120"}), 1),
+        (Failure(503, "busy", headers={"retry-after": "120"}), 1),
+        (Failure(429, "slow down"), 1),
+    ],
+)
+def test_with_no_other_model_a_limit_is_waited_for_if_it_is_short(
+    make_house: MakeHouse, server: WireServer, monkeypatch: pytest.MonkeyPatch, failure: Failure, asked: int
+) -> None:
+    """Without a word of the provider's the key is left alone for minutes, and so by this turn too."""
+    monkeypatch.setattr(failover, "TOLD_AFTER_SECONDS", 0.9)
+    wired = wired_house(make_house, server, model="b/m")
+    wired.plan("b1:m", failure)
+    run = wired.turn()
+    assert (run.state, len(wired.asked())) == ("ok" if asked > 1 else "error", asked)
+    assert (run.reason == "complete") == (asked > 1)
+    first, last = server.requests[0].at, server.requests[-1].at
+    assert last - first >= 1 or asked == 1, "and never less than was asked for"
+    told = [
+        event.data["why"] for event in wired.house.stores.reader.events(SESSION, "0") if event.type == "model.waiting"
+    ]
+    assert [why.partition(",")[0] for why in told] == ["b/m failed (rate_limit)"] * (asked - 1)

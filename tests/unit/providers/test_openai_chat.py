@@ -1,0 +1,140 @@
+"""The Chat Completions API through OpenAI's SDK, on the wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.models.transcript import (
+    AssistantEntry,
+    Attachment,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    Usage,
+    UserEntry,
+)
+from openclaw_workers.providers.base import UsageSoFar
+from tests.support.wire import Called, Failure, Reply, WireServer
+from tests.unit.providers.talk import answer_of, calls_of, result, text_of
+from tests.unit.providers.wired import KEY, Line
+
+
+@pytest.fixture
+def line(server: WireServer) -> Line:
+    return Line(server, "openai-completions")
+
+
+def test_text_streams_in_pieces_and_the_cache_is_not_counted_twice(line: Line) -> None:
+    line.server.script.append(Reply("Hello there, world", input=7, output=9, cache_read=100, cache_write=20))
+    events = line.ask()
+    assert text_of(events) == "Hello there, world"
+    assert isinstance(events[0], UsageSoFar)
+    assert events[0].usage.input > 0, "a call given up before the end is not free"
+    assert answer_of(events).usage == Usage(input=7, output=9, cache_read=100, cache_write=20)
+
+
+def test_headers_of_the_provider_and_of_the_model_go_along(server: WireServer) -> None:
+    of_the_provider = {"headers": {"x-provider": "ours", "x-both": "ours"}}
+    of_the_model = {"x-model": "mine", "x-both": "mine"}
+    line = Line(server, "openai-completions", provider_settings=of_the_provider, headers=of_the_model)
+    line.ask()
+    headers = server.requests[0].headers
+    assert (headers["authorization"], headers["x-provider"], headers["x-model"]) == (f"Bearer {KEY}", "ours", "mine")
+    assert headers["x-both"] == "mine", "the model's goes before"
+
+
+def test_a_tool_call_is_answered_in_the_next_request(line: Line) -> None:
+    line.server.script.append(Reply("Looking.", calls=[Called("read", {"path": "a.txt"}), Called("read", {})]))
+    first = line.ask("look")
+    calls = calls_of(first)
+    assert [(call.id, call.arguments) for call in calls] == [("call_0", {"path": "a.txt"}), ("call_1", {})]
+    line.ask("look", line.entry(answer_of(first)), result(calls[0], "content"), result(calls[1], "x"), "also this")
+    roles = [message["role"] for message in line.sent["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "tool", "user"]
+    assert line.sent["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"path": "a.txt"}'
+
+
+def test_thinking_of_local_models_is_kept_and_not_sent_back(line: Line) -> None:
+    line.server.script.append(Reply("four", thinking="two and two"))
+    answer = line.answer("sum")
+    assert answer.content == [ThinkingBlock(thinking="two and two"), TextBlock(text="four")]
+    line.ask("sum", line.entry(answer), "again")
+    assert line.sent["messages"][2] == {"role": "assistant", "content": "four"}
+
+
+@pytest.mark.parametrize(("level", "effort"), [("off", "none"), ("minimal", "minimal"), ("xhigh", "xhigh")])
+def test_levels_are_reasoning_efforts(line: Line, level: str, effort: str) -> None:
+    line.ask(thinking=level)
+    assert line.sent["reasoning_effort"] == effort
+
+
+def test_a_model_that_does_not_reason_is_sent_no_effort(server: WireServer) -> None:
+    line = Line(server, "openai-completions", reasoning=False)
+    line.ask(thinking="high")
+    assert "reasoning_effort" not in line.sent
+
+
+def test_a_server_that_does_not_know_the_effort_at_all_is_asked_without(server: WireServer) -> None:
+    line = Line(server, "openai-completions", model="old-server")
+
+    def refuse(request: object) -> Reply | Failure:
+        if "reasoning_effort" in request.body:  # type: ignore[attr-defined]
+            return Failure(400, "Unrecognized request argument supplied: reasoning_effort", param="reasoning_effort")
+        return Reply("fine")
+
+    server.answer = refuse
+    assert text_of(line.ask(thinking="low")) == "fine"
+    asked = len(server.requests)
+    assert text_of(line.ask(thinking="low")) == "fine"
+    assert len(server.requests) == asked + 1, "what was refused once is not asked again"
+
+
+def test_a_configured_address_is_sent_the_limit_under_its_old_name(line: Line) -> None:
+    line.ask()
+    assert line.sent["max_tokens"] == 40_000
+    assert "max_completion_tokens" not in line.sent
+
+
+def test_an_answer_is_not_allowed_more_than_the_window_has_left(server: WireServer) -> None:
+    line = Line(server, "openai-completions", contextWindow=20_000, maxTokens=8_000)
+    line.ask("short")
+    assert line.sent["max_tokens"] == 8_000
+    line.ask("x" * 50_000)
+    assert 2_048 < line.sent["max_tokens"] < 5_000
+    line.ask("x" * 79_000)
+    assert line.sent["max_tokens"] == 2_048
+
+
+def test_images_go_to_models_that_see_and_other_files_are_named(line: Line, tmp_path: Path) -> None:
+    picture = tmp_path / "p.png"
+    picture.write_bytes(b"png")
+    files = [
+        Attachment(name="p.png", mime_type="image/png", path=str(picture)),
+        Attachment(name="r.pdf", mime_type="application/pdf", path="/inbox/r.pdf"),
+    ]
+    line.ask(UserEntry(content=[TextBlock(text="see")], attachments=files))
+    parts = line.sent["messages"][1]["content"]
+    assert [part["type"] for part in parts] == ["text", "image_url", "text"]
+    assert parts[1]["image_url"]["url"] == "data:image/png;base64,cG5n"
+
+
+def test_a_refusal_is_told_in_the_models_words(line: Line) -> None:
+    line.server.script.append(Reply(refusal="I cannot help with that.", calls=[Called("read", {})]))
+    events = line.ask()
+    assert text_of(events) == "I cannot help with that."
+    assert answer_of(events).refused
+    assert calls_of(events) == []
+
+
+def test_a_filtered_answer_says_so(line: Line) -> None:
+    line.server.script.append(Reply("Well, ", stop="content_filter"))
+    events = line.ask()
+    assert text_of(events) == "Well, [The model declined to answer.]"
+
+
+def test_ids_of_other_providers_are_made_to_fit(line: Line) -> None:
+    call = ToolCallBlock(id="call|x", name="read")
+    line.ask("a", AssistantEntry(content=[call]), result(call, "b"))
+    assert line.sent["messages"][2]["tool_calls"][0]["id"] == line.sent["messages"][3]["tool_call_id"] == "call_x"

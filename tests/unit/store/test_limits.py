@@ -1,0 +1,254 @@
+"""Limits in fair order, and budgets that parallel calls cannot overspend by more than one reservation."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from structlog.testing import capture_logs
+
+from openclaw_workers.models.ids import RunId
+from openclaw_workers.models.ledger import ModelCall
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.transcript import Usage
+from openclaw_workers.store.books import Books
+from openclaw_workers.store.limits import SILENT_MS, Amounts, Budget, Exhausted, Limit, Limits
+from openclaw_workers.store.turns import Outcome
+from tests.unit.store.desk import SESSION, Desk
+
+A, B, C, D, E = (RunId(f"run-{name}") for name in "abcde")
+
+
+@pytest.fixture
+def limits(desk: Desk) -> Limits:
+    return Limits(desk.redis, desk.keys)
+
+
+def test_only_so_many_call_at_a_time_and_the_next_is_who_came_first(limits: Limits) -> None:
+    limit = Limit("p", concurrent=1)
+    assert limits.ask([limit], A, "call-1", 10) == 0
+    assert limits.ask([limit], B, "call-2", 10) > 0
+    assert limits.ask([limit], C, "call-3", 10) > 0
+    limits.done([limit], A, "call-1")
+
+    assert limits.ask([limit], C, "call-4", 10) > 0, "B came first"
+    assert limits.ask([limit], B, "call-5", 10) == 0
+    limits.done([limit], B, "call-5")
+    assert limits.ask([limit], C, "call-6", 10) == 0
+
+
+def test_a_run_that_asks_again_keeps_the_place_it_has(limits: Limits) -> None:
+    """As after its worker died: the next owner makes the call again."""
+    limit = Limit("p", concurrent=1)
+    assert limits.ask([limit], A, "call-7", 10) == 0
+    assert limits.ask([limit], A, "call-8", 10) == 0
+    assert limits.ask([limit], B, "call-b", 10) > 0
+    for call in ("call-8", "call-8a"):
+        assert limits.ask([limit], A, call, 10) == 0, "B waits for this very place"
+    assert limits.ask([limit], B, "call-b", 10) > 0
+    limits.done([limit], A, "call-8")
+    assert limits.ask([limit], B, "call-b", 10) > 0, "an owner that only slept gives nothing of its heir's back"
+    limits.done([limit], A, "call-8a")
+    assert limits.ask([limit], B, "call-b", 10) == 0
+
+
+def test_a_waiter_that_fell_silent_blocks_nobody(limits: Limits, desk: Desk) -> None:
+    limit = Limit("p", concurrent=1)
+    limits.ask([limit], A, "call-9", 10)
+    limits.ask([limit], B, "call-10", 10)
+    limits.done([limit], A, "call-9")
+    desk.redis.hset(desk.keys.asked("p"), B, desk.now() - SILENT_MS - 1)
+    assert limits.ask([limit], C, "call-11", 10) == 0
+
+
+def test_requests_and_tokens_of_the_last_minute_count(limits: Limits, desk: Desk) -> None:
+    by_requests, by_tokens = Limit("r", requests_per_minute=1), Limit("t", tokens_per_minute=100)
+    assert limits.ask([by_requests], A, "call-12", 10) == 0
+    limits.done([by_requests], A, "call-12")
+    assert limits.ask([by_requests], B, "call-13", 10) > 0
+    assert limits.ask([by_tokens], A, "call-14", 60) == 0
+    assert limits.ask([by_tokens], B, "call-15", 60) > 0
+    for name in ("r", "t"):
+        (member,) = desk.redis.zrange(desk.keys.recent(name), 0, -1)
+        desk.redis.zadd(desk.keys.recent(name), {str(member): desk.now() - 60_001})
+    assert limits.ask([by_requests], B, "call-16", 10) == 0
+    assert limits.ask([by_tokens], B, "call-17", 60) == 0
+
+
+def test_a_call_larger_than_the_limit_goes_alone(limits: Limits) -> None:
+    assert limits.ask([Limit("t", tokens_per_minute=100)], A, "call-18", 5_000) == 0
+
+
+PROVIDER, DEAR = Limit("p", concurrent=2), Limit("p//dear", concurrent=1)
+
+
+def test_who_waits_for_one_limit_takes_no_place_in_another(limits: Limits, desk: Desk) -> None:
+    """Else a model that is busy would hold up all others of its provider."""
+    assert limits.ask([PROVIDER, DEAR], A, "call-1", 10) == 0
+    assert limits.ask([PROVIDER, DEAR], B, "call-2", 10) > 0
+    assert desk.redis.zrange(desk.keys.working("p"), 0, -1) == [A]
+    assert limits.ask([PROVIDER], C, "call-3", 10) == 0, "the provider has room, and does not hold B up"
+
+
+def test_who_came_first_is_served_first_by_whatever_it_is_held_up_later(limits: Limits) -> None:
+    limits.ask([PROVIDER, DEAR], A, "call-1", 10)
+    limits.ask([PROVIDER, DEAR], B, "call-2", 10)
+    limits.ask([PROVIDER], C, "call-3", 10)
+    assert limits.ask([PROVIDER], D, "call-4", 10) > 0
+    limits.done([PROVIDER, DEAR], A, "call-1")
+    assert limits.ask([PROVIDER], E, "call-5", 10) > 0
+    assert limits.ask([PROVIDER, DEAR], B, "call-2", 10) == 0, (
+        "D has stood in this line longer, but B has waited longer"
+    )
+    assert limits.ask([PROVIDER], D, "call-4", 10) > 0
+    limits.done([PROVIDER], C, "call-3")
+    assert limits.ask([PROVIDER], E, "call-5", 10) > 0
+    assert limits.ask([PROVIDER], D, "call-4", 10) == 0
+
+
+def test_a_place_in_all_is_given_back_in_all(limits: Limits, desk: Desk) -> None:
+    limits.ask([PROVIDER, DEAR], A, "call-1", 10)
+    limits.ask([PROVIDER, DEAR], B, "call-2", 10)
+    limits.done([PROVIDER, DEAR], A, "call-1")
+    limits.done([PROVIDER, DEAR], B, "call-2")
+    for name in ("p", "p//dear"):
+        assert desk.redis.zcard(desk.keys.working(name)) == desk.redis.zcard(desk.keys.waiting(name)) == 0
+        assert desk.redis.hlen(desk.keys.asked(name)) == 0
+
+
+def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: Limits, desk: Desk) -> None:
+    limit, day = Limit("p", concurrent=1), Budget("day", tokens=100)
+
+    def ends() -> tuple[float, float]:
+        aside = json.loads(str(desk.redis.hget(desk.keys.aside("day"), A)))
+        return float(str(desk.redis.zscore(desk.keys.working("p"), A))), float(aside["until"])
+
+    def age(until: int) -> None:
+        aside = json.loads(str(desk.redis.hget(desk.keys.aside("day"), A)))
+        desk.redis.hset(desk.keys.aside("day"), A, json.dumps({**aside, "until": until}))
+        desk.redis.zadd(desk.keys.working("p"), {A: until})
+
+    limits.reserve(A, "call-1", Amounts(tokens=60), [day])
+    limits.ask([limit], A, "call-1", 10)
+    soon = desk.now() + 5_000
+    age(soon)
+    limits.hold(A, "another", [limit], [day])
+    assert ends() == (soon, soon)
+    limits.hold(A, "call-1", [limit], [day])
+    assert min(ends()) > soon + 5_000
+
+    age(desk.now() - 1)
+    assert limits.reserve(B, "call-2", Amounts(tokens=60), [day]) is True
+    assert limits.ask([limit], B, "call-2", 10) == 0
+    limits.hold(A, "call-1", [limit], [day])
+    assert desk.redis.zrange(desk.keys.working("p"), 0, -1) == desk.redis.hkeys(desk.keys.aside("day")) == [B]
+    assert set(desk.redis.hkeys(desk.keys.asked("p"))) == {f"call {B}"}, "nothing is left of who died"
+
+
+def test_who_waits_gets_no_place_by_holding_on(limits: Limits, desk: Desk) -> None:
+    """The ticker asks for it in any case: it does not know whether the call has begun."""
+    limit = Limit("p", concurrent=1)
+    limits.ask([limit], A, "call-1", 10)
+    assert limits.ask([limit], B, "call-2", 10) > 0
+    limits.hold(B, "call-2", [limit], [])
+    assert desk.redis.zrange(desk.keys.working("p"), 0, -1) == [A]
+
+
+def test_a_call_asked_for_twice_counts_once_in_its_minute(limits: Limits) -> None:
+    """Rule 13: the first answer may have been lost on its way."""
+    limit = Limit("r", requests_per_minute=1, tokens_per_minute=15)
+    assert [limits.ask([limit], A, "call-1", 10) for _ in range(2)] == [0, 0]
+    assert limits.ask([limit], A, "call-2", 10) > 0
+
+
+def spend(desk: Desk, name: str, **amounts: float) -> None:
+    for what, amount in amounts.items():
+        desk.redis.hincrbyfloat(desk.keys.spent(name), what, amount)
+
+
+def test_what_others_set_aside_makes_a_call_wait(limits: Limits) -> None:
+    day = Budget("day", tokens=100)
+    assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
+    assert limits.reserve(B, "c2", Amounts(tokens=60), [day]) is False
+    assert limits.reserve(A, "c3", Amounts(tokens=60), [day]) is True, "its own is replaced"
+
+
+def test_a_budget_is_passed_by_one_reservation_at_most(limits: Limits, desk: Desk) -> None:
+    day = Budget("day", tokens=100)
+    spend(desk, "day", tokens=90)
+    assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True, "nobody else has set anything aside"
+    assert limits.reserve(B, "c2", Amounts(tokens=1), [day]) is False
+
+
+def test_what_is_spent_says_no_and_names_the_budget(limits: Limits, desk: Desk) -> None:
+    spend(desk, "tree", cost=2.5)
+    answer = limits.reserve(A, "c1", Amounts(cost=0.1), [Budget("day", tokens=100), Budget("tree", cost=2.0)])
+    assert answer == Exhausted(Budget("tree", cost=2.0), "cost", 2.5, 2.0)
+    assert desk.redis.hlen(desk.keys.aside("day")) == 0, "nothing is set aside for a call that is not made"
+
+
+def test_a_reservation_that_nobody_gives_back_ends_by_itself(limits: Limits, desk: Desk) -> None:
+    """As after its run was given up: others would wait for it for ever."""
+    day = Budget("day", tokens=100)
+    assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
+    aside = json.loads(str(desk.redis.hget(desk.keys.aside("day"), A)))
+    desk.redis.hset(desk.keys.aside("day"), A, json.dumps({**aside, "until": desk.now() - 1}))
+    assert limits.reserve(B, "c2", Amounts(tokens=60), [day]) is True
+    assert desk.redis.hkeys(desk.keys.aside("day")) == [B]
+
+
+def test_a_turn_that_ends_or_is_handed_over_keeps_nothing_aside(limits: Limits, desk: Desk) -> None:
+    """Whether or not its call was made."""
+    day, books = Budget("day", tokens=100), Books(budgets=["day"])
+    desk.say("one")
+    for end in ("release", "commit"):
+        lease = desk.take().lease
+        limits.reserve(lease.run, "never made", Amounts(tokens=60), [day])
+        if end == "release":
+            desk.turns().release(lease, Usage(), books=books)
+        else:
+            outcome = Outcome(RunState.OK, "complete", MessageState.ANSWERED)
+            desk.turns().commit(lease, "main", outcome, books=books)
+        assert desk.redis.hlen(desk.keys.aside("day")) == 0, end
+
+
+@pytest.mark.parametrize("raw", ["no json", "[]", '{"call": "c0"}', "7", "null"])
+def test_a_reservation_that_cannot_be_read_is_none(limits: Limits, desk: Desk, raw: str) -> None:
+    day = Budget("day", tokens=100)
+    desk.redis.hset(desk.keys.aside("day"), B, raw)
+    with capture_logs() as logs:
+        assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
+    assert [(line["event"], line["count"]) for line in logs] == [("budget.unreadable", 1)]
+    assert desk.redis.hkeys(desk.keys.aside("day")) == [A]
+
+
+def test_a_sum_that_cannot_be_read_begins_anew(limits: Limits, desk: Desk) -> None:
+    day = Budget("day", tokens=100)
+    desk.redis.hset(desk.keys.spent("day"), "tokens", "many")
+    with capture_logs() as logs:
+        assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
+    assert [line["event"] for line in logs] == ["budget.unreadable"]
+
+
+def test_a_call_is_booked_though_sum_and_reservation_cannot_be_read(desk: Desk) -> None:
+    """The step it belongs to must not fail for that."""
+    desk.say("one")
+    lease = desk.take().lease
+    desk.redis.hset(desk.keys.spent("day"), "tokens", "many")
+    desk.redis.hset(desk.keys.aside("day"), lease.run, "no json")
+    call = ModelCall(
+        id="call-1",
+        at=desk.now(),
+        run=lease.run,
+        session=SESSION,
+        agent="main",
+        tree=SESSION,
+        provider="p",
+        model="m",
+        usage=Usage(input=3, output=2),
+        cost=0.5,
+    )
+    desk.turns().book(lease, Books([call], ["day"]))
+    spent = desk.redis.hgetall(desk.keys.spent("day"))
+    assert (float(spent["tokens"]), float(spent["cost"])) == (5, 0.5)
