@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import measures
+from benchmarks import measures, trees
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results"
@@ -25,6 +25,8 @@ def main() -> None:
             "throughput": lambda: measures.throughput(quiet),
             "concurrent_turns": lambda: measures.concurrent_turns(quiet),
             "long_transcripts": lambda: measures.long_transcripts(quiet),
+            "fan_out": lambda: trees.fan_out(quiet),
+            "spawns": lambda: trees.spawns(quiet),
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

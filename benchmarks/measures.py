@@ -75,29 +75,44 @@ def throughput(stage: Stage, *, sessions: int = 50, messages: int = 20, rounds: 
     return {"ours_per_second": round(a), "raw_per_second": round(b), "ratio": round(a / b, 2), "goal": ">= 0.6"}
 
 
-def concurrent_turns(stage: Stage, *, turns: int = 200) -> Figures:
-    """(c) 200 one-second turns at once in one worker process: time against the ideal, memory for each."""
-    program = '{"steps": [{"delayMs": 1000, "text": "x"}]}'
+def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 3) -> Figures:
+    """(c) 200 one-second turns at once in one worker process: time against the ideal, memory for each.
+
+    From the first message sent to the end of the last turn, so that sending counts and reading the answers does not.
+    The first round also starts the pool's threads, which open a connection each. It shows what a turn in flight
+    takes in memory, and its time is given apart: a worker pays it once.
+    """
     with stage.worker(concurrency=turns) as process:
-        # The pool starts its threads on first use; what they cost is part of the price of a turn.
         before = process.memory_info().rss
-        begun = time.perf_counter()
-        sent = [stage.send(f"c{index}", program) for index in range(turns)]
-        peak = before
-        while stage.server.client().zcard("ocw:running"):
-            peak = max(peak, process.memory_info().rss)
-            time.sleep(0.05)
-        for one in sent:
-            stage.wait(one)
-        took = seconds(begun)
-    per_turn = (peak - before) / turns / 1e6
+        cold, peak = _one_second_turns(stage, process, "c", turns)
+        warm = [_one_second_turns(stage, process, f"c{number}-", turns)[0] for number in range(rounds)]
+    took = statistics.median(warm)
     return {
         "seconds": round(took, 2),
         "ratio_to_ideal": round(took, 2),
         "goal": "<= 1.4",
-        "megabytes_per_turn": round(per_turn, 3),
+        "cold_seconds": round(cold, 2),
+        "megabytes_per_turn": round((peak - before) / turns / 1e6, 3),
         "megabytes_goal": "<= 0.5",
     }
+
+
+def _one_second_turns(stage: Stage, process: psutil.Process, name: str, turns: int) -> tuple[float, int]:
+    """Seconds for all of them, by the run records, and the most memory the worker held meanwhile."""
+    program = '{"steps": [{"delayMs": 1000, "text": "x"}]}'
+    reader = stage.cli.stores.reader
+    begun_ms = time.time() * 1000
+    sent = [stage.send(f"{name}{index}", program) for index in range(turns)]
+    peak = 0
+    while reader.running():
+        peak = max(peak, process.memory_info().rss)
+        time.sleep(0.05)
+    for one in sent:
+        stage.wait(one)
+    runs = [reader.run(one.run) for one in sent if one.run is not None]
+    ended_ms = [run.ended_at for run in runs if run is not None and run.ended_at is not None]
+    assert len(ended_ms) == turns
+    return (max(ended_ms) - begun_ms) / 1000, peak
 
 
 def long_transcripts(stage: Stage, *, lengths: tuple[int, ...] = (10, 1_000, 10_000), each: int = 100) -> Figures:

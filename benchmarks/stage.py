@@ -54,12 +54,14 @@ class Stage:
                     return
 
     @contextmanager
-    def worker(self, *, concurrency: int) -> Iterator[psutil.Process]:
-        argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", "main", "--loglevel", "WARNING"]
-        with self._process([*argv, "--concurrency", str(concurrency)], "ours") as process:
-            client = self.server.client()
-            eventually(lambda: client.zcard("ocw:workers"), within=30)
-            self.wait(self.send("warm-up"))
+    def worker(self, *, concurrency: int = 4, lane: str = "main") -> Iterator[psutil.Process]:
+        argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", lane, "--loglevel", "WARNING"]
+        client = self.server.client()
+        before = client.zcard("ocw:workers")
+        with self._process([*argv, "--concurrency", str(concurrency)], f"ours-{lane}") as process:
+            eventually(lambda: client.zcard("ocw:workers") > before, within=30)
+            if lane == "main":
+                self.wait(self.send("warm-up"))
             yield process
         client.delete("ocw:workers")
 
@@ -86,19 +88,21 @@ class Stage:
 
 @contextmanager
 def stage(*, events: bool) -> Iterator[Stage]:
-    with tempfile.TemporaryDirectory(prefix="ocw-bench-") as name, RedisServer(aof=True) as server:
+    with tempfile.TemporaryDirectory(prefix="ocw-bench-") as name, RedisServer(aof=True, directory=Path(name)) as redis:
         folder = Path(name)
         config = folder / "openclaw.yaml"
         config.write_text(
-            "messages: {queue: {mode: followup, cap: 10000}}\n" + f"engine: {{taskEvents: {str(events).lower()}}}\n"
+            "messages: {queue: {mode: followup, cap: 10000}}\n"
+            "agents: {defaults: {model: offline/script, subagents: {maxChildrenPerAgent: 32}}}\n"
+            f"engine: {{taskEvents: {str(events).lower()}}}\n"
         )
         os.environ |= {
-            "REDIS_URL": server.url,
+            "REDIS_URL": redis.url,
             "OPENCLAW_STATE_DIR": name,
             "OPENCLAW_CONFIG": str(config),
             "BENCH_EVENTS": str(int(events)),
         }
-        yield Stage(server, CliContext(), folder)
+        yield Stage(redis, CliContext(), folder)
 
 
 def seconds(begun: float) -> float:
