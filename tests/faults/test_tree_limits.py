@@ -123,11 +123,15 @@ def _at_the_gate(fleet: Fleet, count: int) -> list[Run] | None:
 
 
 def test_40_spawns_from_four_workers_fill_a_tree_to_its_limit_and_no_further(make_fleet: MakeFleet) -> None:
-    """Nothing settles while they race, so that exactly what the limit leaves is accepted."""
+    """Nothing settles while they race, so that exactly what the limit leaves is accepted.
+
+    Nor does a middle that was refused everything: its end would make room for one more.
+    """
     fleet = limited(make_fleet, maxChildrenPerAgent=8, maxTreeRuns=28)
-    endless: Program = program(say("never", delay_ms=600_000))
+    never = say("never", delay_ms=600_000)
+    endless: Program = program(never)
     with watching(fleet) as watch:
-        middles = race(fleet, 8, *[spawn(endless)] * 5)
+        middles = race(fleet, 8, *[spawn(endless)] * 5, never)
         told = eventually(lambda: _all_told(fleet, middles, 40), within=60)
         assert told == Counter(accepted=20, forbidden=20)
         assert sum(len(family) for family in families(fleet).values()) == 28
