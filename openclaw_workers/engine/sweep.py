@@ -87,7 +87,7 @@ class Sweeper(threading.Thread):
                 log.exception("sweep.failed", item=item)
         if time.monotonic() - self._pruned_at > PRUNE_EVERY_SECONDS:
             self._pruned_at = time.monotonic()
-            self._stores.fleet.prune(int(time.time() * 1000))
+            self._stores.fleet.prune()
         return self._period if wait_ms < 0 else max(0.02, wait_ms / 1000)
 
     def _look_after(self, item: str, oldest: dict[Lane, int]) -> None:

@@ -163,11 +163,7 @@ class Fleet:
             for (worker, beat), fact in zip(beats, facts, strict=True)
         ]
 
-    def prune(self, now_ms: int) -> None:
+    def prune(self) -> None:
         """Forget in the index the runs whose records have expired, and the suspects of processes long dead."""
         k = self._keys
-        with store_errors():
-            self._redis.zremrangebyscore(k.runs, "-inf", now_ms - RUNS_KEPT_MS)
-            for worker in self._redis.hkeys(k.suspects):
-                if self._redis.zscore(k.workers, worker) is None:
-                    self._redis.hdel(k.suspects, worker)
+        run_script(self._redis, "prune", [k.runs, k.suspects, k.workers], [RUNS_KEPT_MS])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from openclaw_workers.engine.accept import Queued
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Run, RunState
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
-from tests.support.fleet import Outcome
+from tests.support.fleet import Fleet, Outcome
 from tests.support.programs import call, crash, mark, program, say, write
+from tests.support.rig import rigged
 from tests.support.waiting import eventually
 
 QUICK = {"engine": {"leaseSeconds": 1.0}}
@@ -44,31 +48,46 @@ def test_a_turn_that_kills_its_worker_is_tried_three_times_and_then_fails_for_al
     check(fleet.stores, [poison, following], one_each=True)
 
 
-def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(make_fleet: MakeFleet) -> None:
+def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(
+    make_fleet: MakeFleet, tmp_path: Path
+) -> None:
     """I1, rule 5: the first crash casts suspicion on all that had journalled nothing; later ones are the culprit's."""
     fleet = make_fleet(QUICK)
-    worker = fleet.worker(concurrency=64, respawn=True)
-    # A few are still at work when it strikes again. Having lost two workers they then go on one at a time.
-    writing = [
-        fleet.send(
-            program(call(write(f"{n}.txt", "here")), say("fine", delay_ms=500 if n > 2 else 1_500)), f"writing-{n}"
-        )
-        for n in range(40)
-    ]
-    silent = [fleet.send(program(say(f"fine {n}", delay_ms=500)), f"silent-{n}") for n in range(10)]
-    # It strikes when all forty have written; and again, as a suspect, when they have begun anew.
+    worker = fleet.worker(concurrency=64, respawn=True, **rigged(gates=tmp_path))
+    writing = [fleet.send(program(call(write(f"{n}.txt", "x")), say("gate open")), f"writing-{n}") for n in range(40)]
+    silent = [fleet.send(program(say("gate silent")), f"silent-{n}") for n in range(10)]
+    poison = fleet.send(program(crash(text="gate strike")), "poison")
+
+    # It strikes in the middle of all fifty: forty have written a file, ten have nothing to show.
     eventually(lambda: all(len(fleet.transcript(f"writing-{n}")) >= 3 for n in range(40)), within=20)
-    poison = fleet.send(program(crash(delay_ms=700)), "a-poison")
+    eventually(lambda: at_work(fleet, [*writing, *silent, poison], owners=1), within=20)
+    (tmp_path / "strike").touch()
+    eventually(lambda: worker.respawns == 1, within=20)
+    # And again among the forty, now as the only suspect; the ten pass one by one, before it or after.
+    (tmp_path / "silent").touch()
+    eventually(lambda: at_work(fleet, [*writing, poison], owners=2), within=40)
+    assert {fleet.run(sent.run).attempt for sent in writing if sent.run} == {1}
+    (tmp_path / "strike").touch()
+    eventually(lambda: worker.respawns == 2, within=20)
+    # Having lost two workers the forty too go on one at a time. The third strike meets nobody.
+    (tmp_path / "open").touch()
+    (tmp_path / "strike").touch()
 
     fine = fleet.outcomes(silent + writing)
     failed = settled_run(fleet.outcome(poison))
 
     assert {outcome.receipt.state for outcome in fine} == {MessageState.ANSWERED}
-    assert {settled_run(outcome).attempt for outcome in fine[:10]} <= {1, 2}
+    assert {settled_run(outcome).attempt for outcome in fine[:10]} == {2}
     assert {settled_run(outcome).attempt for outcome in fine[10:]} == {1}
     assert (failed.state, failed.reason) == (RunState.ERROR, "lost")
     assert worker.respawns == len(failed.attempts) == 3
     check(fleet.stores, [*silent, *writing, poison], one_each=True)
+
+
+def at_work(fleet: Fleet, sent: list[Queued], *, owners: int) -> bool:
+    """Whether each of them is in the hands of its n-th owner."""
+    running = {run.id for run in fleet.runs() if run.state is RunState.RUNNING and len(run.attempts) == owners}
+    return {queued.run for queued in sent} <= running
 
 
 def test_twenty_rolling_restarts_charge_nobody_an_attempt(make_fleet: MakeFleet) -> None:

@@ -20,7 +20,15 @@ def staff(fleet: Fleet, *lanes: str, concurrency: int = 16, loglevel: str = "INF
     return workers
 
 
-def rigged(*, die: str = "", slow: str = "", sign: str = "", deaf: bool = False) -> dict[str, Any]:
+def rigged(
+    *, die: str = "", slow: str = "", sign: str = "", gates: Path | None = None, deaf: bool = False
+) -> dict[str, Any]:
     """The environment of a worker in which something goes wrong; see tests/support/rigged."""
-    path = os.pathsep.join([RIGGED, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {"PYTHONPATH": path, "OCW_DIE": die, "OCW_SLOW": slow, "OCW_SIGN": sign, "OCW_DEAF": "1" if deaf else ""}
+    return {
+        "PYTHONPATH": os.pathsep.join([RIGGED, *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "OCW_DIE": die,
+        "OCW_SLOW": slow,
+        "OCW_SIGN": sign,
+        "OCW_GATES": str(gates or ""),
+        "OCW_DEAF": "1" if deaf else "",
+    }

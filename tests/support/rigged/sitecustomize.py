@@ -3,6 +3,8 @@
 OCW_DIE=module:Class.method:n[:after]   it kills itself when the method is called for the n-th time, or after that
 OCW_SLOW=module:Class.method:seconds    it takes so long before it calls the method
 OCW_SIGN=name                           what its turns answer ends with this name
+OCW_GATES=directory                     a model call whose text is "gate <name>" waits for a file of that name;
+                                        one that crashes takes the file away first, so that each crash needs a new one
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, TranscriptEntry
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
+from openclaw_workers.providers.base import ModelRequest
+from openclaw_workers.providers.offline import script
+from openclaw_workers.providers.offline.program import CRASH, Step
 from openclaw_workers.store.turns import Lease, Outcome, Turns
 
 Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -78,6 +83,22 @@ def _with_text(entries: Sequence[TranscriptEntry], text: str) -> list[Transcript
     return [*before, last.model_copy(update={"content": [TextBlock(text=text)]})]
 
 
+def _gated(folder: Path) -> None:
+    original = script._next_step
+
+    def waiting(request: ModelRequest) -> tuple[UserEntry | None, Step]:
+        asked, step = original(request)
+        if step.text.startswith("gate "):
+            file = folder / step.text.removeprefix("gate ")
+            while not file.exists():
+                time.sleep(0.02)
+            if step.fail == CRASH:
+                file.unlink()
+        return asked, step
+
+    script._next_step = waiting
+
+
 if die := os.environ.get("OCW_DIE"):
     where, nth, *when = die.rsplit(":", 2) if die.endswith(":after") else die.rsplit(":", 1)
     _replace(where, _dying(int(nth), after=bool(when)))
@@ -86,5 +107,7 @@ if slow := os.environ.get("OCW_SLOW"):
     _replace(where, _slow(float(wait)))
 if sign := os.environ.get("OCW_SIGN"):
     _replace("openclaw_workers.store.turns:Turns.commit", _signing(sign))
+if gates := os.environ.get("OCW_GATES"):
+    _gated(Path(gates))
 if os.environ.get("OCW_DEAF"):
     runpy.run_path(str(Path(__file__).parents[1] / "deaf" / "sitecustomize.py"))

@@ -180,6 +180,11 @@ def rescue_given_up(desk: Desk) -> None:
         desk.crash()
 
 
+def prune(desk: Desk) -> None:
+    desk.redis.hset(desk.keys.suspects, "dead", "run-b")
+    desk.fleet.prune()
+
+
 def reset(desk: Desk) -> None:
     commit_and_go_on(desk)
     desk.sessions.reset(SESSION, Lane.MAIN, cap=desk.cap)
@@ -331,6 +336,7 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "stop": [stop_running, stop_queued],
     "tick": [tick],
     "due": [due, due_in_grace],
+    "prune": [prune],
     "rescue": [rescue_crashed, rescue_given_up],
     "reset": [reset, delete],
     "patch_row": [patch_row],

@@ -197,7 +197,7 @@ def test_suspects_of_processes_long_dead_are_forgotten(desk: Desk) -> None:
     desk.redis.hset(desk.keys.suspects, mapping={"alive": "run-a", "dead": "run-b"})
     desk.redis.zadd(desk.keys.runs, {"run-old": 1, "run-new": desk.now()})
 
-    desk.fleet.prune(desk.now())
+    desk.fleet.prune()
 
     assert desk.redis.hgetall(desk.keys.suspects) == {"alive": "run-a"}
     assert desk.redis.zrange(desk.keys.runs, 0, -1) == ["run-new"]
