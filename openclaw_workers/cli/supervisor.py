@@ -103,8 +103,8 @@ class Supervisor:
         deadline = self._clock.monotonic() + within_seconds
         while not self.stop_requested:
             for child in [self._children[name] for name in sorted(waiting)]:
-                if child.pid is not None and child.spec.is_ready(child.pid) and not child.has_exited():
-                    child.is_ready = True
+                self._probe(child)
+                if child.serves:
                     waiting.remove(child.spec.name)
                 elif child.has_failed_to_start:
                     return StartFailure(child.spec.name, "it keeps ending", tuple(child.tail))
@@ -120,7 +120,10 @@ class Supervisor:
     def run(self) -> None:
         """Keep the children running until a stop is asked for."""
         while not self.stop_requested:
-            self._turn(_LONGEST_NAP_SECONDS)
+            starting = [child for child in self._children.values() if child.pid is not None and not child.serves]
+            for child in starting:
+                self._probe(child)
+            self._turn(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
 
     def stop(self) -> None:
         """End all children, lower ranks first; a further stop signal kills what is left at once."""
@@ -172,6 +175,10 @@ class Supervisor:
                 self._on_death(child)
             elif child.restart_at is not None and self._clock.monotonic() >= child.restart_at:
                 self._launch(child)
+
+    def _probe(self, child: Child) -> None:
+        if child.pid is not None and child.spec.is_ready(child.pid) and not child.has_exited():
+            child.serves = child.has_served = True
 
     def _launch(self, child: Child) -> None:
         child.restart_at = None

@@ -18,8 +18,9 @@ import psutil
 import pytest
 import redis
 
+from openclaw_workers.cli.embedded.private_redis import answers
 from openclaw_workers.runtime import Runtime, read_runtime, running_pid
-from tests.support.redis_server import RedisServer, free_port
+from tests.support.redis_server import RedisServer, free_port, is_rewritten
 from tests.support.waiting import eventually
 
 WORKERS = {"worker-main", "worker-subagent", "worker-service"}
@@ -137,6 +138,35 @@ def test_a_killed_redis_comes_back_on_its_port_with_its_data(ocw: Ocw) -> None:
 
     assert eventually(lambda: value_of(url, "kept"), within=20) == "yes"
     eventually(lambda: ocw.runtime.pids.get("redis", 0) not in (0, ready["pids"]["redis"]), within=10)
+
+
+def test_a_redis_that_died_in_the_middle_of_a_write_has_forgotten_it_when_it_dies_again(ocw: Ocw) -> None:
+    """The commit that was cut off is repeated: its answer must not be there twice, at whichever start."""
+    up = ocw.up("--no-flower")["pid"]
+    kill_redis(
+        ocw, up, leaving=b"*1\r\n$5\r\nMULTI\r\n*3\r\n$5\r\nRPUSH\r\n$3\r\nlog\r\n$6\r\nanswer\r\n*4\r\n$4\r\nHS"
+    )
+    with redis.Redis.from_url(ocw.runtime.redis_url, decode_responses=True) as client:
+        assert client.lrange("log", 0, -1) == []
+        client.eval("redis.call('RPUSH', 'log', 'answer'); redis.call('HSET', 'session', 'state', 'idle')", 0)
+        eventually(lambda: client.info("commandstats").get("cmdstat_bgrewriteaof"), within=20)
+        eventually(lambda: is_rewritten(client), within=20)
+
+        kill_redis(ocw, up)
+
+        assert client.lrange("log", 0, -1) == ["answer"]
+
+
+def kill_redis(ocw: Ocw, up: int, *, leaving: bytes = b"") -> None:
+    """SIGKILL, with this at the end of its file; returns when it has come back."""
+    killed = ocw.runtime.pids["redis"]
+    os.kill(up, signal.SIGSTOP)
+    os.kill(killed, signal.SIGKILL)
+    with max((ocw.state_dir / "redis" / "appendonlydir").glob("*.incr.aof")).open("ab") as journal:
+        journal.write(leaving)
+    os.kill(up, signal.SIGCONT)
+    eventually(lambda: ocw.runtime.pids.get("redis", killed) != killed, within=20)
+    eventually(lambda: answers(ocw.runtime.redis_url) is None, within=20)
 
 
 def test_a_second_up_continues_with_the_same_state(ocw: Ocw) -> None:

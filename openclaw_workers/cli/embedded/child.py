@@ -27,7 +27,7 @@ class ChildSpec:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     is_ready: Callable[[int], bool]
-    """Given its pid, whether it serves; may block for a second, must not raise."""
+    """Given its pid, whether it serves; asked after each start until it does; may block for a second, must not raise."""
 
     stop_rank: int = 0
     """Lower ranks are stopped, and gone, before higher ones are told to."""
@@ -68,7 +68,9 @@ class Child:
         self.spec = spec
         self.tail: deque[str] = deque(maxlen=20)
         self.deaths_in_a_row = 0
-        self.is_ready = False
+        self.serves = False
+        self.has_served = False
+        """In this life or in an earlier one."""
         self.launched_at = 0.0
         self.restart_at: float | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -76,7 +78,7 @@ class Child:
 
     @property
     def has_failed_to_start(self) -> bool:
-        return not self.is_ready and self.deaths_in_a_row >= self.spec.start_attempts
+        return not self.has_served and self.deaths_in_a_row >= self.spec.start_attempts
 
     @property
     def pid(self) -> int | None:
@@ -88,6 +90,7 @@ class Child:
         Raises:
             OSError: it cannot be started, or an earlier one still holds the lock.
         """
+        self.serves = False
         lock_fd = _lock(self.spec.lock_path) if self.spec.lock_path is not None else None
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own argv, no shell
