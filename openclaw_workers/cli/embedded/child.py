@@ -27,7 +27,7 @@ class ChildSpec:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     is_ready: Callable[[int], bool]
-    """Given its pid, whether it serves; asked after each start until it does; may block for a second, must not raise."""
+    """Given its pid, whether it serves; asked after each start until so; may block for a second, must not raise."""
 
     stop_rank: int = 0
     """Lower ranks are stopped, and gone, before higher ones are told to."""
