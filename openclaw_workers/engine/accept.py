@@ -122,8 +122,11 @@ class Intake:
         return queued
 
     def _now(self, parsed: ParsedCommand, session: SessionKey) -> Answered:
-        assert parsed.command.now is not None
-        return Answered(parsed.command.now(CommandContext(session, self._stores, self._control), parsed.argument))
+        act = parsed.command.now
+        assert act is not None
+        context = CommandContext(session, self._stores, self._control)
+        seconds = self._stores.settings.engine.accept_timeout_seconds
+        return Answered(within(seconds, lambda: act(context, parsed.argument)))
 
     def _enqueue(self, message: InboundMessage, mode: QueueMode | None) -> Queued | Rejected:
         session, route = message.session_key, message.route

@@ -12,7 +12,7 @@ from openclaw_workers.engine.accept import Intake
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import MessageId
-from openclaw_workers.models.messages import MessageState, Route
+from openclaw_workers.models.messages import Authority, MessageState, Route
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, session_key
@@ -113,6 +113,16 @@ def test_a_slow_redis_makes_accept_answer_an_error_within_3_seconds_and_takes_th
 
     assert took_seconds < ANSWERED_WITHIN_SECONDS
     assert [entry.id for entry in fleet.stores.inbox.waiting(session_key("main"))] == ["m1"]
+
+
+@pytest.mark.parametrize("command", ["/stop", "/status", "/queue steer"])
+def test_a_slow_redis_makes_a_command_answer_an_error_within_3_seconds(fleet: Fleet, command: str) -> None:
+    with SlowWire(fleet.redis_server, seconds=0.9) as wire:
+        intake = Intake(open_stores(fleet.settings, wire.url), fleet.waker)
+        begun = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            intake.accept(command, session=session_key("main"), route=Route(channel="test"), authority=Authority.OWNER)
+        assert time.monotonic() - begun < ANSWERED_WITHIN_SECONDS
 
 
 def scripts_run(fleet: Fleet) -> int:
