@@ -63,7 +63,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         keys=keys,
         timing=timing,
         caps=lane_caps(settings),
-        inbox=Inbox(redis, keys, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
+        inbox=Inbox(redis, keys, reader, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         sessions=Sessions(redis, keys, grant_ms=timing.grant_ms),
         fleet=Fleet(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         reader=reader,

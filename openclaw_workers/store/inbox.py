@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
 from openclaw_workers.models.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
 from openclaw_workers.models.runs import Lane
@@ -14,6 +15,7 @@ from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.reading import Reader
 
 SUMMARY_CHARS = 160
 MOST_COLLECTED = 50
@@ -90,9 +92,10 @@ def stored_form(message: InboundMessage) -> str:
 class Inbox:
     """The only code that puts messages into sessions or takes them away unanswered."""
 
-    def __init__(self, redis: Client, keys: Keys, *, rewake_ms: int, grant_ms: int) -> None:
+    def __init__(self, redis: Client, keys: Keys, reader: Reader, *, rewake_ms: int, grant_ms: int) -> None:
         self._redis = redis
         self._keys = keys
+        self._reader = reader
         self._rewake_ms = rewake_ms
         self._grant_ms = grant_ms
 
@@ -117,6 +120,7 @@ class Inbox:
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
+            CorruptRecord: it is a repeat, and what became of the message cannot be read.
         """
         k, key = self._keys, message.session_key
         reply = run_script(
@@ -152,7 +156,7 @@ class Inbox:
                 opened = RunId(run) if run else None
                 return Accepted(run=opened, wake=opened if publish else None, event_id=event_id)
             case ["duplicate", raw]:
-                receipt = Receipt.model_validate_json(raw)
+                receipt = self._read(key, message.id, raw)
                 return Accepted(run=receipt.run, wake=None, event_id="0", duplicate=receipt)
             case ["rejected", reason, _]:
                 return Refused(reason)
@@ -194,9 +198,24 @@ class Inbox:
         return RunId(str(run)) if run and state != "idle" else None
 
     def receipt(self, key: SessionKey, message_id: MessageId) -> Receipt | None:
+        """What became of a message.
+
+        Raises:
+            CorruptRecord: there is a receipt, and it cannot be read.
+        """
         with store_errors():
             raw = self._redis.hget(self._keys.receipts(key), message_id)
-        return Receipt.model_validate_json(str(raw)) if raw else None
+        return self._read(key, message_id, str(raw)) if raw else None
+
+    def _read(self, key: SessionKey, message_id: MessageId, raw: str) -> Receipt:
+        try:
+            return Receipt.model_validate_json(raw)
+        except ValidationError as error:
+            damaged = CorruptRecord(
+                f"the receipt of {message_id} in {key}", f"{error.error_count()} unreadable field(s)"
+            )
+            self._reader.quarantine(damaged.where, damaged.why, raw)
+            raise damaged from error
 
     def waiting(self, key: SessionKey) -> list[InboxEntry]:
         with store_errors():

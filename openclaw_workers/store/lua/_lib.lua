@@ -273,14 +273,16 @@ local function in_grace(sweep, now, lease_ms)
   return now - last > lease_ms / 2 or (now < grace_until and grace_until <= now + lease_ms)
 end
 
--- Receipts are kept for the newest messages; those that are not final yet are kept in any case.
+-- Receipts are kept for the newest messages; those that are not final yet are kept in any case. One that cannot be read
+-- goes like any other: nobody could learn more from it.
 local function forget_old_receipts(receipts, ages)
   local surplus = redis.call("HLEN", receipts) - RECEIPTS_KEPT
   if surplus <= 0 then
     return
   end
   for _, old in ipairs(redis.call("ZRANGE", ages, 0, surplus + 8)) do
-    local state = cjson.decode(redis.call("HGET", receipts, old) or '{"state":"gone"}').state
+    local ok, known = pcall(cjson.decode, redis.call("HGET", receipts, old) or "{}")
+    local state = ok and type(known) == "table" and known.state
     if state ~= "accepted" and state ~= "bound" then
       redis.call("HDEL", receipts, old)
       redis.call("ZREM", ages, old)

@@ -76,10 +76,10 @@ class Desk:
         self.redis = client
         self.keys = Keys(namespace)
         self.cap = cap
-        self.inbox = Inbox(client, self.keys, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
+        self.reader = Reader(client, self.keys)
+        self.inbox = Inbox(client, self.keys, self.reader, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
         self.sessions = Sessions(client, self.keys, grant_ms=GRANT_MS)
         self.fleet = Fleet(client, self.keys, lease_ms=LEASE_MS, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
-        self.reader = Reader(client, self.keys)
         self.tree = Tree(client, self.keys, self.reader, rewake_ms=REWAKE_MS)
         self.exchanges = Exchanges(client, self.keys)
         self._numbers = itertools.count(1)

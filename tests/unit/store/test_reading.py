@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from openclaw_workers.models.ids import RunId
+import pytest
+
+from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.models.ids import MessageId, RunId
 from tests.unit.store.desk import SESSION, Desk, session_named, texts
 
 
@@ -62,3 +65,26 @@ def test_control_tells_who_owns_a_session_and_what_waits(desk: Desk) -> None:
     control = desk.reader.control(SESSION)
     assert (control.state, control.run, control.owner, control.waiting) == ("running", "run-a", "w1", 1)
     assert control.lease_until > desk.now()
+
+
+def test_a_damaged_receipt_is_told_and_quarantined_once(desk: Desk) -> None:
+    desk.say("one")
+    desk.redis.hset(desk.keys.receipts(SESSION), "one", "{half")
+
+    for look in (lambda: desk.inbox.receipt(SESSION, MessageId("one")), lambda: desk.say("one")):
+        with pytest.raises(CorruptRecord, match="the receipt of one in agent:main:main cannot be read"):
+            look()
+
+    assert [note["raw"] for note in desk.reader.quarantined()] == ["{half"]
+
+
+def test_a_damaged_old_receipt_keeps_no_new_message_out(desk: Desk) -> None:
+    old = {f"old-{n}": n for n in range(2_005)}
+    desk.say("one")
+    desk.redis.hset(desk.keys.receipts(SESSION), mapping=dict.fromkeys(old, "{half"))
+    desk.redis.zadd(desk.keys.ages(SESSION), old)
+
+    desk.say("two")
+
+    assert desk.waiting() == ["one", "two"]
+    assert desk.redis.hlen(desk.keys.receipts(SESSION)) <= 2_000
