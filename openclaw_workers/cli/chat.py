@@ -188,10 +188,11 @@ class Chat:
         return wait(follower, screen)
 
     def _stop(self, follower: Follower, screen: Screen) -> None:
+        """The turn and what it has spawned, or its message if no turn has it yet; never what earlier turns began."""
         try:
             stopped = self._cli.control.stop_run(follower.run) if follower.run else None
             if stopped is None or stopped.run is None:
-                self._cli.control.stop_session(self._session)
+                self._cli.control.stop_turn(self._session)
         except (NotFound, StoreUnavailable) as error:
             screen.note(f"not stopped: {error.message}")
 

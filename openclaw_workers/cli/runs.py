@@ -14,6 +14,7 @@ from openclaw_workers.cli.output import echo_json, facts, json_option, leave, pr
 from openclaw_workers.cli.run_facts import run_facts, run_table, shown
 from openclaw_workers.cli.run_tree import run_tree
 from openclaw_workers.cli.screen import Screen
+from openclaw_workers.cli.subagent_control import wait_settled
 from openclaw_workers.cli.subagent_facts import delivery_facts, lineage
 from openclaw_workers.cli.talking import Result, result_of, wait
 from openclaw_workers.cli.transcripts import entry_lines, of_run
@@ -21,6 +22,7 @@ from openclaw_workers.cli.watching import watch_all
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.models.runs import Run, RunState
 from openclaw_workers.models.transcript import dump_entry
+from openclaw_workers.store.inbox import Stopped
 
 
 @click.group(
@@ -110,11 +112,11 @@ def watch_run(cli: CliContext, run_id: str | None) -> None:
 
 @runs.command("stop", epilog="Example: ocw runs stop run-0123456789abcdef --wait")
 @click.argument("run_id", metavar="RUN")
-@click.option("--wait", "and_wait", is_flag=True, help="Return when it has ended.")
+@click.option("--wait", "and_wait", is_flag=True, help="Return when it has ended, and what it spawned.")
 @json_option
 @pass_cli
 def stop_run(cli: CliContext, run_id: str, and_wait: bool) -> None:
-    """Stop one run, and only that one; what waits behind it goes on."""
+    """Stop one run and what it has spawned; what waits behind it, and what other runs have spawned, goes on."""
     run = find_run(cli, run_id)
     stopped = cli.control.stop_run(run.id)
     if stopped.run is None:
@@ -123,14 +125,23 @@ def stop_run(cli: CliContext, run_id: str, and_wait: bool) -> None:
         raise ConflictError(f"{run.id} {told}; nothing was stopped", hint=f"`ocw runs show {run.id}` tells more")
     if and_wait:
         _followed(cli, run, is_quiet=True)
+        spawned = [each.id for each in cli.stores.reader.some_runs(stopped.live) if each.parent_run_id == run.id]
+        wait_settled(cli, spawned)
     state = find_run(cli, run_id).state
     if cli.json:
-        done = {"state": state, "cancelledMessages": stopped.cancelled}
+        done = {"state": state, "cancelledMessages": stopped.cancelled, "stoppedSubagents": stopped.children}
         echo_json({"ok": True, "runId": run.id, "sessionKey": run.session_key, **done})
+    elif run.state.is_final:
+        is_over = and_wait or not stopped.begun
+        click.echo(f"{run.id} had ended; {_many(stopped)} {'stopped' if is_over else 'told to stop'}")
     elif state.is_final:
-        click.echo(f"{run.id} has ended ({state})")
+        click.echo(f"{run.id} has ended ({state})" + (f"; {_many(stopped)} stopped" if stopped.children else ""))
     else:
         click.echo(f"{run.id} is told to stop; its worker ends it within two seconds")
+
+
+def _many(stopped: Stopped) -> str:
+    return "1 sub-agent is" if stopped.children == 1 else f"{stopped.children} sub-agents are"
 
 
 def _child(run: Run) -> str:

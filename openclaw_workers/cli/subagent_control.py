@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 
 import click
 
@@ -17,7 +18,7 @@ from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for
 from openclaw_workers.cli.talking import send as hand_in
 from openclaw_workers.engine.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import ConflictError, NotFound
-from openclaw_workers.models.ids import BatchId, new_message_id
+from openclaw_workers.models.ids import BatchId, RunId, new_message_id
 from openclaw_workers.models.messages import QueueMode
 from openclaw_workers.models.runs import Run
 
@@ -114,8 +115,8 @@ def stop(cli: CliContext, subagent: str, and_wait: bool) -> None:
         )
     cli.control.stop_session(run.session_key)
     ids = list(dict.fromkeys([run.id, *(each.id for each in below)]))
-    while and_wait and any(each.settled_at is None for each in cli.stores.reader.some_runs(ids)):
-        time.sleep(LOOK_SECONDS)
+    if and_wait:
+        wait_settled(cli, ids)
     states = {each.id: each.state for each in cli.stores.reader.some_runs(ids)}
     if cli.json:
         echo_json({"ok": True, "runId": run.id, "childSessionKey": run.session_key, "runs": states})
@@ -123,6 +124,12 @@ def stop(cli: CliContext, subagent: str, and_wait: bool) -> None:
     with_others = f" and {len(ids) - 1} below it" if len(ids) > 1 else ""
     is_over = all(state.is_final for state in states.values())
     click.echo(f"{run.label!r}{with_others} {'has ended' if is_over else 'is told to stop'}")
+
+
+def wait_settled(cli: CliContext, ids: Sequence[RunId]) -> None:
+    """Return when these sub-agents, and all below them, have ended."""
+    while any(each.settled_at is None for each in cli.stores.reader.some_runs(ids)):
+        time.sleep(LOOK_SECONDS)
 
 
 @click.command(epilog="Example: ocw subagents retry batch-0123456789abcdef")

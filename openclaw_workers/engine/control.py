@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound
@@ -17,11 +19,16 @@ class Control:
         self._waker = waker
 
     def stop_session(self, session: SessionKey, *, reason: str = "killed") -> Stopped:
-        """Stop whatever the session is doing now, and cancel what waits in it."""
-        return self._stop(session, None, reason, with_waiting=True)
+        """Stop whatever the session is doing now and all it has spawned, and cancel what waits in it."""
+        return self._with_children(self._stop(session, None, reason, waiting=True, children=True), None)
+
+    def stop_turn(self, session: SessionKey, *, reason: str = "killed") -> Stopped:
+        """Stop the session's current run, and cancel what waits; what earlier runs have spawned goes on."""
+        stopped = self._stop(session, None, reason, waiting=True, children=False)
+        return self._with_children(stopped, stopped.run) if stopped.run else stopped
 
     def stop_run(self, run_id: RunId, *, reason: str = "killed") -> Stopped:
-        """Stop one run, and only that one.
+        """Stop one run and what it has spawned, and only that; if it is over, what it has left at work.
 
         Raises:
             NotFound: there is no such run.
@@ -29,7 +36,8 @@ class Control:
         run = self._stores.reader.run(run_id)
         if run is None:
             raise NotFound(f"no run {run_id}", hint="`ocw runs list` shows recent runs")
-        return self._stop(run.session_key, run_id, reason, with_waiting=False)
+        stopped = self._stop(run.session_key, run_id, reason, waiting=False, children=False)
+        return self._with_children(stopped, run_id)
 
     def reset(self, session: SessionKey) -> None:
         """Begin a new life of the session at once; a turn in flight ends with it."""
@@ -40,15 +48,17 @@ class Control:
         lane = lane_of(session)
         self._end(session, self._stores.sessions.delete(session, lane, cap=self._stores.caps.get(lane, 0)))
 
-    def reap(self, session: SessionKey) -> None:
-        """Stop the children that a session is to lose: those still waiting first, then those at work."""
-        order = self._stores.tree.reap(session)
+    def reap(self, session: SessionKey, run: RunId | None = None) -> None:
+        """Stop the children that a session, or one run of it, is to lose: those still waiting first, then those at
+        work."""
+        order = self._stores.tree.reap(session, run)
         if order is None:
             return
-        live, damaged = self._stores.tree.live(session, order.upto), None
+        live, damaged = filter(order.is_for, self._stores.tree.live(session, order.upto)), None
         for child in sorted(live, key=lambda run: run.state is RunState.RUNNING):
             try:
-                self._stop(child.session_key, None, order.reason, with_waiting=True)
+                # The whole session: all runs of a child belong to the run that spawned it.
+                self._stop(child.session_key, None, order.reason, waiting=True, children=True)
             except CorruptRecord as error:
                 damaged = error  # its siblings are stopped all the same
         if damaged is not None:
@@ -63,19 +73,34 @@ class Control:
         self.reap(session)
         self._tell_batch(ended.settled)
 
-    def _stop(self, session: SessionKey, run: RunId | None, reason: str, *, with_waiting: bool) -> Stopped:
+    def _stop(self, session: SessionKey, run: RunId | None, reason: str, *, waiting: bool, children: bool) -> Stopped:
+        """Stop a run; `waiting`: cancel what waits behind it too; `children`: also what other runs have spawned."""
         lane = lane_of(session)
         stopped = self._stores.inbox.stop(
-            session, lane, run=run, reason=reason, cap=self._stores.caps.get(lane, 0), with_waiting=with_waiting
+            session,
+            lane,
+            run=run,
+            reason=reason,
+            cap=self._stores.caps.get(lane, 0),
+            with_waiting=waiting,
+            with_all_children=children,
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.
             self._waker.turn(session, stopped.wake)
         wake_all(self._waker, stopped.granted)
         self._stores.exchanges.wake_waiters(session)
-        self.reap(session)
+        self.reap(session, None if children else run or stopped.run)
         self._tell_batch(stopped.run if stopped.settled else None)
         return stopped
+
+    def _with_children(self, stopped: Stopped, run_id: RunId | None) -> Stopped:
+        """Say how many children were stopped: all that were at work, or those of one run, which may be over itself."""
+        children = [run for run in self._stores.reader.some_runs(stopped.live) if run_id in (None, run.parent_run_id)]
+        if stopped.run is None and children:
+            begun = any(not run.state.is_final for run in children)
+            return replace(stopped, run=run_id, begun=begun, children=len(children))
+        return replace(stopped, children=len(children))
 
     def _tell_batch(self, settled: RunId | None) -> None:
         """Rule 4: whoever settles a child from outside has its chord count it."""

@@ -17,6 +17,7 @@ from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreUna
 from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, ORPHAN, REAP, RELAY, TURN
+from openclaw_workers.store.tree import reap_named
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +99,7 @@ class Sweeper(threading.Thread):
         elif item.startswith(BATCH):
             self._announcer.announce(BatchId(item.removeprefix(BATCH)))
         elif item.startswith(REAP):
-            self._control.reap(SessionKey(item.removeprefix(REAP)))
+            self._control.reap(*reap_named(item.removeprefix(REAP)))
         elif item.startswith(RELAY):
             self._relays.pass_on(MessageId(item.removeprefix(RELAY)))
         elif item.startswith(ORPHAN):

@@ -62,7 +62,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What a stop did: `begun` says whether an owner still has to end the run, `wake` which run to wake."""
+    """What a stop did: `begun` says whether an owner still has to end it, `wake` which run to wake."""
 
     run: RunId | None
     begun: bool = False
@@ -71,6 +71,10 @@ class Stopped:
     granted: tuple[tuple[RunId, SessionKey], ...] = ()
     settled: bool = False
     """It was a child's run, and its batch must hear of it."""
+    live: tuple[RunId, ...] = ()
+    """What the session had spawned and had not settled in that moment, by whichever of its runs."""
+    children: int = 0
+    """How many of them are stopped with it."""
 
 
 def pairs(flat: list[str]) -> tuple[tuple[RunId, SessionKey], ...]:
@@ -163,9 +167,22 @@ class Inbox:
         raise AssertionError(reply)
 
     def stop(
-        self, key: SessionKey, lane: Lane, *, run: RunId | None, reason: str, cap: int, with_waiting: bool
+        self,
+        key: SessionKey,
+        lane: Lane,
+        *,
+        run: RunId | None,
+        reason: str,
+        cap: int,
+        with_waiting: bool,
+        with_all_children: bool | None = None,
     ) -> Stopped:
-        """Stop the named run, or whatever is current; `run=None` in the answer means nothing was there to stop."""
+        """Stop the named run, or whatever is current; `run=None` in the answer means that no run was there to stop.
+
+        What it has spawned is to be stopped with it; all that the session has, if waiting messages are cancelled too,
+        or as `with_all_children` says.
+        """
+        whole = with_waiting if with_all_children is None else with_all_children
         k, believed = self._keys, run
         for _ in range(5):
             # An idle session may still have children at work.
@@ -178,18 +195,19 @@ class Inbox:
                 + [k.slots(lane), k.line(lane), k.run(following), k.runs, k.live(key), k.reaps]
                 + [k.batch(own_batch(following)), k.open(own_batch(following))],
                 [key, current, int(with_waiting), reason, cap, self._grant_ms]
-                + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED],
+                + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED, int(whole)],
             )
+            live = tuple(map(RunId, reply[1]))
             match reply:
-                case ["stopping", cancelled, owned]:
-                    return Stopped(run=current, begun=True, wake=None if owned else current, cancelled=cancelled)
-                case ["stopped", cancelled, granted, next_run, settled]:
+                case ["stopping", _, cancelled, owned]:
+                    return Stopped(current, True, None if owned else current, cancelled, live=live)
+                case ["stopped", _, cancelled, granted, next_run, settled]:
                     wake = RunId(next_run) if next_run else None
-                    return Stopped(current, False, wake, cancelled, pairs(granted), bool(settled))
-                case ["other", _] if run is None:
+                    return Stopped(current, False, wake, cancelled, pairs(granted), bool(settled), live)
+                case ["other", *_] if run is None:
                     believed = None  # it committed in between; look again
                 case _:
-                    return Stopped(run=None)
+                    return Stopped(run=None, live=live)
         return Stopped(run=None)
 
     def current_run(self, key: SessionKey) -> RunId | None:

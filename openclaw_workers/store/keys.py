@@ -2,9 +2,11 @@
 
     key                            type    expires          holds
     -----------------------------  ------  ---------------  --------------------------------------------------
-    {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `reap|session`,
-                                                            `relay|id`, `cleanup|session`, `orphan|id` -> when to look
-    {ns}:reaps                     hash    when done        session key -> which of its children to stop, and why (JSON)
+    {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
+                                                            `cleanup|session`, `orphan|id`, `reap|session`,
+                                                            `reap|run session` -> when to look
+    {ns}:reaps                     hash    when done        session key, or `run session` for what one run of it spawned
+                                                            -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
     {ns}:orphans                   hash    when booked      `run:fence` -> a model call whose run was taken away (JSON)
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it

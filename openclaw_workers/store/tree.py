@@ -64,8 +64,24 @@ class Vanished(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reap:
+    """An order to stop children: those of the whole session, or those that one run of it has spawned."""
+
     upto: int
     reason: str
+    run: RunId | None = None
+
+    def is_for(self, child: Run) -> bool:
+        return self.run is None or child.parent_run_id == self.run
+
+
+def reap_name(session: SessionKey, run: RunId | None) -> str:
+    return f"{run} {session}" if run else session
+
+
+def reap_named(name: str) -> tuple[SessionKey, RunId | None]:
+    """Session and run of an order; a run's id holds no blank, whatever a session's key does."""
+    run, blank, session = name.partition(" ")
+    return (SessionKey(session), RunId(run)) if blank and run.startswith("run-") else (SessionKey(name), None)
 
 
 class Tree:
@@ -220,16 +236,16 @@ class Tree:
         k = self._keys
         return bool(run_script(self._redis, "retry", [k.batch(batch_id), k.due], [batch_id])[0] == "due")
 
-    def reap(self, session: SessionKey) -> Reap | None:
-        """Which of the session's children are to be stopped."""
+    def reap(self, session: SessionKey, run: RunId | None = None) -> Reap | None:
+        """Which children of the session, or of one of its runs, are to be stopped."""
         with store_errors():
-            raw = self._redis.hget(self._keys.reaps, session)
+            raw = self._redis.hget(self._keys.reaps, reap_name(session, run))
         return Reap(**json.loads(raw)) if raw else None
 
     def reaped(self, session: SessionKey, done: Reap) -> None:
         """They are marked; forget it, unless more came meanwhile."""
-        k = self._keys
-        run_script(self._redis, "reaped", [k.reaps, k.due], [session, REAP + session, done.upto])
+        k, name = self._keys, reap_name(session, done.run)
+        run_script(self._redis, "reaped", [k.reaps, k.due], [name, REAP + name, done.upto])
 
 
 def as_batch(raw: dict[str, str]) -> Batch:

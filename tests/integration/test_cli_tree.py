@@ -232,3 +232,22 @@ def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], s
     overdue.cancel()
     os.close(ours)
     return process.wait(60), shown
+
+
+def test_stopping_a_run_that_is_over_stops_its_sub_agents_and_no_others(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "turns")
+    asked = program(spawn(program(gate.step, say("x"))), say("spawned"), say("heard"))
+    first, second = (staffed.outcome(staffed.send(asked, "turns")).run for _ in range(2))
+    assert first
+    assert second
+    eventually(lambda: [run.state for run in children(staffed, "turns")] == ["running"] * 2, within=20)
+
+    done = ocw_cli("runs", "stop", second.id, "--wait")
+    late = ocw_cli("runs", "stop", second.id)
+
+    assert (done.code, done.out) == (0, f"{second.id} had ended; 1 sub-agent is stopped\n")
+    assert late.code == 6
+    assert [run.state for run in children(staffed, "turns")] == ["running", "killed"]
+    gate.open()
+    eventually(lambda: [run.state for run in children(staffed, "turns")] == ["ok", "killed"], within=20)
+    assert first.id == children(staffed, "turns")[0].parent_run_id

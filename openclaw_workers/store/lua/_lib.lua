@@ -416,13 +416,22 @@ end
 ]]
 local PARENT_SIDE = { "batch", "k_batch", "k_open", "k_live", "k_tree", "k_events", "k_ctl" }
 
--- Rule 12: what the session spawned is to be stopped, up to the child spawned last; the sweep sees to it if need be.
-local function reap(reaps, due, live, session, now, reason)
-  local last = redis.call("ZRANGE", live, -1, -1, "WITHSCORES")
-  if last[2] and not (reason == "parent-ended" and redis.call("HEXISTS", reaps, session) == 1) then
-    redis.call("HSET", reaps, session, cjson.encode({ upto = tonumber(last[2]), reason = reason }))
-    redis.call("ZADD", due, now, "reap|" .. session)
+-- Rule 12: what the session spawned is to be stopped, or what one `run` of it has, up to the child spawned last; the sweep
+-- sees to it if need be. What is to be stopped anyway is not ordered again because its parent has ended.
+local function reap(reaps, due, live, session, now, reason, run)
+  local last = tonumber(redis.call("ZRANGE", live, -1, -1, "WITHSCORES")[2])
+  if not last or run == "" then
+    return
   end
+  local order = run and run .. " " .. session or session
+  for _, known in ipairs(reason == "parent-ended" and { session, order } or {}) do
+    local raw = redis.call("HGET", reaps, known)
+    if raw and cjson.decode(raw).upto >= last then
+      return
+    end
+  end
+  redis.call("HSET", reaps, order, cjson.encode({ upto = last, reason = reason, run = run }))
+  redis.call("ZADD", due, now, "reap|" .. order)
 end
 
 -- Rule 4: count a settled child in its batch; the last one makes the batch due.
@@ -516,7 +525,7 @@ local function settle_child(run_key, session, inbox, receipts, now, due, own_liv
     tell(r[4], r[5], now, "subagent.failed", { run = r[1], session = session, label = r[7], state = r[2], error = r[3] })
   end
   if open_batches(run_key) > 0 then
-    reap(reaps, due, own_live, session, now, "parent-ended")
+    reap(reaps, due, own_live, session, now, "parent-ended", r[1])
     return 0
   end
   count_child(run_key, now, due)

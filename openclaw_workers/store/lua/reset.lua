@@ -78,10 +78,12 @@ local function leave_call()
   redis.call("ZADD", due, math.max(now, tonumber(c[6]) or now), "orphan|" .. id)
 end
 
-if c[1] and c[1] ~= "idle" then
-  if c[2] ~= run then
-    return { "other", c[2] }
-  end
+local at_work = c[1] and c[1] ~= "idle"
+if at_work and c[2] ~= run then
+  return { "other", c[2] }
+end
+reap(reaps, due, live, session, now, reason)
+if at_work then
   leave_call()
   if redis.call("HEXISTS", run_key, "batch") == 0 then
     drop_announces(inbox, log, receipts, events, ctl, now) -- a child's go up with its own result
@@ -99,7 +101,6 @@ if c[1] and c[1] ~= "idle" then
   settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
   settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason)
 end
-reap(reaps, due, live, session, now, reason)
 unbind_thread(row, KEYS[21])
 redis.call("HDEL", ctl, "lease", "lease_until", "owner", "dropped")
 redis.call("HSET", ctl, "state", "idle")

@@ -27,35 +27,40 @@
   ARGV[9]  agent id
   ARGV[10] milliseconds until a wake-up counts as lost
   ARGV[11] most messages collected into one turn
+  ARGV[12] 1 to stop all that the session has spawned, 0 for what the run has
 
-  Returns  {"stopping", messages cancelled, owned 0|1}            the owner, or the next one, will end the run
-           {"stopped", messages cancelled, granted, next run or "", settled 0|1}  nobody carried it and it is over
-           {"idle"} | {"other", current run}                      nothing was changed but what the session spawned
+  Returns  {"stopping", children, messages cancelled, owned 0|1}  the owner, or the next one, will end the run
+           {"stopped", children, messages cancelled, granted, next run or "", settled 0|1}  nobody carried it: it is over
+           {"idle", children} | {"other", children, current run}  nothing is to be stopped but what was spawned
+           children: the unsettled ones of the session, whichever of its runs spawned them
 
   Invariant
-    A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11). Commands that
-    wait keep their turn. What the session has spawned is to be stopped after it is marked itself, so that it cannot
-    spawn more meanwhile (rule 12).
+    A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11), nor what other
+    runs of the session have spawned. Commands that wait keep their turn. What was spawned is to be stopped after the
+    node is marked itself, so that it cannot spawn more meanwhile (rule 12); also if the run that did so is over.
 ]]
 local ctl, inbox, receipts, events, due, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local slots, line, next_key, runs = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local live, reaps = KEYS[11], KEYS[12]
 local session, run, all, reason = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
 local cap, grant_ms, next_run, lane, agent = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
-local rewake_ms, most = tonumber(ARGV[10]), tonumber(ARGV[11])
+local rewake_ms, most, whole = tonumber(ARGV[10]), tonumber(ARGV[11]), ARGV[12] == "1"
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "seq", "resumed")
-if not c[1] or c[1] == "idle" then
-  if all then
-    reap(reaps, due, live, session, now, reason)
-  end
-  return { "idle" }
+local is_idle = not c[1] or c[1] == "idle"
+local children = redis.call("ZRANGE", live, 0, -1)
+if not whole then
+  reap(reaps, due, live, session, now, reason, run)
+elseif is_idle or c[2] == run then
+  reap(reaps, due, live, session, now, reason)
+end
+if is_idle then
+  return { "idle", children }
 end
 if c[2] ~= run then
-  return { "other", c[2] }
+  return { "other", children, c[2] }
 end
-reap(reaps, due, live, session, now, reason)
 local begun = c[1] == "running" or c[4] == "1"
 local upto = tonumber(c[3])
 if not all then
@@ -69,7 +74,7 @@ if begun then
   if c[1] == "parked" then
     unpark(ctl, due, session, now, rewake_ms)
   end
-  return { "stopping", #cancelled, c[1] == "running" and 1 or 0 }
+  return { "stopping", children, #cancelled, c[1] == "running" and 1 or 0 }
 end
 redis.call("ZREM", line, run .. " " .. session)
 redis.call("ZREM", slots, session)
@@ -89,4 +94,4 @@ else
   redis.call("ZREM", due, "turn|" .. session)
   next_run = ""
 end
-return { "stopped", #cancelled, grant(slots, line, due, cap, now, grant_ms), next_run, settled }
+return { "stopped", children, #cancelled, grant(slots, line, due, cap, now, grant_ms), next_run, settled }

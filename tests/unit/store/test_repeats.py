@@ -151,6 +151,15 @@ def stop_queued(desk: Desk) -> None:
     desk.stop()
 
 
+def stop_one_run_with_children(desk: Desk) -> None:
+    desk.say("one", run="run-one")
+    taken = desk.take()
+    desk.spawn(taken, "a")
+    desk.commit(taken)
+    desk.say("two")
+    desk.stop(run="run-one", with_waiting=False)
+
+
 def tick(desk: Desk) -> None:
     desk.say("one")
     lease = desk.take().lease
@@ -333,7 +342,7 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "step": [step],
     "commit": [commit, commit_and_go_on, commit_reset, commit_granting],
     "release": [release],
-    "stop": [stop_running, stop_queued],
+    "stop": [stop_running, stop_queued, stop_one_run_with_children],
     "tick": [tick],
     "due": [due, due_in_grace],
     "prune": [prune],

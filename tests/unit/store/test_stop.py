@@ -7,7 +7,7 @@ from openclaw_workers.models.runs import RunState
 from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.inbox import Stopped
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import Desk, session_named
+from tests.unit.store.desk import SESSION, Desk, session_named
 
 
 def test_there_is_nothing_to_stop_in_an_idle_or_unknown_session(desk: Desk) -> None:
@@ -120,3 +120,39 @@ def test_a_stopped_run_leaves_the_line_and_its_grant_to_the_next(make_desk: Make
     assert [session for _, session in stopped.granted] == [third]
     assert desk.slots() == {third}
     assert desk.line() == []
+
+
+def test_a_stop_of_one_run_is_for_what_that_run_has_spawned(desk: Desk) -> None:
+    """Rule 12: it is marked before its children are read, and the order names it."""
+    desk.say("one", run="run-one")
+    first = desk.take()
+    desk.spawn(first, "a")
+    desk.commit(first)
+    desk.say("two", run="run-two")
+    second = desk.take()
+    desk.spawn(second, "b", batch="batch-2")
+
+    stopped = desk.stop(run="run-two", with_waiting=False)
+
+    assert (stopped.begun, stopped.live) == (True, ("run-a", "run-b"))
+    assert desk.tree.reap(SESSION) is None
+    order = desk.tree.reap(SESSION, second.lease.run)
+    assert order is not None
+    assert [run.id for run in desk.tree.live(SESSION, order.upto) if order.is_for(run)] == ["run-b"]
+    assert desk.spawn(second, "c", batch="batch-2")[0].verdict == "cancelled"
+    assert desk.due("reap|run-two " + SESSION) is not None
+
+
+def test_a_stop_of_a_session_is_for_all_that_it_has_spawned(desk: Desk) -> None:
+    desk.say("one")
+    first = desk.take()
+    desk.spawn(first, "a")
+    desk.commit(first)
+    desk.say("two")
+    desk.spawn(desk.take(), "b", batch="batch-2")
+
+    desk.stop()
+
+    order = desk.tree.reap(SESSION)
+    assert order is not None
+    assert [run.id for run in desk.tree.live(SESSION, order.upto) if order.is_for(run)] == ["run-a", "run-b"]
