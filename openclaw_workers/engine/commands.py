@@ -93,10 +93,12 @@ def _help(ctx: CommandContext, _: str) -> str:
 
 def _stop(ctx: CommandContext, _: str) -> str:
     stopped = ctx.control.stop_session(ctx.session)
-    if stopped.run is None:
+    many = "1 sub-agent" if stopped.children == 1 else f"{stopped.children} sub-agents"
+    what = " and ".join([*([stopped.run] if stopped.run else []), *([many] if stopped.children else [])])
+    if not what:
         return "Nothing is running."
     waiting = f" and cancelled {stopped.cancelled} waiting message(s)" if stopped.cancelled else ""
-    return f"Stopping {stopped.run}{waiting}." if stopped.begun else f"Stopped {stopped.run}{waiting}."
+    return f"{'Stopping' if stopped.begun else 'Stopped'} {what}{waiting}."
 
 
 def _status(ctx: CommandContext, _: str) -> str:
@@ -205,7 +207,13 @@ COMMANDS: dict[str, Command] = {
     for command in (
         Command("help", "/help", "this list", Authority.ANYONE, now=_help),
         Command("status", "/status", "what this session is doing", Authority.ANYONE, now=_status),
-        Command("stop", "/stop", "stop the running turn and cancel what waits", Authority.AUTHORIZED, now=_stop),
+        Command(
+            "stop",
+            "/stop",
+            "stop the running turn and the sub-agents, and cancel what waits",
+            Authority.AUTHORIZED,
+            now=_stop,
+        ),
         Command(
             "queue",
             "/queue [mode] [debounce:2s] [cap:20] [drop:old]",

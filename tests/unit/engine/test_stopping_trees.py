@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from openclaw_workers.engine.accept import Answered
 from openclaw_workers.models.ids import RunId
+from openclaw_workers.models.messages import Authority
 from openclaw_workers.models.runs import Lane, Run, RunState
 from openclaw_workers.models.tree import BatchState
 from tests.support.programs import program, say, spawn
-from tests.unit.engine.conftest import SESSION, House
+from tests.unit.engine.conftest import CLI, SESSION, House
 from tests.unit.engine.tree_talk import CHILD, announces, children, first_turn, reread, settle
 
 MIDDLE = program(spawn(CHILD), say("waiting"), say("never"))
@@ -23,6 +25,12 @@ def two_turns(house: House) -> tuple[Run, Run]:
 
 def states(house: House) -> list[RunState]:
     return [run.state for run in children(house)]
+
+
+def told(house: House, text: str) -> str:
+    answered = house.intake.accept(text, session=SESSION, route=CLI, authority=Authority.OWNER)
+    assert isinstance(answered, Answered)
+    return answered.text
 
 
 def test_stopping_a_run_that_is_over_stops_what_it_left_at_work_and_nothing_of_others(house: House) -> None:
@@ -93,3 +101,27 @@ def test_a_child_that_ends_stops_what_that_run_spawned_and_not_what_an_earlier_o
     again, newest = children(house, middle.session_key)[1:]
     assert newest.parent_run_id == run
     assert (again.state, newest.state) == (RunState.QUEUED, RunState.KILLED)
+
+
+def test_stop_in_an_idle_session_says_how_many_sub_agents_it_stopped(house: House) -> None:
+    two_turns(house)
+
+    assert told(house, "/stop") == "Stopped 2 sub-agents."
+
+    assert states(house) == [RunState.KILLED] * 2
+    assert told(house, "/stop") == "Nothing is running."
+
+
+def test_stop_says_that_a_sub_agent_at_work_has_still_to_end(house: House) -> None:
+    first_turn(house, spawn(CHILD))
+    (child,) = children(house)
+    house.take(child.session_key)
+
+    assert told(house, "/stop") == "Stopping 1 sub-agent."
+
+
+def test_stop_in_a_session_at_work_names_the_run_and_the_sub_agents(house: House) -> None:
+    first_turn(house, spawn(CHILD))
+    following = house.say("next")
+
+    assert told(house, "/stop") == f"Stopped {following.run} and 1 sub-agent and cancelled 1 waiting message(s)."
