@@ -8,13 +8,14 @@ that waits for a blocked one ends with an error, so that those above it hear som
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 from redis.exceptions import ResponseError
 
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.engine.plugins import fire
-from openclaw_workers.engine.reports import report
+from openclaw_workers.engine.reports import partial_of, report
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker, lane_of, wake_run
 from openclaw_workers.engine.within import within
@@ -153,7 +154,7 @@ class Announcer:
         if delay is not None:
             self._stores.tree.announce_failed(batch_id, error, delay)
             return
-        settled = self._stores.tree.block(batch_id, error)
+        settled = self._stores.tree.block(batch_id, error, partial(partial_of, self._stores.reader))
         run = self._stores.reader.run(settled) if settled else None
         if run is not None:
             wake_run(self._waker, run)

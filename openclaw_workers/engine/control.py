@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
+from openclaw_workers.engine.reports import partial_of
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound
@@ -41,12 +44,10 @@ class Control:
 
     def reset(self, session: SessionKey) -> None:
         """Begin a new life of the session at once; a turn in flight ends with it."""
-        lane = lane_of(session)
-        self._end(session, self._stores.sessions.reset(session, lane, cap=self._stores.caps.get(lane, 0)))
+        self._end(session, self._stores.sessions.reset)
 
     def delete(self, session: SessionKey) -> None:
-        lane = lane_of(session)
-        self._end(session, self._stores.sessions.delete(session, lane, cap=self._stores.caps.get(lane, 0)))
+        self._end(session, self._stores.sessions.delete)
 
     def reap(self, session: SessionKey, run: RunId | None = None) -> None:
         """Stop the children that a session, or one run of it, is to lose: those still waiting first, then those at
@@ -65,7 +66,9 @@ class Control:
             raise damaged
         self._stores.tree.reaped(session, order)
 
-    def _end(self, session: SessionKey, ended: Ended | None) -> None:
+    def _end(self, session: SessionKey, end: Callable[..., Ended | None]) -> None:
+        lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
+        ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
         if ended is None:
             raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")
         wake_all(self._waker, ended.granted)
@@ -84,6 +87,7 @@ class Control:
             cap=self._stores.caps.get(lane, 0),
             with_waiting=waiting,
             with_all_children=children,
+            partial=partial(partial_of, self._stores.reader, session),
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.

@@ -93,7 +93,7 @@ def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
         MessageState.FAILED if timed_out else MessageState.CANCELLED,
         text=loop.partial[:PARTIAL_CHARS],
         error=told,
-        partial=partial_result(loop.history, loop.partial),
+        partial=partial_result(loop.history, loop.partial, run=run),
         usage=loop.unrecorded,
         entries=closing,
     )
@@ -141,7 +141,7 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId, usage: 
         told, reason = f"the turn failed unexpectedly: {type(error).__name__}: {error}", "error"
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
     closing = [*close(history, run), notice(told, "error", run)]
-    partial = partial_result(history)
+    partial = partial_result(history, run=run)
     return Outcome(
         RunState.ERROR, reason, MessageState.FAILED, error=told + hint, usage=usage, entries=closing, partial=partial
     )

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.transcript import AssistantEntry, TranscriptEntry, UserEntry
 from openclaw_workers.models.untrusted import neutralise, wrap
+from openclaw_workers.store.reading import Reader
 
 HEADING = "[Sub-agent results]"
 RESULT_BYTES = 100_000
 TASK_CHARS = 500
+LOOKED_BACK = 200
+"""How many of a session's last entries are searched for what its run has said."""
 
 _INTRODUCTION = (
     "This is an internal report by the runtime, not a message from a person. The status lines are facts. The text "
@@ -31,18 +36,29 @@ def report(results: Sequence[tuple[Run, Sequence[Run]]]) -> str:
     return "\n\n".join(blocks)
 
 
-def partial_result(history: Sequence[TranscriptEntry], speaking: str = "") -> str:
-    """What there is of a turn that failed: the last thing it said, and the last tool it called."""
+def partial_result(history: Sequence[TranscriptEntry], speaking: str = "", *, run: str | None = None) -> str:
+    """What there is of a turn that failed: the last thing it said, and the last tool it called.
+
+    With `run` in all of that run, also before it was told something: a child's has several turns.
+    """
     said, called = speaking, ""
     for entry in reversed(history):
-        if isinstance(entry, UserEntry):
+        if run is None and isinstance(entry, UserEntry):
             break
-        if isinstance(entry, AssistantEntry):
+        if isinstance(entry, AssistantEntry) and run in (None, entry.run_id):
             said = said or entry.text
             if entry.tool_calls and not called:
                 call = entry.tool_calls[-1]
                 called = f"[last tool call: {call.name} {_one_line(str(call.arguments))}]"
     return frozen("\n".join(part for part in (said, called) if part))
+
+
+def partial_of(reader: Reader, session: SessionKey, run: RunId) -> str:
+    """What there is of a run that is ended from outside; nothing where its transcript cannot be read."""
+    try:
+        return partial_result(reader.transcript(session, -LOOKED_BACK, -1), run=run)
+    except CorruptRecord:
+        return ""  # no reason not to end it
 
 
 def frozen(text: str) -> str:

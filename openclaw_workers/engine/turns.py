@@ -115,7 +115,7 @@ class TurnRunner:
         attempts = self._preparer.max_attempts
         error = f"the turn was given up: its worker died {attempts} times without getting any further"
         closing = [*endings.close(history, lease.run), endings.notice(error, "error", lease.run)]
-        partial = partial_result(history)
+        partial = partial_result(history, run=lease.run)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
         books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease.forerunner, tokens)
         spent = reduce(Usage.plus, (call.usage for call in books.calls), Usage())

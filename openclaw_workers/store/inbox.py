@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -176,11 +177,12 @@ class Inbox:
         cap: int,
         with_waiting: bool,
         with_all_children: bool | None = None,
+        partial: Callable[[RunId], str] = lambda run: "",
     ) -> Stopped:
         """Stop the named run, or whatever is current; `run=None` in the answer means that no run was there to stop.
 
         What it has spawned is to be stopped with it; all that the session has, if waiting messages are cancelled too,
-        or as `with_all_children` says.
+        or as `with_all_children` says. `partial`: what there is of the result of a run that nobody carries.
         """
         whole = with_waiting if with_all_children is None else with_all_children
         k, believed = self._keys, run
@@ -195,7 +197,8 @@ class Inbox:
                 + [k.slots(lane), k.line(lane), k.run(following), k.runs, k.live(key), k.reaps]
                 + [k.batch(own_batch(following)), k.open(own_batch(following))],
                 [key, current, int(with_waiting), reason, cap, self._grant_ms]
-                + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED, int(whole)],
+                + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED, int(whole)]
+                + [partial(current) if current else ""],
             )
             live = tuple(map(RunId, reply[1]))
             match reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from openclaw_workers.models.ids import RunId, SessionKey, new_session_id, new_token
@@ -11,6 +12,8 @@ from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import ARCHIVE, Keys
 from openclaw_workers.store.turns import Granted
+
+Partial = Callable[[RunId], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +49,23 @@ class Sessions:
         reply = run_script(self._redis, "patch_row", [self._keys.row(key)], [json.dumps(fields)])
         return bool(reply[0] == "ok")
 
-    def reset(self, key: SessionKey, lane: Lane, *, cap: int) -> Ended | None:
-        """Begin a new life under the same key, at once; None when there is no such session."""
-        return self._end(key, lane, "reset", cap)
+    def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> Ended | None:
+        """Begin a new life under the same key, at once; None when there is no such session.
 
-    def delete(self, key: SessionKey, lane: Lane, *, cap: int) -> Ended | None:
-        return self._end(key, lane, "delete", cap)
+        `partial`: what there is of the result of a run that is taken away.
+        """
+        return self._end(key, lane, "reset", cap, partial)
 
-    def _end(self, key: SessionKey, lane: Lane, verb: str, cap: int) -> Ended | None:
+    def delete(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> Ended | None:
+        return self._end(key, lane, "delete", cap, partial)
+
+    def _end(self, key: SessionKey, lane: Lane, verb: str, cap: int, partial: Partial) -> Ended | None:
         k, archive = self._keys, new_token()
         while True:
             with store_errors():
-                run = str(self._redis.hget(k.ctl(key), "run") or "")
+                state, last = self._redis.hmget(k.ctl(key), ["state", "run"])
+            run = str(last or "")
+            taken_away = partial(RunId(run)) if run and state != "idle" else ""
             reply = run_script(
                 self._redis,
                 "reset",
@@ -73,7 +81,7 @@ class Sessions:
                 + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
                 + [k.archive(archive), k.archives, k.ages(key), k.live(key), k.reaps]
                 + [k.children(key), k.files(key), k.threads, k.orphans],
-                [key, run, verb, new_session_id(), archive, cap, self._grant_ms],
+                [key, run, verb, new_session_id(), archive, cap, self._grant_ms, taken_away],
             )
             if reply[0] == "done":
                 return Ended(pairs(reply[1]), RunId(run) if reply[2] else None)

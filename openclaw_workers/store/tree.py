@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -220,15 +220,21 @@ class Tree:
             pipe.zadd(k.due, {BATCH + batch_id: delay_ms}, xx=True, incr=True)
             pipe.execute()
 
-    def block(self, batch_id: BatchId, error: str) -> RunId | None:
-        """Note that the last try failed. Returns the child's run that waited for it, if that is settled now."""
+    def block(
+        self, batch_id: BatchId, error: str, partial: Callable[[SessionKey, RunId], str] = lambda session, run: ""
+    ) -> RunId | None:
+        """Note that the last try failed. Returns the child's run that waited for it, if that is settled now.
+
+        `partial`: what there is of the result of a child that waits for the batch.
+        """
         k = self._keys
         with store_errors():
             # Read by themselves, because the record may be what is broken.
             about = self._redis.hmget(k.batch(batch_id), ["parent_session", "parent_run"])
         session, run = (str(each or "") for each in about)
+        told = partial(SessionKey(session), RunId(run)) if run else ""
         keys = [k.batch(batch_id), k.due, k.run(run), k.ctl(session), k.events(session)]
-        _, *settled = run_script(self._redis, "block", keys, [batch_id, session, error])
+        _, *settled = run_script(self._redis, "block", keys, [batch_id, session, error, told])
         return RunId(run) if settled == [1] else None
 
     def retry(self, batch_id: BatchId) -> bool:

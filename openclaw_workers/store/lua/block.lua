@@ -10,6 +10,7 @@
   ARGV[1]  batch id
   ARGV[2]  session key of the run that spawned it
   ARGV[3]  what went wrong
+  ARGV[4]  what there is of the result of the run that spawned it
 
   Returns  {"blocked", 1 if the run that spawned the batch is settled by now} | {"no"}   where it is gone or was announced
 
@@ -49,7 +50,7 @@ if at[1] == "parked" and at[2] == "0" and at[3] == b[2] then
   local told = "the results of its sub-agents could not be delivered (" .. why .. ")"
   redis.call("HSET", ctl, "state", "idle")
   redis.call("ZREM", due, "turn|" .. parent)
-  redis.call("HSET", parent_key, "error", told)
+  redis.call("HSET", parent_key, "error", told, "partial", ARGV[4])
   end_run(parent_key, "error", "error", now)
   event(events, ctl, now, "run.ended", { run = b[2], state = "error", reason = "error", error = told })
   tell(p[4], p[5], now, "subagent.failed", { run = b[2], session = parent, label = p[6], state = "error", error = told })

@@ -31,6 +31,7 @@
   ARGV[5]  archive id
   ARGV[6]  lane cap, 0 for none
   ARGV[7]  how long a granted slot is kept, milliseconds
+  ARGV[8]  what there is of the run's result
 
   Returns  {"done", granted, settled 0|1} | {"missing"} | {"other", current run}
 
@@ -93,7 +94,8 @@ if at_work then
     covers[#covers + 1] = id
   end
   add_covers(run_key, covers)
-  redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"))
+  redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"),
+    "partial", ARGV[8])
   end_run(run_key, "killed", reason, now)
   event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = covers })
   leave_to_waiter(run_key, run, covers)

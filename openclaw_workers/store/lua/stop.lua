@@ -28,6 +28,7 @@
   ARGV[10] milliseconds until a wake-up counts as lost
   ARGV[11] most messages collected into one turn
   ARGV[12] 1 to stop all that the session has spawned, 0 for what the run has
+  ARGV[13] what there is of its result
 
   Returns  {"stopping", children, messages cancelled, owned 0|1}  the owner, or the next one, will end the run
            {"stopped", children, messages cancelled, granted, next run or "", settled 0|1}  nobody carried it: it is over
@@ -81,7 +82,7 @@ redis.call("ZREM", slots, session)
 if redis.call("HEXISTS", run_key, "attempts") == 0 then
   redis.call("HSET", run_key, "covers", #cancelled > 0 and cjson.encode(cancelled) or "[]")
 end
-redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")")
+redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")", "partial", ARGV[13])
 end_run(run_key, "killed", reason, now)
 event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = cancelled })
 leave_to_waiter(run_key, run, cancelled)
