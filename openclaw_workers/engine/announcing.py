@@ -7,6 +7,7 @@ that waits for a blocked one ends with an error, so that those above it hear som
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 
@@ -132,7 +133,13 @@ class Announcer:
             route=route,
             sender="sub-agents",
             kind="internal",
-            metadata={"provenance": "subagent", "batch": batch.id, "k_batch": self._stores.keys.batch(batch.id)},
+            metadata={
+                "provenance": "subagent",
+                "batch": batch.id,
+                "k_batch": self._stores.keys.batch(batch.id),
+                # For those who watch, if it is discarded unread.
+                "runs": json.dumps([_brief(run) for run in members]),
+            },
         )
 
     def _descendants(self, run: Run) -> list[Run]:

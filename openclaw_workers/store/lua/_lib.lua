@@ -45,6 +45,12 @@ local function tell(events, ctl, now, kind, data)
   end
 end
 
+-- What a child was spawned with for those who watch it; each event of it that its parent's viewers see carries it.
+local function metadata_of(raw)
+  local ok, given = pcall(cjson.decode, raw or "{}")
+  return ok and type(given) == "table" and given or {}
+end
+
 -- What a run shows its viewers; where its parent asked for it (`deliver`), those who watch the parent see it too.
 local SEEN_ABOVE = { ["text.delta"] = "subagent.delta", ["tool.started"] = "subagent.tool",
   ["tool.output"] = "subagent.tool", ["tool.ended"] = "subagent.tool" }
@@ -55,10 +61,11 @@ local function show(events, ctl, run_key, now, shown)
   if #shown == 0 or redis.call("HGET", run_key, "deliver") ~= "1" then
     return
   end
-  local r = redis.call("HMGET", run_key, "k_events", "k_ctl", "session_key", "label")
+  local r = redis.call("HMGET", run_key, "k_events", "k_ctl", "session_key", "label", "metadata")
+  local metadata = metadata_of(r[5])
   for _, item in ipairs(shown) do
     if SEEN_ABOVE[item.type] then
-      item.data.session, item.data.label = r[3], r[4]
+      item.data.session, item.data.label, item.data.metadata = r[3], r[4], metadata
       item.data.phase = string.match(item.type, "^tool%.(.+)$")
       tell(r[1], r[2], now, SEEN_ABOVE[item.type], item.data)
     end
@@ -516,13 +523,15 @@ end
 
 -- A child's run has ended. It counts as settled once what it spawned has settled too; until then that is stopped.
 local function settle_child(run_key, session, inbox, receipts, now, due, own_live, reaps)
-  local r = redis.call("HMGET", run_key, "id", "state", "error", "k_events", "k_ctl", "batch", "label")
+  local r = redis.call("HMGET", run_key, "id", "state", "error", "k_events", "k_ctl", "batch", "label", "metadata")
   if not r[6] then
     return 0
   end
   if r[2] ~= "ok" then
     fold_announces(run_key, r[1], inbox, receipts, now)
-    tell(r[4], r[5], now, "subagent.failed", { run = r[1], session = session, label = r[7], state = r[2], error = r[3] })
+    tell(r[4], r[5], now, "subagent.failed", {
+      run = r[1], session = session, label = r[7], state = r[2], error = r[3], metadata = metadata_of(r[8]),
+    })
   end
   if open_batches(run_key) > 0 then
     reap(reaps, due, own_live, session, now, "parent-ended", r[1])
@@ -607,7 +616,9 @@ local function drop_announces(inbox, log, receipts, events, ctl, now)
       redis.call("ZREM", inbox, raw)
       redis.call("RPUSH", log, user_entry({ entry }, nil, now, "subagent"))
       receipt(receipts, entry, "cancelled", nil, now, "session-reset")
-      event(events, ctl, now, "subagent.discarded", { id = entry.id, reason = "session-reset" })
+      event(events, ctl, now, "subagent.discarded", {
+        id = entry.id, reason = "session-reset", batch = entry.metadata.batch, runs = metadata_of(entry.metadata.runs),
+      })
     end
   end
 end

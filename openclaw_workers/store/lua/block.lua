@@ -33,7 +33,7 @@ if b[1] ~= "blocked" then
   redis.call("EXPIRE", batch, RUN_KEPT_S)
   redis.call("ZREM", due, "batch|" .. batch_id)
 end
-local p = redis.call("HMGET", parent_key, "state", "batch", "settled_at", "k_events", "k_ctl", "label")
+local p = redis.call("HMGET", parent_key, "state", "batch", "settled_at", "k_events", "k_ctl", "label", "metadata")
 if not p[2] then
   return { "blocked", 0 }
 end
@@ -53,7 +53,9 @@ if at[1] == "parked" and at[2] == "0" and at[3] == b[2] then
   redis.call("HSET", parent_key, "error", told, "partial", ARGV[4])
   end_run(parent_key, "error", "error", now)
   event(events, ctl, now, "run.ended", { run = b[2], state = "error", reason = "error", error = told })
-  tell(p[4], p[5], now, "subagent.failed", { run = b[2], session = parent, label = p[6], state = "error", error = told })
+  tell(p[4], p[5], now, "subagent.failed", {
+    run = b[2], session = parent, label = p[6], state = "error", error = told, metadata = metadata_of(p[7]),
+  })
 elseif not is_final(p[1]) then
   return { "blocked", 0 } -- still speaking: its own last word ends it
 end

@@ -170,7 +170,7 @@ local function bind()
 end
 
 local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers", "timeout_ms", "session_id", "k_events", "k_ctl",
-  "label")
+  "label", "metadata")
 local deadline, messages, covers = known[2], nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
@@ -188,7 +188,9 @@ else
   messages, covers = bind()
   deadline = now + (tonumber(known[4]) or time_ms)
   if known[6] then
-    tell(known[6], known[7], now, "subagent.started", { run = run, session = session, label = known[8], worker = worker })
+    tell(known[6], known[7], now, "subagent.started", {
+      run = run, session = session, label = known[8], worker = worker, metadata = metadata_of(known[9]),
+    })
   end
   for _, value in ipairs({ "covers", #covers > 0 and cjson.encode(covers) or "[]", "started_at", now,
     "deadline_at", deadline, "session_id", session_id }) do

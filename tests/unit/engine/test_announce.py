@@ -470,7 +470,7 @@ def test_a_delivery_that_fails_is_tried_again_later_and_blocked_in_the_end(house
 
 def test_a_child_that_waits_for_a_blocked_delivery_is_told_of_as_failed(house: House) -> None:
     # Given a parked child whose own child has settled, and whose inbox cannot be written
-    ask(house, task=program(spawn(CHILD), say("waiting"), say("never")))
+    ask(house, task=program(spawn(CHILD), say("waiting"), say("never")), metadata={"k": "v"})
     house.work()
     (inner,) = pending(house)
     house.stores.redis.set(house.stores.keys.inbox(child(house).session_key), "broken")
@@ -484,6 +484,8 @@ def test_a_child_that_waits_for_a_blocked_delivery_is_told_of_as_failed(house: H
     (announce,) = announces(house)
     assert "status: failed" in announce
     assert "could not be delivered" in announce
+    (failed,) = shown(house, "subagent.failed")
+    assert (failed["run"], failed["state"], failed["metadata"]) == (child(house).id, "error", {"k": "v"})
     assert house.stores.tree.batch(inner).state is BatchState.BLOCKED  # type: ignore[union-attr]
     assert children(house, child(house).session_key)[0].text == "child's word"
 
@@ -564,7 +566,8 @@ def test_viewers_of_the_parent_see_each_stage(house: House) -> None:
     )
     for each in (spawned, started, failed):
         assert (each["run"], each["session"], each["label"]) == (run.id, run.session_key, "one")
-    assert (spawned["depth"], spawned["metadata"], spawned["parentRun"]) == (1, {"k": "v"}, run.parent_run_id)
+        assert each["metadata"] == {"k": "v"}
+    assert (spawned["depth"], spawned["parentRun"]) == (1, run.parent_run_id)
     assert failed["state"] == "error"
     assert announced["how"] == "delivered"
     assert announced["runs"] == [
@@ -577,6 +580,22 @@ def test_viewers_of_the_parent_see_each_stage(house: House) -> None:
             "metadata": {"k": "v"},
         }
     ]
+
+
+def test_viewers_of_a_parent_that_began_anew_see_whose_results_nobody_has_read(house: House) -> None:
+    ask(house, label="one", metadata={"k": "v"})
+    house.work()
+    house.say("busy")
+    house.take()
+    (batch_id,) = pending(house)
+    assert house.announcer.announce(batch_id) is BatchState.DELIVERED
+
+    house.control.reset(SESSION)
+
+    (discarded,) = shown(house, "subagent.discarded")
+    assert (discarded["batch"], discarded["reason"]) == (batch_id, "session-reset")
+    (told,) = discarded["runs"]
+    assert (told["run"], told["status"], told["metadata"]) == (child(house).id, "ok", {"k": "v"})
 
 
 def test_an_announce_to_an_idle_root_answers_where_it_was_last_spoken_to(house: House) -> None:

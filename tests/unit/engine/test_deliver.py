@@ -16,7 +16,7 @@ WORK = program(call(execute("echo out"), text="I look. "), say("That is it."))
 
 
 def test_words_and_tools_of_a_child_are_shown_to_those_who_watch_its_parent(house: House) -> None:
-    ask(house, task=WORK, deliver=True, label="looker")
+    ask(house, task=WORK, deliver=True, label="looker", metadata={"k": ["v", 1]})
 
     settle(house)
 
@@ -27,6 +27,7 @@ def test_words_and_tools_of_a_child_are_shown_to_those_who_watch_its_parent(hous
     assert {each["tool"] for each in tools if "tool" in each} == {"exec"}
     for each in (*deltas, *tools):
         assert (each["run"], each["session"], each["label"]) == (run.id, run.session_key, "looker")
+        assert each["metadata"] == {"k": ["v", 1]}
 
 
 def test_what_was_not_asked_for_is_not_shown_and_costs_no_script(house: House) -> None:
