@@ -10,14 +10,15 @@
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
     {ns}:orphans                   hash    when booked      `run:fence` -> a model call whose run was taken away (JSON)
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
-    {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state
+    {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
+                                                            announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
     {ns}:tree:{id}                 zset    when settled     unsettled runs below root session id -> spawned at (ms)
     {ns}:sweep                     hash    never            last sweep and end of grace (ms)
     {ns}:sessions                  zset    with session     session key -> last update (ms)
     {ns}:running                   zset    with turn        session key -> when its run was taken (ms)
     {ns}:runs                      zset    sweep prunes     run id -> queued at (ms)
-    {ns}:run:{id}                  hash    7 days after end the run record
+    {ns}:run:{id}                  hash    7 days after end the run record; a child's goes with its batch
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries

@@ -408,9 +408,52 @@ local function add_covers(run_key, ids)
   redis.call("HSET", run_key, "covers", #all > 0 and cjson.encode(all) or "[]")
 end
 
+-- A child's record goes with its batch: until that is announced, or given up, its siblings may be at work for long.
 local function end_run(run_key, state, reason, now)
   redis.call("HSET", run_key, "state", state, "reason", reason, "ended_at", now)
-  redis.call("EXPIRE", run_key, RUN_KEPT_S)
+  local batch = redis.call("HGET", run_key, "k_batch")
+  if not batch or redis.call("EXISTS", batch) == 0 then
+    redis.call("EXPIRE", run_key, RUN_KEPT_S)
+  end
+end
+
+-- Keys that a record names; none where they cannot be read.
+local function keys_in(record, field)
+  local ok, keys = pcall(cjson.decode, redis.call("HGET", record, field) or "[]")
+  return ok and type(keys) == "table" and keys or {}
+end
+
+-- A batch is kept for so many seconds from now on, or without an end while it is to be announced; and with it the records
+-- of its runs, and what they carry up.
+local function keep_batch(batch, seconds)
+  local function keep(key)
+    if seconds then
+      redis.call("EXPIRE", key, seconds)
+    else
+      redis.call("PERSIST", key)
+    end
+  end
+  keep(batch)
+  for _, run_key in ipairs(keys_in(batch, "k_members")) do
+    keep(run_key)
+    local siblings = redis.call("HGET", run_key, "k_children") or ""
+    if redis.call("TTL", siblings) > 0 then
+      redis.call("EXPIRE", siblings, RUN_KEPT_S) -- of a session that is gone: it leads to what is carried up
+    end
+    for _, carried in ipairs(keys_in(run_key, "k_carried")) do
+      keep_batch(carried, seconds)
+    end
+  end
+end
+
+-- The announce of a run will tell what this batch found: it is kept as long as the run's own.
+local function carry(run_key, k_batch)
+  if redis.call("EXISTS", run_key) == 1 then
+    local carried = keys_in(run_key, "k_carried")
+    carried[#carried + 1] = k_batch
+    redis.call("HSET", run_key, "k_carried", cjson.encode(carried))
+    keep_batch(k_batch)
+  end
 end
 
 local function is_final(state)
@@ -461,6 +504,7 @@ end
 -- had asked for is entered in its record, because nothing else would lead to it.
 local function fold_batch(run_key, run, k_batch)
   redis.call("HSET", k_batch, "state", "folded", "folded_into", run)
+  carry(run_key, k_batch)
   local b = redis.call("HMGET", k_batch, "id", "parent_run")
   if b[1] and b[2] ~= run then
     local foreign = cjson.decode(redis.call("HGET", run_key, "folded") or "[]")
@@ -510,7 +554,7 @@ local function end_wait(ctl, run_key, due, now)
     fold_batch(run_key, r[1], k_batch)
   elseif b[2] == "none" then
     redis.call("HSET", k_batch, "state", "settled")
-    redis.call("PERSIST", k_batch)
+    keep_batch(k_batch)
     redis.call("ZADD", due, now, "batch|" .. b[1])
   end
 end
@@ -586,7 +630,7 @@ local function follow_up(old_key, run_key, run, k_batch, k_open, now)
   redis.call("HSET", k_batch, "id", batch, "state", "running", "mode", mode, "created_at", now, "parent_session", about[1],
     "parent_session_id", about[2], "parent_run", about[3], "k_batches", about[4], "root", about[5], "k_parent_run", about[7],
     "above", about[8] or "", "above_id", about[9] or "",
-    "members", cjson.encode({ run }), "cleanup", "[]", "tries", 0)
+    "members", cjson.encode({ run }), "k_members", cjson.encode({ run_key }), "cleanup", "[]", "tries", 0)
   redis.call("SADD", k_open, run)
   redis.call("ZADD", about[4], now, batch)
   count_batch(about[7], 1)

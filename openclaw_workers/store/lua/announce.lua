@@ -66,7 +66,10 @@ end
 
 local function finish(how)
   redis.call("HSET", batch, "state", how, "announced_at", now)
-  redis.call("EXPIRE", batch, RUN_KEPT_S)
+  keep_batch(batch, RUN_KEPT_S)
+  if how == "attached" or how == "folded" then
+    carry(parent_key, batch)
+  end
   if redis.call("ZREM", batches, batch_id) == 1 and not b[6] then
     count_batch(parent_key, -1)
   end

@@ -30,7 +30,7 @@ end
 if b[1] ~= "blocked" then
   redis.call("HINCRBY", batch, "tries", 1)
   redis.call("HSET", batch, "state", "blocked", "last_error", why)
-  redis.call("EXPIRE", batch, RUN_KEPT_S)
+  keep_batch(batch, RUN_KEPT_S)
   redis.call("ZREM", due, "batch|" .. batch_id)
 end
 local p = redis.call("HMGET", parent_key, "state", "batch", "settled_at", "k_events", "k_ctl", "label", "metadata")

@@ -17,6 +17,6 @@ if state ~= "blocked" and state ~= "settled" then
   return { "no" }
 end
 redis.call("HSET", batch, "state", "settled", "tries", 0)
-redis.call("PERSIST", batch)
+keep_batch(batch)
 redis.call("ZADD", due, now_ms(), "batch|" .. id)
 return { "due" }

@@ -82,12 +82,14 @@ end
 local function join(k, child)
   local members = cjson.decode(redis.call("HGET", k[10], "members") or "[]")
   local cleanup = cjson.decode(redis.call("HGET", k[10], "cleanup") or "[]")
-  members[#members + 1] = child.run
+  local records = cjson.decode(redis.call("HGET", k[10], "k_members") or "[]")
+  members[#members + 1], records[#records + 1] = child.run, k[9]
   cleanup[#cleanup + 1] = { child.session, child.cleanup_ms }
   redis.call("HSET", k[10], "id", child.batch, "state", "running", "mode", child.mode, "created_at", now,
     "parent_session", parent, "parent_session_id", parent_session_id, "parent_run", parent_run, "root", child.record.root_session_key,
     "above", about[2] or "", "above_id", about[3] or "",
-    "k_batches", batches, "k_parent_run", parent_key, "members", cjson.encode(members), "cleanup", cjson.encode(cleanup), "tries", 0)
+    "k_batches", batches, "k_parent_run", parent_key, "members", cjson.encode(members),
+    "k_members", cjson.encode(records), "cleanup", cjson.encode(cleanup), "tries", 0)
   redis.call("SADD", k[11], child.run)
   if redis.call("ZADD", batches, now, child.batch) == 1 then
     count_batch(parent_key, 1)

@@ -433,3 +433,96 @@ def test_what_was_announced_is_not_blocked_any_more(desk: Desk) -> None:
     batch = desk.tree.batch(BatchId("batch-2"))
     assert batch is not None
     assert (batch.state, batch.last_error) == (BatchState.DELIVERED, "")
+
+
+SEVEN_DAYS = 7 * 86_400
+
+
+def kept(desk: Desk, *names: str) -> list[str]:
+    """How long records are kept: for ever, for seven days from now, or less."""
+    found = []
+    for name in names:
+        key = desk.keys.batch(name) if name.startswith("batch-") else desk.keys.run(name)
+        seconds = int(desk.redis.ttl(key))
+        found.append(
+            "gone" if seconds == -2 else "on" if seconds == -1 else "7d" if seconds > SEVEN_DAYS - 60 else "less"
+        )
+    return found
+
+
+def test_a_childs_record_is_kept_until_its_batch_is_announced_and_seven_days_from_then(desk: Desk) -> None:
+    desk.say("one")
+    parent = desk.take()
+    desk.spawn(parent, "a", "b")
+    desk.commit(parent)
+    end_child(desk, "a")
+    assert kept(desk, "run-a") == ["on"], "its sibling may be at work for longer than a record is kept"
+    end_child(desk, "b")
+    assert kept(desk, "run-a", "run-b", "batch-1") == ["on"] * 3
+
+    desk.announce()
+
+    assert kept(desk, "run-a", "run-b", "batch-1") == ["7d"] * 3
+
+
+def test_results_of_a_blocked_batch_are_kept_seven_days_from_then_and_on_while_they_are_tried_again(desk: Desk) -> None:
+    desk.say("one")
+    parent = desk.take()
+    desk.spawn(parent, "a", "b")
+    desk.commit(parent)
+    end_child(desk, "a")
+    end_child(desk, "b")
+    records = ("run-a", "run-b", "batch-1")
+
+    desk.tree.block(BatchId("batch-1"), "no room")
+    assert kept(desk, *records) == ["7d"] * 3
+
+    # However old they have grown, they are not lost while the delivery is tried again
+    for name in records[:2]:
+        desk.redis.expire(desk.keys.run(name), 60)
+    assert desk.tree.retry(BatchId("batch-1"))
+    assert kept(desk, *records) == ["on"] * 3
+
+    desk.tree.block(BatchId("batch-1"), "no room")
+    assert kept(desk, *records) == ["7d"] * 3
+
+
+def test_what_a_child_carries_up_is_kept_as_long_as_its_own_result(desk: Desk) -> None:
+    # Given a child that failed, and whose own child was stopped for that
+    child = tree(desk)
+    desk.commit(child, state=RunState.ERROR, reason="error")
+    end_child(desk, "b")
+    announced = desk.announce("batch-2")
+    assert announced is not None
+    assert announced.how is BatchState.FOLDED
+    records = ("run-a", "run-b", "batch-1", "batch-2")
+    assert kept(desk, *records) == ["on"] * 4
+
+    # Then all of it is kept while it cannot be told, and goes with what it was told in
+    desk.tree.block(BatchId("batch-1"), "no room")
+    assert kept(desk, *records) == ["7d"] * 4
+    assert desk.tree.retry(BatchId("batch-1"))
+    assert kept(desk, *records) == ["on"] * 4
+    desk.announce()
+    assert kept(desk, *records) == ["7d"] * 4
+
+
+def test_an_answer_its_parent_waited_for_in_vain_is_kept_until_it_is_announced(desk: Desk) -> None:
+    # Given a follow-up that is left to a call, whose run ends before it has read it
+    desk.say("one")
+    parent = desk.take()
+    desk.spawn(parent, "a")
+    desk.commit(parent)
+    end_child(desk, "a")
+    desk.announce()
+    taken = desk.take()
+    desk.say("and?", id="and", session=A, run="run-a2")
+    desk.exchanges.wait(A, MessageId("and"), SESSION, 60_000)
+    desk.commit(take_child(desk, "a", run="run-a2"))
+    announced = desk.announce("batch-run-a2")
+    assert announced is not None
+    assert (announced.how, kept(desk, "run-a2")) == (BatchState.NONE, ["7d"])
+
+    desk.commit(taken)
+
+    assert kept(desk, "run-a2", "batch-run-a2") == ["on"] * 2
