@@ -16,7 +16,7 @@ from openclaw_workers.engine.wake import Waker, lane_of, wake_all
 from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreUnavailable
 from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, ORPHAN, REAP, RELAY, TURN
+from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
 from openclaw_workers.store.tree import reap_named
 
 log = structlog.get_logger(__name__)
@@ -104,6 +104,9 @@ class Sweeper(threading.Thread):
             self._relays.pass_on(MessageId(item.removeprefix(RELAY)))
         elif item.startswith(ORPHAN):
             self._orphan(item, item.removeprefix(ORPHAN))
+        elif item.startswith(FORGET):
+            batch, _, session = item.removeprefix(FORGET).partition(" ")
+            self._stores.tree.forget(BatchId(batch), SessionKey(session))
         elif item.startswith(CLEANUP):
             self._clean_up(item, SessionKey(item.removeprefix(CLEANUP)))
         else:

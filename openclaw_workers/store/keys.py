@@ -4,7 +4,7 @@
     -----------------------------  ------  ---------------  --------------------------------------------------
     {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
                                                             `cleanup|session`, `orphan|id`, `reap|session`,
-                                                            `reap|run session` -> when to look
+                                                            `reap|run session`, `forget|batch session` -> when to look
     {ns}:reaps                     hash    when done        session key, or `run session` for what one run of it spawned
                                                             -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
@@ -46,7 +46,7 @@
     {ns}:s:{key}:ages              zset    with receipts    message id -> accepted at (ms)
     {ns}:s:{key}:log               list    with session     transcript entries (JSON), oldest first
     {ns}:s:{key}:events            stream  newest 2,000     what happened, for viewers
-    {ns}:s:{key}:batches           zset    when announced   batches it spawned that are not announced -> spawned at (ms)
+    {ns}:s:{key}:batches           zset    with batch       batches it spawned that are not announced -> spawned at (ms)
     {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
@@ -66,6 +66,7 @@ REAP = "reap|"
 CLEANUP = "cleanup|"
 RELAY = "relay|"
 ORPHAN = "orphan|"
+FORGET = "forget|"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from openclaw_workers.models.runs import Lane, Run
 from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.models.tree import AnnounceMode, Batch, BatchState, own_batch
 from openclaw_workers.store.connection import Client, run_script, store_errors
-from openclaw_workers.store.keys import BATCH, REAP, Keys
+from openclaw_workers.store.keys import BATCH, FORGET, REAP, Keys
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.turns import Lease
 
@@ -241,6 +241,11 @@ class Tree:
         """Let a failed or blocked announce be tried again now; False when there is nothing to try."""
         k = self._keys
         return bool(run_script(self._redis, "retry", [k.batch(batch_id), k.due], [batch_id])[0] == "due")
+
+    def forget(self, batch_id: BatchId, session: SessionKey) -> None:
+        """A blocked batch is kept no longer: its session forgets it, unless it was tried again since."""
+        k, item = self._keys, f"{FORGET}{batch_id} {session}"
+        run_script(self._redis, "forget", [k.batch(batch_id), k.batches(session), k.due], [batch_id, item])
 
     def reap(self, session: SessionKey, run: RunId | None = None) -> Reap | None:
         """Which children of the session, or of one of its runs, are to be stopped."""

@@ -16,7 +16,8 @@
 
   Invariant
     The results are kept, and can be announced later. A child that waited for them ends with that as its error: whoever
-    asked it hears so, instead of waiting for ever (I4). A batch is let go once, however often it is blocked.
+    asked it hears so, instead of waiting for ever (I4). A batch is let go once, however often it is blocked. When its
+    record ends, its session is to forget it.
 ]]
 local batch, due, parent_key, ctl, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local batch_id, parent, why = ARGV[1], ARGV[2], ARGV[3]
@@ -32,6 +33,7 @@ if b[1] ~= "blocked" then
   redis.call("HSET", batch, "state", "blocked", "last_error", why)
   keep_batch(batch, RUN_KEPT_S)
   redis.call("ZREM", due, "batch|" .. batch_id)
+  redis.call("ZADD", due, now + RUN_KEPT_S * 1000 + FORGET_MS, "forget|" .. batch_id .. " " .. parent)
 end
 local p = redis.call("HMGET", parent_key, "state", "batch", "settled_at", "k_events", "k_ctl", "label", "metadata")
 if not p[2] then

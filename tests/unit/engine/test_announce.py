@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -488,6 +489,54 @@ def test_a_child_that_waits_for_a_blocked_delivery_is_told_of_as_failed(house: H
     assert (failed["run"], failed["state"], failed["metadata"]) == (child(house).id, "error", {"k": "v"})
     assert house.stores.tree.batch(inner).state is BatchState.BLOCKED  # type: ignore[union-attr]
     assert children(house, child(house).session_key)[0].text == "child's word"
+
+
+def blocked(house: House) -> BatchId:
+    """The result of a child that could not be delivered, by now for good."""
+    ask(house)
+    house.work()
+    (batch_id,) = pending(house)
+    inbox = house.stores.keys.inbox(SESSION)
+    house.stores.redis.set(inbox, "broken")
+    for _ in range(len(TRIES_AFTER_MS) + 1):
+        house.announcer.announce(batch_id)
+    house.stores.redis.delete(inbox)
+    return batch_id
+
+
+def forgets(house: House, batch_id: BatchId) -> str:
+    """The item by which a blocked batch is forgotten, made due now."""
+    item = f"forget|{batch_id} {SESSION}"
+    assert 0 < due_at(house, item) - time.time() * 1000 - 7 * 86_400_000 < 10_000
+    house.stores.redis.zadd(house.stores.keys.due, {item: 1})
+    return item
+
+
+def test_a_blocked_batch_is_forgotten_when_it_is_kept_no_longer(house: House) -> None:
+    batch_id = blocked(house)
+    item = forgets(house, batch_id)
+
+    house.sweeper.sweep()
+    assert house.stores.tree.batches(SESSION) == [batch_id], "its record is still there"
+    forgets(house, batch_id)
+    house.stores.redis.delete(house.stores.keys.batch(batch_id))
+    house.sweeper.sweep()
+
+    assert house.stores.tree.batches(SESSION) == []
+    assert due_at(house, item) == 0
+
+
+def test_a_blocked_batch_that_is_delivered_after_all_is_not_looked_for_again(house: House) -> None:
+    batch_id = blocked(house)
+    item = forgets(house, batch_id)
+    assert house.stores.tree.retry(batch_id)
+
+    house.sweeper.sweep()
+    settle(house)
+
+    assert due_at(house, item) == 0
+    assert house.stores.tree.batches(SESSION) == []
+    assert len(announces(house)) == 1
 
 
 def test_a_batch_that_cannot_be_read_keeps_nobody_else_from_the_sweep(house: House) -> None:

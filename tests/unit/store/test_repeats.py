@@ -271,6 +271,13 @@ def block(desk: Desk) -> None:
     assert desk.tree.block(BatchId("batch-2"), "no room") == "run-a"
 
 
+def forget(desk: Desk) -> None:
+    desk.say("one")
+    desk.spawn(desk.take(), "a")
+    desk.redis.delete(desk.keys.batch("batch-1"))
+    desk.tree.forget(BatchId("batch-1"), SESSION)
+
+
 def wait(desk: Desk) -> None:
     desk.say("one")
     assert desk.exchanges.wait(SESSION, MessageId("one"), OTHER, 60_000).state == "waiting"
@@ -354,6 +361,7 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "reaped": [reaped],
     "retry": [retry],
     "block": [block],
+    "forget": [forget],
     "wait": [wait],
     "wake_waiters": [wake_waiters],
     "cooldown": [cooldown, cooldown_asked_for, cooldown_ended],
