@@ -129,6 +129,9 @@ class Run(BaseModel):
     error class, killed, timeout, lost, session-reset, session-delete.
     """
 
+    cut: bool = False
+    """`text` stops at the model's output limit; a child's may be that of a turn before its last."""
+
     @property
     def fallback_from(self) -> str | None:
         """The model that was asked for, if another one answered."""

@@ -126,12 +126,13 @@ if is_child and not again and not parked then
   leave_to_waiter(run_key, run, covers)
 end
 end_wait(ctl, run_key, due, now)
-local said = outcome.text
+local said, cut = outcome.text, outcome.reason == "length" and 1 or 0
 if is_child and said == "" then
-  said = redis.call("HGET", run_key, "text") or "" -- an empty last word leaves the one before
+  local before = redis.call("HMGET", run_key, "text", "cut") -- an empty last word leaves the one before
+  said, cut = before[1] or "", before[2] or 0
 end
 redis.call("HSET", run_key, "committed_by", lease, "text", said, "error", outcome.error, "partial", outcome.partial or "",
-  "model", outcome.model)
+  "model", outcome.model, "cut", cut)
 if is_child then
   add_covers(run_key, covers)
 else

@@ -12,7 +12,7 @@ import pytest
 from openclaw_workers.engine import announcing
 from openclaw_workers.engine.announcing import TRIES_AFTER_MS
 from openclaw_workers.engine.archive import write_archive
-from openclaw_workers.engine.reports import RESULT_BYTES, frozen, partial_result, report
+from openclaw_workers.engine.reports import CUT_OFF, RESULT_BYTES, frozen, partial_result, report
 from openclaw_workers.errors import StoreUnavailable, TurnAborted
 from openclaw_workers.models.ids import BatchId
 from openclaw_workers.models.messages import QueueMode
@@ -114,6 +114,14 @@ def test_a_child_cannot_end_its_own_quotation_nor_write_a_status_line_by_its_lab
 
     assert told.count(ending) == 1
     assert next(line for line in told.splitlines() if line.startswith("status:")) == "status: failed"
+
+
+@pytest.mark.parametrize("facts", [{"reason": "length"}, {"cut": True}])
+def test_a_report_says_that_an_answer_was_cut_off_at_the_output_limit(facts: dict[str, Any]) -> None:
+    lines = report([(run_named(**facts), [])]).splitlines()
+    assert lines[lines.index("status: completed") + 1] == CUT_OFF
+    assert CUT_OFF not in report([(run_named(), [])])
+    assert CUT_OFF not in report([(run_named(state="error", error="no", **facts), [])])
 
 
 def test_what_there_was_of_a_result_is_the_last_words_and_the_last_call() -> None:

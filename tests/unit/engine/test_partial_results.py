@@ -1,4 +1,4 @@
-"""What is told of a child that somebody else ended: the last thing it said, and the last tool it called."""
+"""What is told of a child that came to no whole answer: the last thing it said, and the last tool it called."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Callable
 import pytest
 
 from openclaw_workers.engine.announcing import TRIES_AFTER_MS
+from openclaw_workers.engine.reports import CUT_OFF
 from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.runs import Run, RunState
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, ToolCallBlock
 from openclaw_workers.models.untrusted import wrap
 from tests.support.programs import program, say, spawn
-from tests.unit.engine.conftest import House
+from tests.support.wire import Called, Reply, WireServer
+from tests.unit.engine.conftest import House, MakeHouse
 from tests.unit.engine.tree_talk import CHILD, announces, ask, child, children, pending, reread, settle
+from tests.unit.engine.wired_house import wired_house
 
 MIDDLE = program(spawn(CHILD, text="I ask another."), say("waiting"), say("never"))
 LAST_CALL = "[last tool call: sessions_spawn {'task':"
@@ -124,3 +127,18 @@ def test_a_child_whose_transcript_cannot_be_read_is_stopped_all_the_same(house: 
     stop(house, run)
 
     assert reread(house, run).state is RunState.KILLED
+
+
+def test_a_childs_answer_that_stops_at_the_output_limit_is_told_as_cut_off(make_house: MakeHouse) -> None:
+    with WireServer() as server:
+        wired = wired_house(make_house, server, model="a/m")
+        spawning = Reply(calls=[Called("sessions_spawn", {"task": "tell all"})])
+        wired.plan("a1:m", spawning, Reply("spawned"))
+        wired.plan("a2:m", Reply("half an ans", stop="length"))  # keys take turns
+        wired.house.say("go")
+
+        settle(wired.house)
+
+    (run,) = children(wired.house)
+    assert (run.state, run.reason, run.text) == (RunState.OK, "length", "half an ans")
+    assert f"status: completed\n{CUT_OFF}" in announces(wired.house)[0]

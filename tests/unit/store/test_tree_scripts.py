@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionId
 from openclaw_workers.models.messages import MessageState, QueueMode
 from openclaw_workers.models.runs import Lane, RunState
@@ -526,3 +528,30 @@ def test_an_answer_its_parent_waited_for_in_vain_is_kept_until_it_is_announced(d
     desk.commit(taken)
 
     assert kept(desk, "run-a2", "batch-run-a2") == ["on"] * 2
+
+
+def test_that_an_answer_was_cut_off_stays_with_it_whatever_ends_the_run(desk: Desk) -> None:
+    # Given a child whose answer stops at the output limit, and which wants no turn for what its own child found
+    child = tree(desk, record={"wake_on_descendant_settle": "0"})
+    assert desk.commit(child, "half an ans", reason="length").how == "parked"
+    end_child(desk, "b")
+
+    assert desk.announce("batch-2") is not None
+
+    run = desk.run("run-a")
+    assert (run.state, run.text, run.cut) == (RunState.OK, "half an ans", True)
+
+
+@pytest.mark.parametrize(("last", "told", "cut"), [("", "half an ans", True), ("whole", "whole", False)])
+def test_that_an_answer_was_cut_off_is_said_of_the_one_that_is_told(
+    desk: Desk, last: str, told: str, cut: bool
+) -> None:
+    child = tree(desk)
+    desk.commit(child, "half an ans", reason="length")
+    end_child(desk, "b")
+    desk.announce("batch-2")
+
+    desk.commit(take_child(desk, "a"), last)
+
+    run = desk.run("run-a")
+    assert (run.text, run.cut) == (told, cut)
