@@ -28,7 +28,8 @@ class Activity:
                 return [*(line for each in data["runs"] for line in self.rest(each.get("run"))), _reported(data)]
             case "subagent.spawned" | "subagent.started" as kind:
                 host = str(data.get("worker", "")).rpartition("/")[0]
-                return [f"sub-agent {kind.partition('.')[2]}: {label}" + (f" on {host}" if host else "")]
+                stage = "spoken to again" if data.get("followUp") else kind.partition(".")[2]
+                return [f"sub-agent {stage}: {label}" + (f" on {host}" if host else "")]
             case "subagent.failed":
                 why = " ".join(str(data.get("error") or "").split())
                 failed = f"sub-agent {data.get('state', 'failed')}: {label}" + (f" – {why}" if why else "")

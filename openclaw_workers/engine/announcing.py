@@ -25,7 +25,7 @@ from openclaw_workers.models.ids import BatchId, RunId, SessionKey, new_run_id
 from openclaw_workers.models.messages import InboundMessage, Route
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.session_key import agent_of
-from openclaw_workers.models.tree import Batch, BatchState, announce_id
+from openclaw_workers.models.tree import Batch, BatchState, announce_id, own_batch
 from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.tree import Announced, Vanished
 
@@ -108,8 +108,8 @@ class Announcer:
         self._waker.forget_chord(batch.id)
         if announced.how is BatchState.ARCHIVED:
             self._waker.archive(batch.id)
-        for run in members:  # last: nobody is to wait for a slow plugin
-            fire("subagent_ended", run)
+        if not batch.ends_told:  # last: nobody is to wait for a slow plugin
+            _tell_plugins(members)
 
     def _wake(self, session: SessionKey, run_id: RunId | None) -> None:
         run = self._stores.reader.run(run_id) if run_id else None
@@ -161,10 +161,27 @@ class Announcer:
         if delay is not None:
             self._stores.tree.announce_failed(batch_id, error, delay)
             return
+        before = self._readable(batch_id)
         settled = self._stores.tree.block(batch_id, error, partial(partial_of, self._stores.reader))
         run = self._stores.reader.run(settled) if settled else None
         if run is not None:
             wake_run(self._waker, run)
+        blocked = self._readable(batch_id)
+        if before and blocked and blocked.state is BatchState.BLOCKED and not before.ends_told:
+            _tell_plugins(self._stores.tree.members(blocked))
+
+    def _readable(self, batch_id: BatchId) -> Batch | None:
+        try:
+            return self._stores.tree.batch(batch_id)
+        except (CorruptRecord, ValueError):
+            return None
+
+
+def _tell_plugins(ended: Sequence[Run]) -> None:
+    for run in ended:
+        if run.batch == own_batch(run.id) and not run.attempts:
+            fire("subagent_spawned", run)  # nobody has taken it, and told so
+        fire("subagent_ended", run)
 
 
 def _brief(run: Run) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """Hooks for installed plugins: entry points of the group `openclaw_workers.plugins`.
 
 An entry point names an object that may have `subagent_spawned(record)` and `subagent_ended(record)`; each is called
-with the run record as a dict. Spawned is called by the worker that spawns, ended by the one that announces: once per
-child, unless that process dies in between. A plugin that fails is logged and changes nothing.
+with the run record as a dict. Spawned is called by the worker that spawns; for another run of a child that was spoken
+to after it had ended, by the one that takes it. Ended is called by the one that announces, or gives up doing so. Each
+once per run, unless that process dies in between. A plugin that fails is logged and changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ log = structlog.get_logger(__name__)
 GROUP = "openclaw_workers.plugins"
 
 
-def fire(hook: Literal["subagent_spawned", "subagent_ended"], run: Run) -> None:
+Hook = Literal["subagent_spawned", "subagent_ended"]
+
+
+def listens(hook: Hook) -> bool:
+    """Whether any plugin wants to hear it; where finding out what to tell costs something."""
+    return any(hasattr(plugin, hook) for _, plugin in _plugins())
+
+
+def fire(hook: Hook, run: Run) -> None:
     for name, plugin in _plugins():
         called = getattr(plugin, hook, None)
         if called is None:

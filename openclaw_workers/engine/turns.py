@@ -13,6 +13,7 @@ from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.silent import is_silent, sendable
 from openclaw_workers.engine import endings
 from openclaw_workers.engine.journal import RedisJournal, persist
+from openclaw_workers.engine.plugins import fire, listens
 from openclaw_workers.engine.preparing import Preparer
 from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.engine.reports import frozen, partial_result
@@ -41,6 +42,7 @@ from openclaw_workers.models.transcript import (
     AssistantEntry,
     Usage,
 )
+from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.orphans import Orphan
 from openclaw_workers.store.turns import Lease, NotTaken, Outcome, Taken, Turns, WaitFor
@@ -168,6 +170,7 @@ class TurnRunner:
         # Known only now; what was logged before the run was taken goes without.
         context = run_context(sessionId=taken.row.get("sessionId"), parentRunId=taken.row.get("createdByRunId"))
         with context, self._process.carrying(handle):
+            self._tell_plugins(taken)
             try:
                 return self._go_through(taken, handle, is_header)
             except LeaseLost as error:
@@ -177,6 +180,19 @@ class TurnRunner:
                 # Only when this process must leave while Redis is away: the lease runs out, and another goes on.
                 log.warning("run.abandoned", error=error.message)
         return None
+
+    def _tell_plugins(self, taken: Taken) -> None:
+        """Another run of a child that was spoken to after it had ended: nobody has told yet that it begins."""
+        if taken.how != "taken" or taken.resumed or not is_subagent(taken.lease.session):
+            return
+        if listens("subagent_spawned"):
+            try:
+                run = self._spawner.stores.reader.run(taken.lease.run)
+            except StoreUnavailable as error:
+                log.warning("plugin.untold", error=error.message)
+                return
+            if run is not None and run.batch == own_batch(run.id):
+                fire("subagent_spawned", run)
 
     def _go_through(self, taken: Taken, handle: RunHandle, is_header: bool) -> RunState | None:
         """Run the turn and write down how it ended, or hand it over.

@@ -74,6 +74,8 @@ class Batch(BaseModel):
     created_at: int
     settled_at: int | None = None
     announced_at: int | None = None
+    ends_told: bool = False
+    """It was blocked once, and plugins have heard then how its runs ended."""
     tries: int = 0
     last_error: str = Field(default="")
 

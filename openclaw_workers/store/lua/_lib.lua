@@ -641,6 +641,11 @@ local function follow_up(old_key, run_key, run, k_batch, k_open, now)
     redis.call("ZADD", old[5], seq, run)
   end
   redis.call("ZADD", old[2], now, run)
+  local told = redis.call("HMGET", run_key, "session_key", "label", "parent_run_id", "depth", "metadata")
+  tell(old[3], old[4], now, "subagent.spawned", {
+    run = run, session = told[1], label = told[2], batch = batch, parentRun = told[3], depth = tonumber(told[4]),
+    metadata = metadata_of(told[5]), followUp = true,
+  })
 end
 
 -- A session that was bound to a thread is so no more: what is said there goes where it went before.

@@ -30,7 +30,7 @@ if not b[1] or DONE[b[1]] then
 end
 if b[1] ~= "blocked" then
   redis.call("HINCRBY", batch, "tries", 1)
-  redis.call("HSET", batch, "state", "blocked", "last_error", why)
+  redis.call("HSET", batch, "state", "blocked", "last_error", why, "ends_told", 1)
   keep_batch(batch, RUN_KEPT_S)
   redis.call("ZREM", due, "batch|" .. batch_id)
   redis.call("ZADD", due, now + RUN_KEPT_S * 1000 + FORGET_MS, "forget|" .. batch_id .. " " .. parent)
