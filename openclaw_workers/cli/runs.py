@@ -17,7 +17,7 @@ from openclaw_workers.cli.screen import Screen
 from openclaw_workers.cli.subagent_control import wait_settled
 from openclaw_workers.cli.subagent_facts import delivery_facts, lineage
 from openclaw_workers.cli.talking import Result, result_of, wait
-from openclaw_workers.cli.transcripts import entry_lines, of_run
+from openclaw_workers.cli.transcripts import entry_lines, life_of, of_archived_run, of_run
 from openclaw_workers.cli.watching import watch_all
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.models.runs import Run, RunState
@@ -72,23 +72,30 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
 def show_run(cli: CliContext, run_id: str) -> None:
     """Show one run: who carried it, where it stands in its tree, what it did up to its end or failure."""
     run = find_run(cli, run_id)
-    journal = of_run(cli.stores.reader, run)
+    journal, life = of_run(cli.stores.reader, run), life_of(cli.stores.reader, run)
+    is_archived = not journal and life != "live"
+    if is_archived:
+        journal = of_archived_run(cli.loaded.state_dir, run)
     children = [each for each in cli.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
     batch = cli.stores.tree.batch(run.batch) if run.batch else None
     if cli.json:
         told = {"delivery": delivery_facts(batch), "children": [each.id for each in children]}
         entries = [json.loads(dump_entry(entry)) for entry in journal]
-        echo_json({"ok": True, **run_facts(run), **told, "partial": run.partial, "journal": entries})
+        about = {"sessionLife": life, "partial": run.partial, "journal": entries}
+        echo_json({"ok": True, **run_facts(run), **told, **about})
         return
     spawned = [(f"child {number}", _child(each)) for number, each in enumerate(children, start=1)]
     partial = run.partial if run.partial and not journal else None
     click.echo(facts([*shown(run), *lineage(run, batch), *spawned, ("partial", partial)]))
+    gone = {"anew": "its session has begun anew since", "deleted": "its session was deleted"}.get(life, "")
     if journal:
-        click.echo("\njournal")
+        click.echo(f"\njournal ({gone}; this is from its archive)" if is_archived else "\njournal")
         for entry in journal:
             click.echo("\n".join(f"  {line}" for line in entry_lines(entry)))
     elif run.text:
-        click.echo(f"\nanswer (its session has begun anew since)\n{printable(run.text)}")
+        click.echo(f"\nanswer{f' ({gone})' if gone else ''}\n{printable(run.text)}")
+    elif gone:
+        click.echo(f"\nno journal: {gone}, and its archive is not on this machine")
 
 
 @runs.command(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ValidationError
 
 from openclaw_workers.cli.output import printable
+from openclaw_workers.engine.archive import sessions_dir, transcript_name
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -15,10 +18,13 @@ from openclaw_workers.models.transcript import (
     ToolResultEntry,
     TranscriptEntry,
     UserEntry,
+    load_entry,
 )
 from openclaw_workers.models.untrusted import unwrapped
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from openclaw_workers.models.runs import Run
     from openclaw_workers.store.reading import Reader
 
@@ -38,6 +44,33 @@ def of_run(reader: Reader, run: Run) -> list[TranscriptEntry]:
             break
         end -= PAGE
     return found
+
+
+def of_archived_run(state_dir: Path, run: Run) -> list[TranscriptEntry]:
+    """What a run wrote into a life of its session that is over; nothing if that was not written out to this machine."""
+    if run.session_id is None:
+        return []
+    path = sessions_dir(state_dir, run.agent_id) / transcript_name(run.session_id, run.session_key)
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[1:]
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [entry for entry in map(_readable, lines) if entry is not None and entry.run_id == run.id]
+
+
+def life_of(reader: Reader, run: Run) -> Literal["live", "anew", "deleted"]:
+    """What became of the session that the run was in."""
+    row = reader.row(run.session_key)
+    if not row:
+        return "deleted"
+    return "live" if run.session_id in (None, row.get("sessionId")) else "anew"
+
+
+def _readable(line: str) -> TranscriptEntry | None:
+    try:
+        return load_entry(line)
+    except ValidationError:
+        return None
 
 
 def entry_lines(entry: TranscriptEntry) -> list[str]:

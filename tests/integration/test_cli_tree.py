@@ -17,7 +17,7 @@ import pytest
 from openclaw_workers.models.runs import Run
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
-from tests.support.programs import Program, program, say, spawn
+from tests.support.programs import Program, call, execute, program, say, spawn
 from tests.support.waiting import eventually
 
 
@@ -251,3 +251,29 @@ def test_stopping_a_run_that_is_over_stops_its_sub_agents_and_no_others(staffed:
     gate.open()
     eventually(lambda: [run.state for run in children(staffed, "turns")] == ["ok", "killed"], within=20)
     assert first.id == children(staffed, "turns")[0].parent_run_id
+
+
+def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(staffed: Fleet, ocw_cli: Ocw) -> None:
+    # Given a child that failed, was announced and deleted, and whose transcript was written out
+    child = program(call(execute("echo out"), text="I look."), {"fail": "auth"})
+    asked = program(spawn(child, cleanup="delete"), say("spawned"), say("heard"))
+    staffed.outcome(staffed.send(asked, "cleaned"))
+    run = eventually(lambda: next(iter(children(staffed, "cleaned")), None), within=20)
+    eventually(lambda: staffed.stores.reader.session(run.session_key) is None, within=30)
+    archive = staffed.state_dir / "agents" / "main" / "sessions" / f"{staffed.run(run.id).session_id}.jsonl"
+    eventually(archive.exists, within=30)
+
+    shown = ocw_cli("runs", "show", run.id, "--json").json
+    text = ocw_cli("runs", "show", run.id).out
+
+    assert shown["sessionLife"] == "deleted"
+    assert [entry["role"] for entry in shown["journal"]] == ["user", "assistant", "toolResult", "notice"]
+    assert "journal (its session was deleted; this is from its archive)" in text
+    assert "assistant calls exec" in text
+
+    # And without the archive it says what became of it, and what there was
+    archive.unlink()
+    text = ocw_cli("runs", "show", run.id).out
+    assert "no journal: its session was deleted, and its archive is not on this machine" in text
+    assert "begun anew" not in text
+    assert "I look." in text
