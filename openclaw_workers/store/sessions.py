@@ -29,6 +29,10 @@ class Archive:
     entries: list[str]
     late: bool = False
     """It joins what was written before, instead of replacing it."""
+    is_deleted: bool = False
+    """Its session is gone, and not only begun anew."""
+    workspace: str = ""
+    """Where a child worked, if not where its agent does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,8 @@ class Sessions:
             started_at=facts.get("started_at") or 0,
             entries=entries,
             late=bool(facts.get("late")),
+            is_deleted=facts.get("why") == "delete",
+            workspace=facts.get("workspace") or "",
         )
 
     def archived(self, archive_id: str) -> None:

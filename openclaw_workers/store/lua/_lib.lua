@@ -342,14 +342,19 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
--- Cut the transcript off under a new session id; the service lane writes the old one out as JSONL.
-local function cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, why)
-  if redis.call("EXISTS", log) == 1 then
-    local old = redis.call("HMGET", row, "sessionId", "agentId", "sessionKey", "lastThreadId", "sessionStartedAt")
-    redis.call("RENAME", log, archive)
+-- Cut the transcript off under a new session id; the service lane writes the old one out as JSONL, and removes the files
+-- of a session that is deleted, also if it has said nothing.
+local function cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, why, has_files)
+  local has_log = redis.call("EXISTS", log) == 1
+  if has_log or has_files then
+    local old = redis.call("HMGET", row, "sessionId", "agentId", "sessionKey", "lastThreadId", "sessionStartedAt",
+      "spawnedWorkspaceDir")
+    if has_log then
+      redis.call("RENAME", log, archive)
+    end
     redis.call("HSET", archives, archive_id, cjson.encode({
       session_id = old[1], agent_id = old[2], session_key = old[3], thread_id = old[4], started_at = tonumber(old[5]),
-      cut_at = now, why = why,
+      cut_at = now, why = why, workspace = old[6] or nil,
     }))
     redis.call("ZADD", due, now, "archive|" .. archive_id)
   end

@@ -113,7 +113,8 @@ redis.call("ZREM", line, run .. " " .. session)
 event(events, ctl, now, verb == "delete" and "session.deleted" or "session.reset",
   { reason = reason, sessionId = new_session_id })
 if verb == "delete" then
-  cut_transcript(row, log, archive, archives, due, archive_id, "", now, "delete")
+  cut_transcript(row, log, archive, archives, due, archive_id, "", now, "delete",
+    redis.call("EXISTS", files) == 1)
   redis.call("DEL", row, ctl, inbox, bound, files)
   -- Who was whose child is still asked for: by the announce that carries up what a deleted child did not hear.
   redis.call("EXPIRE", children, RUN_KEPT_S)

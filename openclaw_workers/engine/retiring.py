@@ -1,0 +1,23 @@
+"""What is done on disk when a life of a session is over: its transcript is written out, a child's files are removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import workspace_dir
+from openclaw_workers.engine.archive import write_archive
+from openclaw_workers.engine.children import files_dir
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.session_key import is_subagent
+from openclaw_workers.store.sessions import Archive
+from openclaw_workers.tools.files import discard
+
+
+def retire(loaded: Loaded, archive: Archive) -> Path | None:
+    """Doing it twice changes nothing. Returns where the transcript lies, if there was one."""
+    own = workspace_dir(loaded.settings, archive.agent_id, loaded.state_dir)
+    path = write_archive(loaded.state_dir, archive, cwd=str(own)) if archive.entries else None
+    if archive.is_deleted and is_subagent(archive.session_key):
+        discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
+    return path
