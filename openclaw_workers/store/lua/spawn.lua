@@ -50,12 +50,6 @@ end
 local about = redis.call("HMGET", row, "sessionId", "spawnedBy", "parentSessionId")
 local parent_session_id = about[1]
 
-local function set_fields(key, fields)
-  for field, value in pairs(fields) do
-    redis.call("HSET", key, field, value)
-  end
-end
-
 local function create_session(k, child)
   redis.call("HSET", k[1], "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
     "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now)

@@ -60,6 +60,14 @@ def test_the_header_says_purpose_returns_and_invariant(name: str) -> None:
     assert returned <= told, "every answer is in the header"
 
 
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_script_has_its_own_version_of_what_all_share(name: str) -> None:
+    defined = r"^local function (\w+)"
+    shared = set(re.findall(defined, LUA["_lib.lua"], re.MULTILINE))
+
+    assert shared & set(re.findall(defined, LUA[name], re.MULTILINE)) == set()
+
+
 @pytest.mark.parametrize("name", sorted(LUA))
 def test_no_script_builds_a_key(name: str) -> None:
     code = re.sub(r"--\[\[.*?\]\]|--[^\n]*", "", LUA[name], flags=re.DOTALL)
