@@ -15,7 +15,7 @@ from openclaw_workers.engine.wake import Waker, lane_of
 from openclaw_workers.engine.within import within
 from openclaw_workers.errors import BadInput
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
-from openclaw_workers.models.messages import Authority, InboundMessage, QueueMode, Route
+from openclaw_workers.models.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.models.session_key import agent_of, chat_type
 from openclaw_workers.models.text import encodable
 from openclaw_workers.models.transcript import Attachment
@@ -45,7 +45,8 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new."""
+    """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new; of an agent, `children`
+    or `tree` by that limit."""
 
     message_id: MessageId
     reason: str
@@ -111,14 +112,19 @@ class Intake:
         )
         return self._enqueue(message, mode)
 
-    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued:
-        """Take a message from within: it is no command, is never refused, and does not move where the session speaks.
+    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
+        """Take a message from within: it is no command, and does not move where the session speaks.
+
+        It is refused only if it would start a finished sub-agent again for which there is no room; a repeat of it then
+        is refused like the first.
 
         Raises:
             StoreUnavailable: as for `accept`.
         """
         queued = self._enqueue(message, mode)
-        assert isinstance(queued, Queued), "only people's messages are refused"
+        known = queued.duplicate if isinstance(queued, Queued) else None
+        if known is not None and known.state is MessageState.REJECTED:
+            return Rejected(message.id, known.reason or "")
         return queued
 
     def _now(self, parsed: ParsedCommand, session: SessionKey) -> Answered:

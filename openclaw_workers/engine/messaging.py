@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from openclaw_workers.config.resolve import agent_ids
-from openclaw_workers.engine.accept import Intake
+from openclaw_workers.engine.accept import Intake, Rejected
 from openclaw_workers.engine.children import Parent
 from openclaw_workers.engine.inter_session import first_text, internal, message_id, says_nothing
-from openclaw_workers.engine.spawn_checks import Refusal
+from openclaw_workers.engine.spawn_checks import Refusal, no_room
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.visibility import Sight
 from openclaw_workers.engine.wake import Waker
@@ -49,11 +49,11 @@ class Messenger:
         if isinstance(target, Refusal):
             return _json(target.as_answer())
         receipt = self._stores.inbox.receipt(target, ident)
-        if receipt is None:
+        if receipt is None or receipt.state is MessageState.REJECTED:
             refusal = self._refusal(target, creates=args.session_key is None and args.label is None)
+            refusal = refusal or self._post(ident, target, args.message)
             if refusal is not None:
                 return _json(refusal.as_answer())
-            self._post(ident, target, args.message)
         return _json({**self._outcome(ident, target, args.timeout_seconds * 1000), "sessionKey": target})
 
     def _outcome(self, ident: MessageId, target: SessionKey, wait_ms: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Messenger:
     def _delivery(self, target: SessionKey) -> dict[str, str]:
         return {"status": "skipped"} if is_subagent(target) else {"status": "pending", "mode": "announce"}
 
-    def _post(self, ident: MessageId, target: SessionKey, text: str) -> None:
+    def _post(self, ident: MessageId, target: SessionKey, text: str) -> Refusal | None:
         me = self._sender.session
         # What a sub-agent answers goes to whoever started it, by itself; with anyone else a conversation follows.
         exchange = {
@@ -117,7 +117,8 @@ class Messenger:
             "target": target,
         }
         about = {} if is_subagent(target) else exchange
-        self._intake.post(internal(ident, target, me, first_text(me, text), about=about))
+        posted = self._intake.post(internal(ident, target, me, first_text(me, text), about=about))
+        return no_room(posted.reason) if isinstance(posted, Rejected) else None
 
     def _refusal(self, target: SessionKey, *, creates: bool) -> Refusal | None:
         if target == self._sender.session:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import structlog
 
-from openclaw_workers.engine.accept import Intake
+from openclaw_workers.engine.accept import Intake, Queued
 from openclaw_workers.engine.inter_session import announce_text, internal, says_nothing, turn_text
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
@@ -33,8 +33,9 @@ class Relays:
         relay = self._stores.exchanges.relay(answered)
         following = self._following(relay) if relay else None
         if following is not None:
-            self._intake.post(following)
-            log.info("exchange.passed_on", message=following.id, session=following.session_key)
+            taken = isinstance(self._intake.post(following), Queued)
+            what = "exchange.passed_on" if taken else "exchange.ended"
+            log.info(what, message=following.id, session=following.session_key)
         self._stores.exchanges.relayed(answered)
 
     def _following(self, relay: Relay) -> InboundMessage | None:

@@ -30,6 +30,16 @@ class Refusal:
         return {"status": self.status, "accepted": False, "error": self.error}
 
 
+def no_room(limit: str) -> Refusal:
+    """Why an agent's message is not taken: the session has finished, and one more at work would break this limit."""
+    whose = "the session that started it" if limit == "children" else "its tree"
+    return Refusal(
+        "forbidden",
+        f"it has finished, and your message would start it again, but {whose} has as many sub-agents at work as it may "
+        "have; the message was not delivered: wait for a result, or stop one, and send it then",
+    )
+
+
 def check(
     parent: Parent, args: SpawnInput, active: int, settings: Settings, agent_of: Callable[[str], AgentConfig]
 ) -> Refusal | AgentConfig:

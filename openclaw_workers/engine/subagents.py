@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.engine.accept import Intake
+from openclaw_workers.engine.accept import Intake, Rejected
 from openclaw_workers.engine.children import Parent
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.excerpts import excerpt
 from openclaw_workers.engine.inter_session import controller_text, internal, message_id
-from openclaw_workers.engine.spawn_checks import Refusal
+from openclaw_workers.engine.spawn_checks import Refusal, no_room
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.models.ids import RunId, SessionKey
@@ -97,6 +97,8 @@ class Overseer:
         ident = message_id(mode, controller.session_id, controller.taken.lease.run, call_id)
         message = internal(ident, key, controller.session, controller_text(controller.session, text))
         queued = Intake(self._stores, self._waker).post(message, mode)
+        if isinstance(queued, Rejected):
+            return no_room(queued.reason).as_answer()
         current = queued.run or self._stores.inbox.current_run(key)
         note = "its answer comes to you by itself"
         return {"status": "accepted", "runId": current, "sessionKey": key, "messageId": ident, "note": note}

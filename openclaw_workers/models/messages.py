@@ -100,4 +100,4 @@ class MessageState(StrEnum):
     FAILED = "failed"  # covered by a turn that failed visibly
     CANCELLED = "cancelled"  # stopped, interrupted, or its session was reset or deleted
     DROPPED = "dropped"  # gave way by the drop policy
-    REJECTED = "rejected"  # refused on arrival by queue mode `reject` or drop policy `new`
+    REJECTED = "rejected"  # refused on arrival: by queue mode `reject`, drop policy `new`, or a limit of the tree

@@ -614,17 +614,38 @@ local function spawn_place(ctl, live, now)
   return place
 end
 
--- A message to a child whose run is over starts another run, announced to the same parent in a batch of its own.
-local function follow_up(old_key, run_key, run, k_batch, k_open, now)
+-- To whom a child's next run would be announced: what the batch of its last one says of them, or nil for nobody. A parent
+-- that is gone must not come back by it (rule 19).
+local function reports_to(old_key)
   local r = redis.call("HMGET", old_key, "k_batch", "spawn_mode", "k_ctl")
   local about = r[1] and redis.call("HMGET", r[1], "parent_session", "parent_session_id", "parent_run", "k_batches", "root", "mode",
     "k_parent_run", "above", "above_id", "mode_before")
-  if not about or not about[1] or r[2] == "session" or redis.call("EXISTS", r[3]) == 0 then
-    return -- there is nobody to announce it to, and a parent that is gone must not come back by it (rule 19)
+  local nobody = not about or not about[1] or r[2] == "session" or redis.call("EXISTS", r[3]) == 0
+  return not nobody and about or nil
+end
+
+-- Which limit of the tree another run after this one would break, as `spawn` was given them; nil if none.
+local function lacks_room(old_key)
+  if not reports_to(old_key) then
+    return nil -- it would be nobody's child
+  end
+  local l = redis.call("HMGET", old_key, "k_live", "most_children", "k_tree", "most_tree")
+  if l[2] and redis.call("ZCARD", l[1]) >= tonumber(l[2]) then
+    return "children"
+  end
+  return l[4] and redis.call("ZCARD", l[3]) >= tonumber(l[4]) and "tree" or nil
+end
+
+-- A message to a child whose run is over starts another run, announced to the same parent in a batch of its own. Whoever
+-- may be refused is so before (`lacks_room`); messages of people and results of its own children always have room.
+local function follow_up(old_key, run_key, run, k_batch, k_open, now)
+  local about = reports_to(old_key)
+  if not about then
+    return
   end
   local copied = { "k_live", "k_tree", "k_events", "k_ctl", "k_children", "requester_session_key",
     "requester_session_id", "controller_session_key", "root_session_key", "parent_run_id", "depth", "role", "cleanup", "spawn_mode", "deliver",
-    "label", "task", "metadata", "wake_on_descendant_settle", "timeout_ms" }
+    "label", "task", "metadata", "wake_on_descendant_settle", "timeout_ms", "most_children", "most_tree" }
   local old, batch = redis.call("HMGET", old_key, unpack(copied)), "batch-" .. run
   for i, field in ipairs(copied) do
     if old[i] then

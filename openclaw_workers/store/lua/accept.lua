@@ -36,11 +36,12 @@
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON}
-           {"rejected", "busy" | "full", event id}
+           {"rejected", "busy" | "full" | "children" | "tree", event id}
 
   Invariant
     A message id enters the inbox at most once. Whatever leaves the inbox here leaves a receipt with the reason.
-    Only the change from idle to queued makes a wake-up.
+    Only the change from idle to queued makes a wake-up. An agent's message starts no sub-agent again that would be one
+    too many for the session that spawned it, or for the tree: it is counted and refused in the same moment.
 ]]
 local row, ctl, inbox, receipts, ages, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local due, sessions, run_key, runs, queue = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -83,6 +84,11 @@ end
 
 if kind == "user" and state ~= "idle" and mode == "reject" then
   return reject("busy")
+end
+local last = state == "idle" and redis.call("HGET", ctl, "run_key")
+local crowded = kind == "internal" and last and lacks_room(last)
+if crowded then
+  return reject(crowded)
 end
 if kind == "user" and redis.call("ZCARD", inbox) >= cap then
   if drop == "new" then
@@ -139,7 +145,6 @@ if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0"
   unpark(ctl, due, session, now, rewake_ms)
   wake, opened = 1, redis.call("HGET", ctl, "run")
 elseif state == "idle" then
-  local last = redis.call("HGET", ctl, "run_key")
   open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
   if last then
     follow_up(last, run_key, run, KEYS[12], KEYS[13], now)

@@ -98,7 +98,8 @@ local function register(k, child)
   set_fields(k[9], child.record)
   redis.call("HSET", k[9], "batch", child.batch, "batch_index", place, "k_batch", k[10], "k_open", k[11], "k_live", live,
     "k_tree", tree, "k_events", events, "k_ctl", ctl, "k_children", children, "parent_run_id", parent_run,
-    "requester_session_key", parent, "requester_session_id", parent_session_id)
+    "requester_session_key", parent, "requester_session_id", parent_session_id,
+    "most_children", most_children, "most_tree", most_tree)
   local seq = spawn_place(ctl, live, now)
   redis.call("ZADD", children, seq, child.run)
   redis.call("PERSIST", children)

@@ -18,6 +18,7 @@ from openclaw_workers.store import connection
 from openclaw_workers.store.books import Books
 from openclaw_workers.store.connection import connect, run_script, script_source
 from openclaw_workers.store.health import Health
+from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 from tests.support.redis_server import RedisServer
 from tests.unit.store.conftest import MakeDesk
@@ -54,6 +55,16 @@ def accept_interrupt(desk: Desk) -> None:
     desk.take()
     desk.say("two")
     desk.say("three", mode=QueueMode.INTERRUPT)
+
+
+def accept_without_room(desk: Desk) -> None:
+    desk.say("one")
+    parent = desk.take()
+    desk.spawn(parent, "a", most_children=1)
+    desk.spawn(parent, "b", batch="batch-2", most_children=2)
+    desk.commit(parent)
+    end_child(desk, "a")
+    assert desk.say("two", session=child_key("a"), kind="internal") == Refused("children")
 
 
 def take(desk: Desk) -> None:
@@ -344,7 +355,7 @@ def book(desk: Desk) -> None:
 
 
 CASES: dict[str, list[Callable[[Desk], None]]] = {
-    "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_interrupt],
+    "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
     "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
     "step": [step],
     "commit": [commit, commit_and_go_on, commit_reset, commit_granting],
