@@ -10,13 +10,13 @@ from openclaw_workers.config.models import ModelChoiceField
 
 class SubagentsSettings(Section):
     max_spawn_depth: StrictInt = Field(default=2, ge=1, le=5)
-    """Levels of sub-agents below a root session; 1 forbids nesting."""
+    """Levels of sub-agents below a root session; 1 forbids nesting. Handed down: the least on the way counts."""
 
     max_children_per_agent: StrictInt = Field(default=5, ge=1)
     """Unsettled children one session may have."""
 
     max_tree_runs: StrictInt = Field(default=50, ge=1)
-    """Unsettled runs in one whole tree."""
+    """Unsettled runs in one whole tree. Handed down: the least on the way counts."""
 
     max_concurrent: StrictInt | None = Field(default=None, ge=1)
     """Sub-agent turns the whole fleet carries at a time; unset means no cap."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from openclaw_workers.agent.history import estimate_tokens, open_calls, seen_from
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
+from openclaw_workers.engine.lineage import TreeLimits, limits_of
 from openclaw_workers.engine.threads import routing, thread_of
 from openclaw_workers.errors import ToolError
 from openclaw_workers.models.ids import BatchId, MessageId, SessionId, SessionKey
@@ -45,6 +46,17 @@ class Parent:
     def session_id(self) -> str:
         return self.taken.row.get("sessionId", "")
 
+    @property
+    def limits(self) -> TreeLimits:
+        """Of the whole tree, as far as this session may fill it."""
+        return limits_of(self.taken.row, self.agent.subagents)
+
+    @property
+    def controls(self) -> bool:
+        """Whether it may look after sub-agents at all."""
+        stored = self.taken.row.get("subagentControlScope")
+        return (stored or _scope(role_at(self.depth, self.limits.depth))) != "none"
+
 
 def files_dir(session: SessionKey) -> str:
     """Where in its workspace a child finds its files. A directory of its own: siblings often share the workspace."""
@@ -64,7 +76,7 @@ def build_child(
     uuid = child_uuid(parent.session_id, run, call.call_id)
     session = subagent_key(agent.id, uuid)
     child_run, depth = child_run_id(parent.session_id, run, call.call_id), parent.depth + 1
-    deepest = min(parent.agent.subagents.max_spawn_depth, agent.subagents.max_spawn_depth)
+    deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
     role = role_at(depth, deepest)
     forked = _forked(parent, reader) if args.context == "fork" else []
     files = {safe_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
@@ -90,6 +102,7 @@ def build_child(
         message=stored_form(message),
         row={
             **_lineage(parent, args, depth, role),
+            **parent.limits.as_row(),
             "forkedFromParent": "true" if forked else "false",
             "archiveAfterMs": str(archive_ms),
             **(routing(place) if place else {}),
@@ -114,13 +127,17 @@ def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[s
         "createdByRunId": parent.taken.lease.run,
         "spawnDepth": str(depth),
         "subagentRole": role,
-        "subagentControlScope": "none" if role is Role.LEAF else "children",
+        "subagentControlScope": _scope(role),
         "rootSessionKey": parent.root,
         "sessionKind": "subagent",
         "chatType": "dm",
         "label": args.label or DEFAULT_LABEL,
         **({"deliver": "1"} if args.deliver else {}),
     }
+
+
+def _scope(role: Role) -> str:
+    return "none" if role is Role.LEAF else "children"
 
 
 def _record(parent: Parent, args: SpawnInput, depth: int, role: Role, mode: SpawnMode) -> dict[str, str]:

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.config.subagents import SubagentsSettings
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.session_key import Kind, parse_key, subagent_depth_from_key
+from openclaw_workers.models.tree import Role, role_at
 from openclaw_workers.store.reading import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLimits:
+    """What holds for a whole tree. Each child is given those of the session that spawned it."""
+
+    depth: int
+    runs: int
+
+    def as_row(self) -> dict[str, str]:
+        return {"maxSpawnDepth": str(self.depth), "maxTreeRuns": str(self.runs)}
+
+
+def limits_of(row: Mapping[str, str], own: SubagentsSettings) -> TreeLimits:
+    """The least that any session from the root down to this one was configured with."""
+    depth, runs = row.get("maxSpawnDepth", ""), row.get("maxTreeRuns", "")
+    return TreeLimits(
+        min(own.max_spawn_depth, int(depth)) if depth.isdigit() else own.max_spawn_depth,
+        min(own.max_tree_runs, int(runs)) if runs.isdigit() else own.max_tree_runs,
+    )
 
 
 def depth_of(session: SessionKey, row: Mapping[str, str], reader: Reader) -> int:
@@ -25,6 +48,16 @@ def depth_of(session: SessionKey, row: Mapping[str, str], reader: Reader) -> int
         above, key = above + 1, SessionKey(parent)
         fields = reader.row(key)
     return above + subagent_depth_from_key(key)
+
+
+def role_of(row: Mapping[str, str], depth: int, own: SubagentsSettings) -> Role:
+    """The stored role, else the one that a session at this depth has.
+
+    Raises:
+        ValueError: what is stored is no role.
+    """
+    stored = row.get("subagentRole")
+    return Role(stored) if stored else role_at(depth, limits_of(row, own).depth)
 
 
 def root_of(session: SessionKey, row: Mapping[str, str]) -> SessionKey:

@@ -47,11 +47,11 @@ def check(
     limits, target = parent.agent.subagents, args.agent_id or parent.agent.id
     if args.agent_id is not None and not AGENT_ID.fullmatch(args.agent_id):
         return Refusal("error", f"agentId {args.agent_id[:80]!r} is not an agent id; expected {AGENT_ID.pattern}")
-    if parent.depth >= limits.max_spawn_depth:
+    deepest = parent.limits.depth
+    if parent.depth >= deepest:
         return Refusal(
             "forbidden",
-            f"you are at depth {parent.depth} and sub-agents may be {limits.max_spawn_depth} deep "
-            "at most; do it yourself",
+            f"you are at depth {parent.depth} and sub-agents may be {deepest} deep at most; do it yourself",
         )
     if active >= limits.max_children_per_agent:
         return Refusal(

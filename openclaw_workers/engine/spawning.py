@@ -10,7 +10,6 @@ import structlog
 
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_agent
-from openclaw_workers.config.subagents import SubagentsSettings
 from openclaw_workers.engine.children import Parent, build_child
 from openclaw_workers.engine.lineage import depth_of, root_of
 from openclaw_workers.engine.plugins import fire
@@ -58,7 +57,6 @@ class Spawner:
 
     def spawn(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[str]:
         """Spawn what passes the checks; one JSON answer per call."""
-        limits = parent.agent.subagents
         checked = self._checked(parent, calls)
         children = [each for each in checked if isinstance(each, NewChild)]
         verdicts = (
@@ -66,8 +64,8 @@ class Spawner:
                 parent.taken.lease,
                 parent.root,
                 children,
-                most_children=limits.max_children_per_agent,
-                most_tree=limits.max_tree_runs,
+                most_children=parent.agent.subagents.max_children_per_agent,
+                most_tree=parent.limits.runs,
             )
             if children
             else []
@@ -76,7 +74,7 @@ class Spawner:
         self._publish([(child, told[child.run]) for child in children])
         return [
             json.dumps(
-                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, told[each.run], limits),
+                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, told[each.run], parent),
                 ensure_ascii=False,
             )
             for call, each in zip(calls, checked, strict=True)
@@ -134,7 +132,7 @@ def _note(call: SpawnCall, child: NewChild) -> str:
     return f"{NOTE_ISOLATED} {note}" if not_forked else note
 
 
-def _answer(call: SpawnCall, child: NewChild, verdict: Spawned, limits: SubagentsSettings) -> dict[str, Any]:
+def _answer(call: SpawnCall, child: NewChild, verdict: Spawned, parent: Parent) -> dict[str, Any]:
     match verdict.verdict:
         case "accepted":
             return {
@@ -156,13 +154,13 @@ def _answer(call: SpawnCall, child: NewChild, verdict: Spawned, limits: Subagent
         case "children":
             return Refusal(
                 "forbidden",
-                f"you have {verdict.number} sub-agents at work and may have {limits.max_children_per_agent}; "
-                "wait for their results",
+                f"you have {verdict.number} sub-agents at work and may have "
+                f"{parent.agent.subagents.max_children_per_agent}; wait for their results",
             ).as_answer()
         case "tree":
             return Refusal(
                 "forbidden",
-                f"this tree has {verdict.number} sub-agents at work and may have {limits.max_tree_runs}; "
+                f"this tree has {verdict.number} sub-agents at work and may have {parent.limits.runs}; "
                 "do it yourself, or wait",
             ).as_answer()
         case _:

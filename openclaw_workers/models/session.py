@@ -102,6 +102,9 @@ class SessionEntry(_Stored):
     subagent_role: Literal["orchestrator", "leaf"] | None = None
     subagent_control_scope: Literal["children", "none"] | None = None
     root_session_key: SessionKey | None = None
+    max_spawn_depth: PositiveInt | None = None
+    """With the next, the limits of its tree, as they were handed down to it when it was spawned."""
+    max_tree_runs: PositiveInt | None = None
     archive_after_ms: NonNegativeInt | None = None
     """How long a child is kept after it was last used, once its result is delivered."""
 

@@ -8,10 +8,10 @@ import pytest
 
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import MessageState
-from tests.support.programs import say, spawn
+from tests.support.programs import program, say, spawn
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
 from tests.unit.engine.session_talk import send, use
-from tests.unit.engine.tree_talk import CHILD, answers, children, first_turn, settle, text
+from tests.unit.engine.tree_talk import CHILD, answers, children, first_turn, row, settle, text
 
 
 def counts(house: House, session: SessionKey = SESSION) -> tuple[int, int]:
@@ -129,3 +129,83 @@ def test_a_child_at_work_takes_messages_whatever_the_limits_say(make_house: Make
 
     assert [each["status"] for each in told] == ["accepted"] * 3
     assert counts(house) == (1, 1)
+
+
+def two_agents(make_house: MakeHouse, main: dict[str, int], coder: dict[str, int]) -> House:
+    """`main` and `coder`, with these limits, may spawn each other."""
+    agents = [
+        {"id": name, "subagents": {"allowAgents": ["*"], **limits}}
+        for name, limits in (("main", main), ("coder", coder))
+    ]
+    return make_house({"agents": {"list": agents}})
+
+
+def nesting(agents: list[str], *, width: int = 1) -> dict[str, Any]:
+    """A task that has the first agent spawned, which has the next one spawned, and so on."""
+    if not agents:
+        return CHILD
+    below = nesting(agents[1:], width=width)
+    return program(spawn(*[below] * width, agentId=agents[0]), say("waiting"), say("done"))
+
+
+def grown(house: House, task: dict[str, Any]) -> list[tuple[int, str]]:
+    """Carry every turn but announce nothing: depth and role of all runs that came of it."""
+    house.say(text(*task["steps"]))
+    house.work()
+    runs = [run for run in house.stores.reader.runs(100) if run.is_child]
+    return sorted((run.depth, str(run.role)) for run in runs)
+
+
+def test_the_depth_of_a_tree_is_its_roots_whoever_spawns(make_house: MakeHouse) -> None:
+    house = two_agents(make_house, {"maxSpawnDepth": 2}, {"maxSpawnDepth": 5})
+
+    assert grown(house, nesting(["coder"] * 4)) == [(1, "orchestrator"), (2, "leaf")]
+
+
+def test_an_agent_in_the_middle_may_narrow_a_tree_for_all_below_it(make_house: MakeHouse) -> None:
+    house = two_agents(make_house, {"maxSpawnDepth": 5}, {"maxSpawnDepth": 2})
+
+    runs = grown(house, nesting(["main", "coder", "main"]))
+
+    assert runs == [(1, "orchestrator"), (2, "leaf")]
+
+
+def test_what_the_middle_narrowed_is_handed_down(make_house: MakeHouse) -> None:
+    house = two_agents(make_house, {"maxSpawnDepth": 5, "maxTreeRuns": 9}, {"maxSpawnDepth": 3, "maxTreeRuns": 20})
+
+    assert grown(house, nesting(["coder", "main", "main", "main"])) == [
+        (1, "orchestrator"),
+        (2, "orchestrator"),
+        (3, "leaf"),
+    ]
+    (first,) = children(house)
+    (second,) = children(house, first.session_key)
+    handed = [
+        (row(house, run.session_key)["maxSpawnDepth"], row(house, run.session_key)["maxTreeRuns"])
+        for run in (first, second)
+    ]
+    assert handed == [("5", "9"), ("3", "9")]
+
+
+def test_the_number_of_runs_in_a_tree_is_its_roots_whoever_spawns(make_house: MakeHouse) -> None:
+    house = two_agents(make_house, {"maxTreeRuns": 3}, {"maxTreeRuns": 50})
+
+    runs = grown(house, nesting(["coder", "coder"], width=2))
+
+    assert runs == [(1, "orchestrator"), (1, "orchestrator"), (2, "leaf")], "the fourth was one too many"
+    refused = [each for run in children(house) for each in answers(house, run.session_key) if not each["accepted"]]
+    assert "may have 3" in refused[0]["error"]
+
+
+def test_a_follow_up_below_counts_by_the_roots_limit_too(make_house: MakeHouse) -> None:
+    house = two_agents(make_house, {"maxTreeRuns": 2}, {"maxTreeRuns": 50})
+    leaf = program(say("leaf"))
+    again = [use("subagents", action="send", target=f"#{number}", message=text(say("again"))) for number in (1, 2)]
+    child = program(spawn(leaf), say("waiting"), spawn(leaf), say("waiting"), *again, say("waiting"), say("done"))
+    house.say(text(spawn(child, agentId="coder"), say("spawned"), say("heard")))
+
+    settle(house)
+
+    (coder,) = children(house)
+    told = answers(house, coder.session_key)
+    assert [each["status"] for each in told] == ["accepted", "accepted", "accepted", "forbidden"]
