@@ -36,7 +36,7 @@ from openclaw_workers.engine.children import files_dir
 from openclaw_workers.engine.frames import Frame, with_prompt
 from openclaw_workers.engine.freshness import boundaries
 from openclaw_workers.engine.histories import Histories
-from openclaw_workers.engine.lineage import root_of
+from openclaw_workers.engine.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.models import Models
 from openclaw_workers.engine.process import RunHandle
 from openclaw_workers.engine.prompt_report import prompt_report, stored
@@ -143,7 +143,7 @@ class Preparer:
         """
         session = taken.lease.session
         call = Overrides(model=bound[0].model) if bound else NOTHING
-        place = _place(session, taken.row, bound)
+        place = self._place(session, taken.row, bound)
         overrides = _session_overrides(session, taken.row)
         workspace = self._workspace(agent_of(session), overrides, call)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
@@ -178,6 +178,17 @@ class Preparer:
         """
         files = signature(self._workspace(agent_id, NOTHING, NOTHING), FULL)
         return self._frame(agent_id, NOTHING, NOTHING, Place(0, Role.MAIN), Shown(), files)
+
+    def _place(self, session: SessionKey, row: dict[str, str], bound: Sequence[InboxEntry]) -> Place:
+        """By what is stored, and where nothing is by the chain of its parents and its key."""
+        stored, role = row.get("spawnDepth", "0"), row.get("subagentRole") or Role.MAIN
+        if not stored.isdigit() or role not in list(Role):
+            raise CorruptRecord(f"session {session}", f"spawnDepth is {stored!r} and subagentRole {role!r}")
+        depth = depth_of(session, row, self._reader)
+        channel = bound[0].route.channel if bound else INTERNAL
+        if channel == INTERNAL:
+            channel = row.get("lastChannel", "")
+        return Place(depth, role_of(row, depth, self._agent_of(session).subagents), channel)
 
     def _views(self, agent: AgentConfig, frame: Setup, role: Role) -> Callable[[Candidate], View | None]:
         """How the conversation is kept within the window of each model; None for those that cannot summarise."""
@@ -381,13 +392,3 @@ def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
 
 def _shown(row: dict[str, str]) -> Shown:
     return Shown(row.get("reasoningLevel") or "off", row.get("verboseLevel") or "on")
-
-
-def _place(session: SessionKey, row: dict[str, str], bound: Sequence[InboxEntry]) -> Place:
-    depth, role = row.get("spawnDepth", "0"), row.get("subagentRole") or Role.MAIN
-    if not depth.isdigit() or role not in list(Role):
-        raise CorruptRecord(f"session {session}", f"spawnDepth is {depth!r} and subagentRole {role!r}")
-    channel = bound[0].route.channel if bound else INTERNAL
-    if channel == INTERNAL:
-        channel = row.get("lastChannel", "")
-    return Place(int(depth), Role(role), channel)

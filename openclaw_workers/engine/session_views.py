@@ -9,11 +9,12 @@ from typing import Any
 from openclaw_workers.config.resolve import resolve_model
 from openclaw_workers.engine.children import Parent
 from openclaw_workers.engine.excerpts import excerpt
+from openclaw_workers.engine.lineage import depth_of, role_of
 from openclaw_workers.engine.spawning import Spawner
 from openclaw_workers.engine.visibility import Sight
 from openclaw_workers.errors import BadInput, ProviderError
 from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.session import SessionEntry
+from openclaw_workers.models.session import SessionEntry, to_hash
 from openclaw_workers.models.session_key import Kind, normalise, parse_key
 from openclaw_workers.models.untrusted import neutral
 from openclaw_workers.providers.registry import Providers
@@ -64,7 +65,7 @@ class Views:
         children, _ = self._stores.tree.counts(entry.session_key, entry.session_key)
         about = {"run": control.run or None, "waitingMessages": control.waiting, "childrenAtWork": children}
         about |= {"queueMode": entry.queue_mode, "inputTokens": entry.input_tokens, "outputTokens": entry.output_tokens}
-        about |= {"role": entry.subagent_role or "main", "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
+        about |= {"role": self._role(entry), "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
         return _json({"status": "ok", **self._brief(entry, 0), **_given(about)})
 
     def _visible(self, wanted: str) -> SessionKey | dict[str, Any]:
@@ -109,12 +110,23 @@ class Views:
             "totalTokens": entry.total_tokens,
             "turns": entry.turns,
             "spawnedBy": entry.spawned_by,
-            "spawnDepth": entry.spawn_depth,
+            "spawnDepth": self._depth(entry),
         }
         facts = neutral(facts)  # labels and names were given by others
         if messages:
             facts["messages"] = excerpt(self._stores.reader, entry.session_key, messages)["messages"]
         return _given(facts)
+
+    def _depth(self, entry: SessionEntry) -> int:
+        row = {"spawnedBy": entry.spawned_by or ""}
+        return entry.spawn_depth or depth_of(entry.session_key, row, self._stores.reader)
+
+    def _role(self, entry: SessionEntry) -> str | None:
+        try:
+            own = self._spawner.agent(entry.agent_id).subagents
+        except BadInput:
+            return entry.subagent_role
+        return role_of(to_hash(entry), self._depth(entry), own)
 
     def _kind(self, entry: SessionEntry) -> str:
         kind = parse_key(entry.session_key, main_key=self._settings.session.main_key).kind

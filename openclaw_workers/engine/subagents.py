@@ -40,7 +40,7 @@ class Overseer:
         return json.dumps(self._act(call_id, args), ensure_ascii=False)
 
     def _act(self, call_id: str, args: SubagentsInput) -> dict[str, Any]:
-        if self._controller.taken.row.get("subagentControlScope") == "none":
+        if not self._controller.controls:
             return Refusal("forbidden", "you control no sub-agents").as_answer()
         children = self._stores.tree.children(self._controller.session)
         if args.action == "list":
