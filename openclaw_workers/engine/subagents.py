@@ -17,7 +17,6 @@ from openclaw_workers.engine.inter_session import controller_text, internal, mes
 from openclaw_workers.engine.spawn_checks import Refusal, no_room
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
-from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.messages import QueueMode
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.untrusted import neutral, wrap
@@ -119,14 +118,8 @@ class Overseer:
         if labelled:
             names = ", ".join(run.id for run in labelled.values())
             return Refusal("error", f"several sub-agents are called {wanted!r}: {names}; name one by its run id")
-        return self._not_ours(wanted)
-
-    def _not_ours(self, wanted: str) -> Refusal:
-        run = self._stores.reader.run(RunId(wanted))
-        is_session = wanted.startswith("agent:") and self._stores.reader.row(SessionKey(wanted))
-        if run is not None or is_session:
-            return Refusal("forbidden", f"{wanted} is not a sub-agent that you control")
-        return Refusal("error", f"you have no sub-agent {wanted!r}; the action list shows those you have")
+        # The same words for what does not exist and for what is another's: nobody learns here which of the two it is.
+        return Refusal("forbidden", f"you control no sub-agent {wanted!r}; the action list shows those you control")
 
 
 def _brief(number: int, run: Run) -> dict[str, Any]:

@@ -267,9 +267,24 @@ def test_only_the_controller_may_act(house: House) -> None:
     (leaf,) = house.stores.tree.children(child)
 
     assert act(house, action="stop", target=leaf.id)["status"] == "forbidden"
-    assert act(house, action="stop", target=OTHER)["status"] == "error"
     assert act(house, leaf.session_key, action="list")["status"] == "forbidden"
     assert act(house, child, action="info", target="leaf")["status"] == "ok"
+
+
+@pytest.mark.parametrize("action", ["info", "log", "send", "steer", "stop"])
+def test_a_refusal_does_not_tell_whether_there_is_such_a_sub_agent(house: House, action: str) -> None:
+    spoken(house, OTHER)
+    child = with_child(house, spawn(program(say("leaf")), label="leaf"), say("waiting"), say("done"))
+    house.work()
+    (leaf,) = house.stores.tree.children(child)
+
+    refusals = set()
+    for target in (leaf.id, leaf.session_key, OTHER, "agent:main:subagent:none", "run-none", "#7", "nobody"):
+        told = act(house, action=action, target=target, message="x")
+        refusals.add((told["status"], told["error"].replace(target, "")))
+
+    assert len(refusals) == 1
+    assert refusals.pop()[0] == "forbidden"
 
 
 def test_the_session_of_an_archived_child_is_not_brought_back(house: House) -> None:
