@@ -108,8 +108,11 @@ class Reader:
                 yield run
 
     def _pages(self, index: str, key_of: Callable[[str], str], page: int) -> Iterator[tuple[str, dict[str, str]]]:
-        """The hashes that an index names, highest score first; what has expired is left out."""
-        start, names = 0, [""] * page
+        """The hashes that an index names, highest score first; what has expired is left out.
+
+        What moves to the front meanwhile pushes others onto the next page; none of them is given twice.
+        """
+        start, names, given = 0, [""] * page, set[str]()
         while len(names) == page:
             with store_errors():
                 names = [str(name) for name in self._redis.zrange(index, start, start + page - 1, desc=True)]
@@ -117,7 +120,8 @@ class Reader:
                     for name in names:
                         pipe.hgetall(key_of(name))
                     hashes = pipe.execute()
-            yield from ((name, found) for name, found in zip(names, hashes, strict=True) if found)
+            yield from ((name, row) for name, row in zip(names, hashes, strict=True) if row and name not in given)
+            given.update(names)
             start += page
 
     def running(self) -> list[SessionKey]:

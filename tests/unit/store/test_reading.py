@@ -88,3 +88,18 @@ def test_a_damaged_old_receipt_keeps_no_new_message_out(desk: Desk) -> None:
 
     assert desk.waiting() == ["one", "two"]
     assert desk.redis.hlen(desk.keys.receipts(SESSION)) <= 2_000
+
+
+def test_a_session_that_is_used_while_one_reads_brings_none_twice(desk: Desk) -> None:
+    keys = session_named("a", "b", "c", "d")
+    for number, key in enumerate(keys):
+        desk.say("hello", session=key, id=key)
+        desk.redis.zadd(desk.keys.sessions, {key: number + 1})
+
+    read = []
+    for entry in desk.reader.each_session(page=2):
+        read.append(entry.session_key)
+        if len(read) == 2:
+            desk.redis.zadd(desk.keys.sessions, {keys[0]: 9})
+
+    assert sorted(read) == sorted(set(read))
