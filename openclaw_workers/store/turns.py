@@ -180,7 +180,7 @@ class Turns:
                 k.log(session),
             ]
             + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
-            + [k.ticket(lane), k.archive(archive), k.archives, k.live(session), k.reaps],
+            + [k.ticket(lane), k.archive(archive), k.archives, k.live(session), k.reaps, k.sessions],
             [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
             + [
                 json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
@@ -323,7 +323,8 @@ class Turns:
             ]
             + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
             + [k.archive(archive), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
-            + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, *books.keys(k)],
+            + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, k.sessions]
+            + books.keys(k),
             [
                 s,
                 lease.token,

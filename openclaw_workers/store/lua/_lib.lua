@@ -342,6 +342,11 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
+-- The order of sessions follows their `updatedAt`; one that was deleted must not come back by it (rule 19).
+local function touch(sessions, session, now)
+  redis.call("ZADD", sessions, "XX", now, session)
+end
+
 -- Cut the transcript off under a new session id; the service lane writes the old one out as JSONL, and removes the files
 -- of a session that is deleted, also if it has said nothing.
 local function cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, why, has_files)

@@ -21,6 +21,7 @@
   KEYS[18] its open runs      set
   KEYS[19] archive for results that come too late   list
   KEYS[20] archives           hash
+  KEYS[21] sessions           zset
 
   ARGV[1]  batch id
   ARGV[2]  parent's session key
@@ -161,6 +162,7 @@ receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, no
 redis.call("ZADD", ages, now, id)
 redis.call("HSET", ctl, "steer_seq", seq)
 redis.call("HSET", row, "updatedAt", now)
+touch(KEYS[21], parent, now)
 
 local c, woken = redis.call("HMGET", ctl, "state", "resumed", "run", "run_key"), ""
 if c[1] == "parked" and c[2] == "0" then

@@ -26,9 +26,10 @@
   KEYS[23] its open runs     set
   KEYS[24] answers to be passed on   hash
   KEYS[25] threads           hash
-  KEYS[26] ledger of the day   hash
-  KEYS[27] ledger of the day before   hash
-  KEYS[28] for each budget two, from KEYS[28] on: what is spent and what is set aside   hashes
+  KEYS[26] sessions          zset
+  KEYS[27] ledger of the day   hash
+  KEYS[28] ledger of the day before   hash
+  KEYS[29] for each budget two, from KEYS[29] on: what is spent and what is set aside   hashes
 
   ARGV[1]  session key
   ARGV[2]  lease
@@ -68,11 +69,11 @@ local session, lease, run, worker, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4],
 local next_run, lane, agent, cap = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local grant_ms, rewake_ms = tonumber(ARGV[10]), tonumber(ARGV[11])
 local new_session_id, archive_id, wake, count = ARGV[12], ARGV[13], ARGV[14], tonumber(ARGV[16])
-local first_entry, first_budget = 17, 28
+local first_entry, first_budget = 17, 29
 local now = now_ms()
 
 local owns = redis.call("HGET", ctl, "lease") == lease
-book(KEYS[26], KEYS[27], ARGV[15], run, run_key, owns, KEYS, first_budget)
+book(KEYS[27], KEYS[28], ARGV[15], run, run_key, owns, KEYS, first_budget)
 if not owns then
   if redis.call("HGET", run_key, "committed_by") == lease then
     local c = redis.call("HMGET", ctl, "state", "run", "ready_at")
@@ -103,6 +104,7 @@ redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_token
   "cacheRead", (tonumber(r[3]) or 0) + new.cacheRead, "cacheWrite", (tonumber(r[4]) or 0) + new.cacheWrite,
   "totalTokens", (tonumber(r[5]) or 0) + total, "turns", (tonumber(r[6]) or 0) + 1,
   "lastInteractionAt", by_person and now or r[7] or now)
+touch(KEYS[26], session, now)
 
 local answered = heard_by(waiters, covers, due, now)
 for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do

@@ -125,5 +125,6 @@ if verb == "delete" then
   redis.call("EXPIRE", ages, 86400)
 else
   cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "reset")
+  touch(sessions, session, now)
 end
 return { "done", grant(slots, line, due, cap, now, grant_ms), settled }

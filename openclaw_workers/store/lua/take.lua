@@ -19,6 +19,7 @@
   KEYS[16] archives          hash
   KEYS[17] unsettled children of the session   zset
   KEYS[18] reaps             hash
+  KEYS[19] sessions          zset
 
   ARGV[1]  session key
   ARGV[2]  run id of the wake-up
@@ -144,6 +145,7 @@ local function start_anew_if_stale()
     reap(reaps, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
     cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "stale")
+    touch(KEYS[19], session, now)
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
     return new_session_id
   end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -71,6 +72,38 @@ def test_a_list_can_be_narrowed(house: House) -> None:
     assert listed(house, kinds=["other"]) == [OTHER]
     assert listed(house, limit=1) == [SESSION]
     assert listed(house, activeMinutes=5) == [SESSION, GROUP]
+
+
+def used(house: House, session: SessionKey, minutes_ago: int) -> None:
+    """Let it be so long ago that anything happened in this one."""
+    at = int(time.time() * 1000) - minutes_ago * 60_000
+    house.stores.redis.zadd(house.stores.keys.sessions, {session: at})
+    house.stores.redis.hset(house.stores.keys.row(session), "updatedAt", str(at))
+
+
+def test_a_session_that_answers_is_among_the_most_recently_used(house: House) -> None:
+    spoken(house, GROUP)
+    house.say(text(say("hello")), OTHER)
+    used(house, GROUP, 1)
+    used(house, OTHER, 10)
+    house.work()
+
+    assert listed(house, activeMinutes=5) == [OTHER, GROUP]
+
+
+def test_a_session_that_hears_results_is_among_the_most_recently_used(house: House) -> None:
+    spoken(house, GROUP)
+    child = with_child(house)
+    house.work()
+    (run,) = house.stores.tree.children(SESSION)
+    assert run.batch is not None
+    used(house, SESSION, 10)
+    used(house, GROUP, 1)
+    used(house, child, 2)
+
+    house.announcer.announce(run.batch)
+
+    assert listed(house, activeMinutes=5) == [SESSION, GROUP, child]
 
 
 def test_a_sub_agent_sees_itself_and_its_own_children(house: House) -> None:

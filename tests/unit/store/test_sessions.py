@@ -14,7 +14,7 @@ from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store.inbox import Accepted, Stopped
 from openclaw_workers.store.turns import Taken
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import SESSION, Desk, session_named, texts
+from tests.unit.store.desk import SESSION, Desk, child_key, session_named, texts
 
 SAID = AssistantEntry(content=[TextBlock(text="of the old life")])
 
@@ -46,6 +46,29 @@ def late_writes(desk: Desk, taken: Taken) -> None:
         with pytest.raises(LeaseLost):
             desk.commit(taken, "late", entries=[SAID])
         assert desk.fleet.tick(WorkerId("w1"), {}, [taken.lease]).verdicts == ["lost"]
+
+
+def test_the_order_of_sessions_follows_what_their_rows_say(desk: Desk) -> None:
+    def act(what: Callable[[], object]) -> None:
+        # Long ago for both, so that whoever moves one has to move the other.
+        desk.redis.zadd(desk.keys.sessions, {SESSION: 1}, xx=True)
+        desk.redis.hset(desk.keys.row(SESSION), "updatedAt", "1")
+        what()
+        updated = int(desk.row()["updatedAt"])
+        assert updated > 1
+        assert desk.redis.zscore(desk.keys.sessions, SESSION) == updated
+
+    desk.say("one")
+    act(lambda: desk.say("two"))
+    taken = desk.take()
+    desk.spawn(taken, "a")
+    act(lambda: desk.commit(taken))
+    desk.commit(desk.take(session=child_key("a"), run="run-a"))
+    act(desk.announce)
+    desk.commit(desk.take())
+    desk.say("three")
+    act(lambda: desk.take(daily_boundary_ms=desk.now() + 1000))
+    act(lambda: reset(desk))
 
 
 @both
