@@ -63,7 +63,7 @@ class AgentToAgentSettings(Section):
         tuple[AgentToAgentRule, ...],
         BeforeValidator(_pairs, json_schema_input_type=list[AgentToAgentRule] | list[str]),
     ] = ()
-    """Who may talk to whom; nothing listed means nobody."""
+    """Who may talk to whom; nothing listed means nobody, or with sessions.visibility all: any with any."""
 
 
 class SandboxToolsSettings(Section):
@@ -108,7 +108,8 @@ class LoopDetectionSettings(Section):
 
 class SessionToolsSettings(Section):
     visibility: Literal["self", "tree", "agent", "all"] = "agent"
-    """Sessions the session tools see: their own, with what it spawned, the agent's, or all agents' (agentToAgent)."""
+    """Sessions the session tools see: their own, with what it spawned, the agent's, or those of all agents that
+    agentToAgent lets it reach. Unset: the agent's, and others that agentToAgent.allow names."""
 
 
 class AgentToolsSettings(ToolPolicySettings):

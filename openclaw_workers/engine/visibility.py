@@ -54,6 +54,8 @@ class Sight:
             return "tools.sessions.visibility lets you see only sessions of your own agent"
         if not rules.enabled:
             return "sessions of other agents are out of reach: tools.agentToAgent is not enabled"
+        if sessions.visibility == "all" and not rules.allow:
+            return None  # both are asked for in so many words, and nobody is named
         for rule in rules.allow:
             if fnmatchcase(mine, rule.from_) and fnmatchcase(other, rule.to):
                 return None

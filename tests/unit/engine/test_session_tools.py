@@ -130,6 +130,37 @@ def test_a_sub_agent_sees_itself_and_its_own_children(house: House) -> None:
         ({"tools": {"sessions": {"visibility": "all"}}}, {"main", "other", "child"}),
         ({"tools": {"agentToAgent": {"enabled": True}}}, {"main", "other", "child"}),
         (
+            {"tools": {"sessions": {"visibility": "all"}, "agentToAgent": {"enabled": True}}},
+            {"main", "other", "child", "foreign"},
+        ),
+        (
+            {
+                "tools": {
+                    "sessions": {"visibility": "all"},
+                    "agentToAgent": {"enabled": True, "allow": [{"from": "main", "to": "help*"}]},
+                }
+            },
+            {"main", "other", "child", "foreign"},
+        ),
+        (
+            {
+                "tools": {
+                    "sessions": {"visibility": "all"},
+                    "agentToAgent": {"enabled": True, "allow": [{"from": "helper", "to": "main"}]},
+                }
+            },
+            {"main", "other", "child"},
+        ),
+        (
+            {
+                "tools": {
+                    "sessions": {"visibility": "tree"},
+                    "agentToAgent": {"enabled": True, "allow": ["main", "helper"]},
+                }
+            },
+            {"main", "child"},
+        ),
+        (
             {"tools": {"agentToAgent": {"enabled": True, "allow": [{"from": "main", "to": "help*"}]}}},
             {"main", "other", "child", "foreign"},
         ),
