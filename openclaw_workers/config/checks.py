@@ -57,6 +57,24 @@ def check_lane_caps(tree: dict[str, Any], tidied: Tidied) -> Iterator[str]:
         yield f"{where}: differs from lanes.subagent.maxConcurrent, which is the same cap; keep one of them"
 
 
+def check_agents_caps(tree: dict[str, Any], tidied: Tidied) -> Iterator[str]:
+    """That cap is the whole fleet's: for one agent it would mean nothing."""
+    agents = at(tree, "agents")
+    listed, profiles = agents.get("list"), agents.get("profiles")
+    places: list[tuple[Loc, Any]] = []
+    if isinstance(listed, list):
+        places += [(("agents", "list", index), entry) for index, entry in enumerate(listed)]
+    if isinstance(profiles, dict):
+        places += [(("agents", "profiles", name), entry) for name, entry in profiles.items()]
+    for loc, entry in places:
+        if isinstance(entry, dict) and at(entry, "subagents").get("maxConcurrent") is not None:
+            where = tidied.where((*loc, "subagents", "maxConcurrent"))
+            yield (
+                f"{where}: caps the whole fleet and cannot be set for one agent; "
+                "write it as agents.defaults.subagents.maxConcurrent"
+            )
+
+
 def at(tree: dict[str, Any], *path: str) -> dict[str, Any]:
     """The mapping at a place; an empty one where there is none."""
     for key in path:

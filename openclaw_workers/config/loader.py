@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from openclaw_workers.config.checks import check_agents, check_lane_caps, known_aliases
+from openclaw_workers.config.checks import check_agents, check_agents_caps, check_lane_caps, known_aliases
 from openclaw_workers.config.expand import Expanded, Expansion
 from openclaw_workers.config.files import find_file, read_file
 from openclaw_workers.config.model_checks import check_providers, known_models
@@ -68,7 +68,7 @@ def load(
     tree = tidied.apply(_read(source, expansion) if source else {}, Settings)
     from_env = _overlay(tree, env, tidied)
     problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + tidied.problems
-    for check in (check_agents, check_lane_caps, check_providers):
+    for check in (check_agents, check_agents_caps, check_lane_caps, check_providers):
         problems += check(tree, tidied)
     context = {
         "aliases": known_aliases(tree),

@@ -109,6 +109,14 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
             "subagents: {maxConcurrent: 1}\nlanes: {subagent: {maxConcurrent: 2}}",
             "subagents.maxConcurrent: differs from lanes.subagent.maxConcurrent",
         ),
+        (
+            "agents: {list: [{id: a}, {id: b, subagents: {max-concurrent: 2}}]}",
+            "agents.list[1].subagents.max-concurrent: caps the whole fleet and cannot be set for one agent;",
+        ),
+        (
+            "agents: {profiles: {a: {subagents: {maxConcurrent: 2}}}}",
+            "agents.profiles.a.subagents.maxConcurrent: caps the whole fleet and cannot be set for one agent",
+        ),
         ("tools: {loopDetection: {warningThreshold: 25}}", "tools.loopDetection: expected warningThreshold <"),
         ("tools: {loopDetection: {historySize: 25}}", "tools.loopDetection: expected historySize to be at least"),
     ],
