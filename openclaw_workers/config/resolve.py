@@ -58,6 +58,8 @@ class Overrides:
     context_tokens: int | None = None
     timeout_seconds: int | None = None
     workspace: Path | None = None
+    spawned: bool = False
+    """It is a sub-agent's session: where `subagents.model` has fallbacks, they are its own."""
 
 
 def agent_ids(settings: Settings) -> list[str]:
@@ -109,6 +111,11 @@ def resolve_agent(
     for overrides in (session_overrides, call):
         if overrides and (changes := _changes(settings, overrides)):
             agent = agent.model_copy(update=changes)
+    chosen = agent.subagents.model if session_overrides and session_overrides.spawned else None
+    if chosen and chosen.fallbacks is not None:
+        agent = agent.model_copy(
+            update={"fallbacks": tuple(resolve_model(settings, name) for name in chosen.fallbacks)}
+        )
     return agent
 
 

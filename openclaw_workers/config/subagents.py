@@ -31,7 +31,7 @@ class SubagentsSettings(Section):
     """Milliseconds one try to deliver a result may take."""
 
     model: ModelChoiceField | None = None
-    """Model of children; unset: their agent's own."""
+    """Model of children, or a mapping with fallbacks of their own; unset: their agent's."""
 
     thinking: Thinking | None = None
     """Thinking level of children; unset: inherited."""

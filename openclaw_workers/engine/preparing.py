@@ -45,7 +45,7 @@ from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, ProviderE
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.ledger import call_after, same_owner
 from openclaw_workers.models.messages import InboxEntry
-from openclaw_workers.models.session_key import ChatType, agent_of, chat_type
+from openclaw_workers.models.session_key import ChatType, agent_of, chat_type, is_subagent
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import TranscriptEntry
 from openclaw_workers.models.tree import Role
@@ -387,6 +387,7 @@ def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
         context_tokens=int(tokens) if tokens else None,
         thinking=cast("Thinking | None", thinking),
         workspace=Path(workspace) if workspace else None,
+        spawned=is_subagent(session),
     )
 
 

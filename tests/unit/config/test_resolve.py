@@ -158,6 +158,26 @@ def test_limits_of_tools_hold_for_all_agents_until_one_says_otherwise() -> None:
     assert resolve_agent(Settings(), "main").tools.exec.timeout_sec == 120
 
 
+@pytest.mark.parametrize(
+    ("own", "fallbacks"),
+    [({"primary": "p/s"}, ("p/f",)), ({"fallbacks": ["quick", "p/t"]}, ("p/q", "p/t")), ({"fallbacks": []}, ())],
+)
+def test_a_sub_agents_session_has_its_own_fallbacks_where_there_are_any(
+    own: dict[str, Any], fallbacks: tuple[str, ...]
+) -> None:
+    settings = with_agents(
+        defaults={
+            "model": {"primary": "p/m", "fallbacks": ["p/f"]},
+            "models": {"p/q": {"alias": "quick"}},
+            "subagents": {"model": own},
+        }
+    )
+    child = resolve_agent(settings, "main", session_overrides=Overrides(spawned=True))
+
+    assert child.fallbacks == fallbacks
+    assert resolve_agent(settings, "main").fallbacks == ("p/f",)
+
+
 def test_an_agent_can_refuse_the_fallbacks_of_the_defaults() -> None:
     settings = with_agents(
         defaults={"model": {"primary": "p/m", "fallbacks": ["p/f"]}},

@@ -406,6 +406,37 @@ def test_model_and_thinking_of_children_by_configuration(make_house: MakeHouse) 
     assert child(house).model == "offline/demo"
 
 
+@pytest.mark.parametrize(
+    ("model", "answered"),
+    [
+        ({"primary": "offline/script", "fallbacks": ["offline/demo"]}, "offline/demo"),
+        ({"fallbacks": ["offline/demo"]}, "offline/demo"),
+        ({"primary": "offline/script", "fallbacks": []}, None),
+        ({"primary": "offline/script"}, None),
+    ],
+)
+def test_children_have_the_fallbacks_that_are_configured_for_them(
+    make_house: MakeHouse, model: dict[str, Any], answered: str | None
+) -> None:
+    house = make_house(with_subagents(model=model))
+    ask(house, task=program({"fail": "auth"}))
+    house.work()
+
+    run = child(house)
+    if answered:
+        assert (run.state, run.model, run.fallback_from) == (RunState.OK, answered, "offline/script")
+    else:
+        assert run.state is RunState.ERROR
+
+
+def test_the_fallbacks_of_children_are_not_those_of_the_main_session(make_house: MakeHouse) -> None:
+    house = make_house(with_subagents(model={"primary": "offline/script", "fallbacks": ["offline/demo"]}))
+    queued = house.say(text({"fail": "auth"}))
+    house.work()
+
+    assert house.run_of(queued).state is RunState.ERROR
+
+
 def test_a_call_overrides_what_is_configured_for_children(make_house: MakeHouse) -> None:
     house = make_house(with_subagents(model="offline/demo", thinking="low"))
     ask(house, model="offline/script", thinking="high")
