@@ -66,9 +66,9 @@ class Accounts:
         self._attempts.append(attempt)
 
     def note_lost(self, lost: LostCall, tokens: int) -> Usage:
-        """Rule 14: the owner before us died while it was waiting for the model, and that call was billed all the same.
+        """Rule 14: an owner died while it may have been waiting for the model, and that call was billed all the same.
 
-        With calls of tools still open it was not. If it only slept, it knows the call by the same id.
+        If it only slept, it knows the call by the same id.
         """
         spent = Usage(input=tokens)
         self.note(CallNote(lost.id, lost.candidate, spent, 0.0, "lost", estimated=True))

@@ -154,6 +154,7 @@ class ModelChain:
     def _wait(self, seconds: float, why: str) -> None:
         if seconds > TOLD_AFTER_SECONDS:
             self.guard.on_wait(f"{why}, another try in {seconds:.0f} s")
+        self.guard.rest.begin()
         self.cancel.wait(seconds)
 
     def _next(self) -> Candidate | None:

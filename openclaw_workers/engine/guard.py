@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -25,6 +25,25 @@ _UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "second
 
 
 @dataclass(slots=True)
+class Rest:
+    """Whether a turn asks no model while it waits for its turn to. Its heir must know, and book nothing (rule 14)."""
+
+    tell: Callable[[bool], None] = lambda _: None
+    """Writes it down; raises LeaseLost if another owns the run by now, and StoreUnavailable if Redis is away."""
+    _rests: bool = False
+
+    def begin(self) -> None:
+        if not self._rests:
+            self.tell(True)
+            self._rests = True
+
+    def end(self) -> None:
+        if self._rests:
+            self.tell(False)
+            self._rests = False
+
+
+@dataclass(slots=True)
 class Guard:
     """For one turn. Without limits and budgets it costs nothing."""
 
@@ -35,6 +54,7 @@ class Guard:
     price_of: Callable[[Candidate, int], Amounts]
     on_wait: Callable[[str], None] = lambda _: None
     """Told once of a wait that takes its time, and what for."""
+    rest: Rest = field(default_factory=Rest)
     _held: tuple[str, Sequence[Limit]] | None = None
     """The call that is being made or waits for its turn, and its limits."""
     _held_at: float = 0.0
@@ -45,22 +65,23 @@ class Guard:
         Raises:
             BudgetExhausted: nothing more may be spent.
             TurnEnded: the turn ended while it waited.
+            LeaseLost: it waited, and another worker owns the session now.
         """
         limits = self.limits_of(candidate)
-        if not (limits or self.budgets):
-            return
-        size = tokens(candidate)
-        self._reserve(candidate, call_id, size, cancel)
-        self._held, self._held_at = (call_id, limits), time.monotonic()
-        if not limits:
-            return
-        wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)
         try:
-            while wait_ms := self.limits.ask(limits, self.run, call_id, size):
-                wait(wait_ms / 1000)
+            if limits or self.budgets:
+                self._enter(candidate, call_id, tokens(candidate), limits, cancel)
+            self.rest.end()
         except BaseException:
             self.leave()
             raise
+
+    def _enter(self, candidate: Candidate, call_id: str, size: int, limits: Sequence[Limit], cancel: Cancel) -> None:
+        self._reserve(candidate, call_id, size, cancel)
+        self._held, self._held_at = (call_id, limits), time.monotonic()
+        wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)
+        while limits and (wait_ms := self.limits.ask(limits, self.run, call_id, size)):
+            wait(wait_ms / 1000)
 
     def hold(self) -> None:
         """Keep what the call has taken while it lasts; asked every second, from another thread.
@@ -106,6 +127,7 @@ class Guard:
 
         def wait(seconds: float) -> None:
             nonlocal told
+            self.rest.begin()
             if not told and time.monotonic() - began + seconds > TOLD_AFTER_SECONDS:
                 told = True
                 self.on_wait(why)

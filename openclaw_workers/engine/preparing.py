@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, cast, get_args
 from zoneinfo import ZoneInfo
 
-from openclaw_workers.agent.asking import Asker, Viewers
+from openclaw_workers.agent.asking import Asker
 from openclaw_workers.agent.bootstrap import FULL, Signature, file_names, signature
 from openclaw_workers.agent.bootstrap import load as load_files
 from openclaw_workers.agent.calibration import Calibration
@@ -36,6 +36,7 @@ from openclaw_workers.engine.children import files_dir
 from openclaw_workers.engine.frames import Frame, with_prompt
 from openclaw_workers.engine.freshness import boundaries
 from openclaw_workers.engine.histories import Histories
+from openclaw_workers.engine.journal import RedisJournal
 from openclaw_workers.engine.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.models import Models
 from openclaw_workers.engine.process import RunHandle
@@ -45,6 +46,7 @@ from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, ProviderE
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.ledger import call_after, same_owner
 from openclaw_workers.models.messages import InboxEntry
+from openclaw_workers.models.runs import Run
 from openclaw_workers.models.session_key import ChatType, agent_of, chat_type, is_subagent
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import TranscriptEntry
@@ -223,7 +225,9 @@ class Preparer:
         agent = self._agent(agent_id, session, call)
         return agent.workspace or workspace_dir(self._settings, agent.id, self._state_dir)
 
-    def asker(self, handle: RunHandle, taken: Taken, agent: AgentConfig, accounts: Accounts, viewers: Viewers) -> Asker:
+    def asker(
+        self, handle: RunHandle, taken: Taken, agent: AgentConfig, accounts: Accounts, journal: RedisJournal
+    ) -> Asker:
         """Who asks the agent's models in this turn.
 
         Raises:
@@ -233,33 +237,45 @@ class Preparer:
         chain = self._models.chain(agent, taken.lease.run, accounts.tree, taken.row, cancel)
         chain.on_skip = accounts.note_attempt
         handle.hold = chain.guard.hold
-        chain.guard.on_wait = lambda why: viewers.show("model.waiting", {"why": why})
+        chain.guard.on_wait = lambda why: journal.show("model.waiting", {"why": why})
+        chain.guard.rest.tell = journal.rest
         reasoning = _shown(taken.row).reasoning
-        return Asker(taken.lease.run, taken.lease.fence, chain, viewers, cancel, reasoning, self._calibration)
+        return Asker(taken.lease.run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
 
-    def asked_last(self, dead: Lease, row: dict[str, str], agent: AgentConfig) -> LostCall:
-        """Whom the owner of a run was asking when it died, as far as that is known."""
-        chain = self._models.chain(agent, dead.run, root_of(dead.session, row), row, Cancel())
-        run = self._reader.run(dead.run)
-        this = call_after(run.last_call if run else "", dead.run, dead.fence)
-        # Its own attempts alone: each owner begins with the first model again.
-        tried = [each for each in run.model_attempts if same_owner(each.id, this)] if run else []
-        return LostCall(this, chain.asked_last(tried))
+    def asked_last(
+        self, lease: Lease, dead: Sequence[int], row: dict[str, str], agent: AgentConfig, run: Run | None = None
+    ) -> list[LostCall]:
+        """Whom these owners of a run were asking when they died, as far as that is known; `run` if it was read."""
+        chain = self._models.chain(agent, lease.run, root_of(lease.session, row), row, Cancel())
+        run = run or self._reader.run(lease.run)
+        asked = []
+        for fence in dead:
+            this = call_after(run.last_call if run else "", lease.run, fence)
+            # Its own attempts alone: each owner begins with the first model again.
+            tried = [each for each in run.model_attempts if same_owner(each.id, this)] if run else []
+            asked.append(LostCall(this, chain.asked_last(tried)))
+        return asked
 
     def accounts(self, lease: Lease, row: dict[str, str], agent: AgentConfig) -> Accounts:
         tree = root_of(lease.session, row)
         budgets = [budget.name for budget in self._models.budgets(agent, tree)]
         return Accounts(lease.run, lease.session, agent.id, tree, self._models.price, budgets)
 
-    def lost(self, dead: Lease, tokens: int, row: dict[str, str] | None = None) -> Books:
-        """What the owner of a run was asking when it died, for a run that nobody goes on with."""
-        row = self._reader.row(dead.session) if row is None else row
+    def lost(self, last: Lease, tokens: int, row: dict[str, str] | None = None) -> Books:
+        """What owners of a run were asking when they died, the last one too; for a run that nobody goes on with."""
+        run = self._reader.run(last.run)
+        dead = [*(run.dead if run else ()), *(() if run and run.resting == last.fence else (last.fence,))]
+        if not dead:
+            return NO_BOOKS
+        row = self._reader.row(last.session) if row is None else row
         try:
-            agent = self._agent(agent_of(dead.session), _session_overrides(dead.session, row), NOTHING)
-            accounts, asked = self.accounts(dead, row, agent), self.asked_last(dead, row, agent)
+            agent = self._agent(agent_of(last.session), _session_overrides(last.session, row), NOTHING)
+            accounts = self.accounts(last, row, agent)
+            asked = self.asked_last(last, list(dict.fromkeys(dead)), row, agent, run)
         except (CorruptRecord, BadInput, ProviderError):
             return NO_BOOKS  # then it was asking nobody
-        accounts.note_lost(asked, tokens)
+        for each in asked:
+            accounts.note_lost(each, tokens)
         return accounts.books()
 
     def _build_frame(

@@ -119,7 +119,7 @@ class TurnRunner:
         closing = [*endings.close(history, lease.run), endings.notice(error, "error", lease.run)]
         partial = partial_result(history, run=lease.run)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
-        books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease.forerunner, tokens)
+        books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease, tokens)
         spent = reduce(Usage.plus, (call.usage for call in books.calls), Usage())
         outcome = Outcome(
             RunState.ERROR, "lost", MessageState.FAILED, error=error, usage=spent, entries=closing, partial=partial
@@ -248,10 +248,12 @@ class TurnRunner:
         except (ProviderError, BadInput) as error:
             return endings.failed(error, prepared.history, taken.lease.run, Usage())
         loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
-        if taken.resumed and taken.how == "takeover" and not open_calls(loop.history):
-            dead = taken.lease.forerunner
-            asked = persist(lambda: self._preparer.asked_last(dead, taken.row, prepared.agent), self._process)
-            asker.unrecorded = accounts.note_lost(asked, loop.next_tokens())
+        if taken.dead and not open_calls(loop.history):
+            asked = persist(
+                lambda: self._preparer.asked_last(taken.lease, taken.dead, taken.row, prepared.agent), self._process
+            )
+            for each in asked:
+                asker.unrecorded = asker.unrecorded.plus(accounts.note_lost(each, loop.next_tokens()))
             journal.book()
         outcome = self._loop(loop, handle, focus)
         if taken.row.get("deliver") == "1" or asker.reasoning != "off":

@@ -193,6 +193,7 @@ def _run(raw: dict[str, str]) -> Run:
     fields["covers"] = json.loads(raw.get("covers", "[]"))
     fields["folded"] = json.loads(raw.get("folded", "[]"))
     fields["metadata"] = json.loads(raw.get("metadata") or "{}")
+    fields["dead"] = json.loads(raw.get("dead", "[]"))
     fields["model_attempts"] = json.loads(raw.get("model_attempts") or "[]")
     return Run.model_validate({**fields, "usage": usage})
 

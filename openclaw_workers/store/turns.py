@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from openclaw_workers.errors import LeaseLost
@@ -43,11 +43,6 @@ class Lease:
     def fence(self) -> int:
         return int(self.token.partition(":")[0])
 
-    @property
-    def forerunner(self) -> Lease:
-        """The owner before: each fence follows the last. Nothing can be written with it."""
-        return replace(self, token=f"{self.fence - 1}:")
-
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
@@ -79,6 +74,8 @@ class Taken:
     row: dict[str, str]
     how: str = "taken"
     """As in models.runs.Attempt."""
+    dead: tuple[int, ...] = ()
+    """Owners before, by their fence, that died over a model call which is not booked yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +192,8 @@ class Turns:
         )
         if reply[0] != "taken":
             return NotTaken(reply[0], pairs(reply[1]) if len(reply) > 1 else ())
-        token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, row, how = reply[1:]
+        token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, *rest = reply[1:]
+        row, how, dead = rest
         return Taken(
             lease=Lease(session, run, lane, token),
             step=int(step),
@@ -211,6 +209,7 @@ class Turns:
             tail=tail,
             row=dict(zip(row[::2], row[1::2], strict=True)),
             how=how,
+            dead=tuple(json.loads(dead)),
         )
 
     def step(
@@ -257,6 +256,15 @@ class Turns:
         ledger, before, *budgets = books.keys(k)
         keys = [ledger, before, k.run(lease.run), k.ctl(lease.session), *budgets]
         run_script(self._redis, "book", keys, [lease.run, lease.token, books.entries()])
+
+    def rest(self, lease: Lease, *, rests: bool) -> None:
+        """Say that the owner asks no model from now on, or that it will again: what it would leave behind if it died.
+
+        Raises:
+            LeaseLost: another worker owns the session now, and the owner must not ask.
+        """
+        keys = [self._keys.ctl(lease.session), self._keys.run(lease.run)]
+        self._check(run_script(self._redis, "rest", keys, [lease.token, int(rests)], repeats=True), lease)
 
     def let_go(self, lease: Lease, books: Books) -> None:
         """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""

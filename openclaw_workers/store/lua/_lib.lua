@@ -204,6 +204,30 @@ local function enter(ledger, before, id, entry, amounts)
   return { tokens = amounts.tokens - tokens, cost = amounts.cost - (tonumber(known.cost) or 0), calls = 0, seconds = amounts.seconds }
 end
 
+-- An owner that died while it may have been asking a model is named in its run's record until what it asked is booked,
+-- whoever does that: so the call is known by the same id, however many look after the run meanwhile. One that rested
+-- was asking nobody, and neither was one with a tool at work.
+local function bury(run_key, fence, started)
+  local r = redis.call("HMGET", run_key, "id", "resting", "dead")
+  if not r[1] or r[2] == fence or (started or "") ~= "" then
+    return
+  end
+  local dead = r[3] or "[]"
+  redis.call("HSET", run_key, "dead", string.sub(dead, 1, -2) .. (dead == "[]" and "" or ",") .. fence .. "]")
+end
+
+local function booked_for(run_key, id)
+  local fence, dead, others = string.match(id, "(%d+)%p%d+$"), redis.call("HGET", run_key, "dead"), {}
+  for each in string.gmatch(dead or "", "%d+") do
+    if each ~= fence then
+      others[#others + 1] = each
+    end
+  end
+  if dead then
+    redis.call("HSET", run_key, "dead", "[" .. table.concat(others, ",") .. "]")
+  end
+end
+
 -- Rule 14: a call was billed whoever owns the run by now, so it is booked before the lease is looked at; once, by its id.
 -- `keys` holds, from `first` on, what is spent and what is set aside in each budget that it counts against. What an owner
 -- books while it `owns` the run tells its heir how many of its calls are known, and so the id of the one that is not.
@@ -213,6 +237,9 @@ local function book(ledger, before, books, run, run_key, owns, keys, first)
   for _, call in ipairs(given.calls) do
     local id, entry = call[1], call[2]
     local added = enter(ledger, before, id, entry, call[3])
+    if string.find(entry, '"outcome":"lost"', 1, true) then
+      booked_for(run_key, id)
+    end
     if added then
       redis.call("EXPIRE", ledger, 90 * 86400)
       local is_known = redis.call("EXISTS", run_key) == 1

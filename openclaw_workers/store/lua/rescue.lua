@@ -27,7 +27,8 @@
   Invariant
     An expired lease is replaced in the same moment it is judged (rule 6). A crash is charged to the suspect of its
     process if there was one, and never to a run whose journal moved since it was taken (rule 5). Wake-ups are repeated
-    with growing distance, and not while the queue still holds older ones (rule 15).
+    with growing distance, and not while the queue still holds older ones (rule 15). An owner that may have been asking a
+    model is not forgotten before its call is booked (rule 14).
 ]]
 local ctl, due, running, suspects, sweep, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local slots, line, events = KEYS[7], KEYS[8], KEYS[9]
@@ -38,7 +39,7 @@ local now = now_ms()
 local item = "turn|" .. session
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
-  "woken_at", "wakes", "losses", "stalls", "resumed")
+  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started")
 local state, attempt = c[1], tonumber(c[6]) or 1
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
@@ -78,9 +79,12 @@ if state == "running" then
     end
   end
   event(events, ctl, now, "run.lost", { run = run, worker = c[4], attempt = attempt })
+  bury(run_key, c[14], c[15])
   redis.call("ZREM", slots, session)
   if stalls >= most or losses > 3 * most then
-    local lease = redis.call("HINCRBY", ctl, "fence", 1) .. ":" .. nonce
+    local fence = redis.call("HINCRBY", ctl, "fence", 1)
+    local lease = fence .. ":" .. nonce
+    redis.call("HSET", run_key, "resting", fence) -- a sweeper asks no model
     redis.call("HSET", ctl, "lease", lease, "lease_until", now + lease_ms, "owner", sweeper,
       "attempt", attempt, "losses", losses, "stalls", stalls)
     redis.call("ZADD", due, now + lease_ms, item)

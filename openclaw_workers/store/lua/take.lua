@@ -40,7 +40,8 @@
   ARGV[16] how long a granted slot is kept, milliseconds
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
-            bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken}
+            bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken,
+            owners that died over a model call which is not booked, a JSON list of fences}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
            {"suspect", granted: run, session, run …}
 
@@ -73,7 +74,7 @@ local function answer(lease, deadline, messages)
   end
   return { "taken", lease, c[10], attempt, suspect and 1 or 0, c[7], c[11] or "", deadline, now, abort, messages, length,
     redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row),
-    c[9] or "taken" }
+    c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]" }
 end
 
 if not state then

@@ -92,6 +92,18 @@ def test_an_owner_at_work_in_a_tool_was_asking_nobody(house: House, verb: str) -
     assert orphans(house) == []
 
 
+@both
+@pytest.mark.parametrize("dead", [True, False])
+def test_an_owner_that_waited_for_its_turn_to_ask_was_asking_nobody(house: House, verb: str, dead: bool) -> None:
+    house.say("hello")
+    house.turns.rest(take_elsewhere(house).lease, rests=True)
+    if dead:
+        die(house)
+    end(house, verb)
+    look(house)
+    assert (ledger(house), orphans(house)) == ([], [])
+
+
 @pytest.mark.parametrize("state", ["idle", "queued"])
 def test_a_session_that_nobody_carries_leaves_no_call_behind(house: House, state: str) -> None:
     house.say("hello")

@@ -14,7 +14,7 @@ import pytest
 from openclaw_workers.agent.calling import Candidate
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.models import Api
-from openclaw_workers.engine import guard
+from openclaw_workers.engine import failover, guard
 from openclaw_workers.engine.guard import Guard
 from openclaw_workers.errors import TurnAborted
 from openclaw_workers.models.ids import RunId
@@ -23,7 +23,7 @@ from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, Usag
 from openclaw_workers.providers.registry import get_provider
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 from tests.support.waiting import eventually
-from tests.support.wire import Called, Hang, Recorded, Reply, WireServer
+from tests.support.wire import Called, Failure, Hang, Recorded, Reply, WireServer
 from tests.unit.engine.conftest import SESSION, MakeHouse
 from tests.unit.engine.model_talk import is_flush, is_summary
 from tests.unit.engine.wired_house import WiredHouse, provider, wired_house
@@ -253,6 +253,40 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
             "budget": "other calls have set aside what is left of the budget",
         }[what]
     )
+
+
+@pytest.mark.parametrize("what", ["limit", "budget", "failure"])
+def test_a_turn_that_waits_says_so_and_takes_it_back_before_it_asks(
+    make_house: MakeHouse, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Rule 14: who dies over the wait has asked nobody."""
+    monkeypatch.setattr(failover, "PAUSE_SECONDS", 2.0)
+    wired = wired_house(make_house, server, model="b/m", budgets={"day": {"calls": 2}})
+    house = wired.house
+    budget = Budget(f"day {datetime.now(UTC):%Y-%m-%d}", calls=2)
+    if what == "limit":
+        wired = wired_house(make_house, server, model="a/m", a={"limits": {"concurrent": 1}})
+        house = wired.house
+        limits(wired).ask([Limit("a", concurrent=1)], ELSEWHERE, "call", 10)
+    elif what == "budget":
+        limits(wired).reserve(ELSEWHERE, "call", Amounts(calls=2), [budget])
+    else:
+        wired.plan("b1:m", Failure(503, "not now"))
+    seen, rested = list[int | None](), list[int | None]()
+    answer = server.answer
+
+    def look(request: Recorded) -> Any:
+        seen.append(house.stores.reader.runs(1)[0].resting)
+        return answer(request)
+
+    server.answer = look
+    thread, queued = in_background(wired)
+    rested.append(eventually(lambda: house.stores.reader.runs(1)[0].resting, within=15))
+    assert len(seen) == (what == "failure")
+    limits(wired).done([Limit("a", concurrent=1)], ELSEWHERE, "call")
+    house.stores.redis.delete(house.stores.keys.aside(budget.name))
+    assert finish(wired, thread, queued).state == "ok"
+    assert (rested, set(seen)) == ([1], {None})
 
 
 def test_who_is_stopped_while_waiting_leaves_no_place_and_no_reservation(

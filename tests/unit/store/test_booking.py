@@ -110,6 +110,58 @@ def test_an_entry_that_cannot_be_read_keeps_no_turn_from_its_step(desk: Desk, ra
     assert desk.ctl("step") == "1"
 
 
+def test_an_owner_that_died_is_remembered_until_what_it_asked_is_booked(desk: Desk) -> None:
+    """Rule 14: also if whoever was to book it died as well."""
+    desk.say("one")
+    first = desk.take().lease
+    desk.crash()
+    second = desk.take()
+    assert second.dead == (first.fence,)
+    desk.crash()
+    third = desk.take()
+    assert third.dead == (first.fence, second.lease.fence)
+
+    desk.turns().book(third.lease, Books([call(desk, first, 1, LOST, "lost")]))
+    assert desk.run(first.run).dead == [second.lease.fence]
+    with pytest.raises(LeaseLost):
+        desk.turns().step(first, 1, [], books=Books([call(desk, second.lease, 1, LOST, "lost")]))
+    assert desk.run(first.run).dead == []
+
+
+def test_an_owner_that_rests_leaves_no_call_behind_and_makes_none_if_it_only_slept(desk: Desk) -> None:
+    desk.say("one")
+    slept, turns = desk.take().lease, desk.turns()
+    turns.rest(slept, rests=True)
+    desk.crash()
+    heir = desk.take()
+    assert heir.dead == ()
+    for rests in (True, False):
+        with pytest.raises(LeaseLost):
+            turns.rest(slept, rests=rests)
+
+    turns.rest(heir.lease, rests=True)
+    turns.rest(heir.lease, rests=False)
+    desk.crash()
+    assert desk.take().dead == (heir.lease.fence,)
+
+
+def test_an_owner_with_a_tool_at_work_was_asking_nobody(desk: Desk) -> None:
+    desk.say("one")
+    desk.turns().step(desk.take().lease, 1, [], starting="call-1")
+    desk.crash()
+    assert desk.take().dead == ()
+
+
+def test_a_sweeper_that_dies_over_a_lost_run_is_not_taken_for_one_that_asked(desk: Desk) -> None:
+    desk.say("one")
+    lease = desk.take().lease
+    desk.expire()
+    assert desk.rescue(max_attempts=1).lease is not None
+    desk.expire()
+    assert desk.rescue(max_attempts=1).lease is not None
+    assert desk.run(lease.run).dead == [lease.fence]
+
+
 def test_an_heir_knows_the_call_that_its_forerunner_died_over(desk: Desk) -> None:
     desk.say("one")
     lease = desk.take().lease

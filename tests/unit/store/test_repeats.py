@@ -302,6 +302,18 @@ def wake_waiters(desk: Desk) -> None:
     desk.exchanges.wake_waiters(SESSION)
 
 
+def rest(desk: Desk) -> None:
+    desk.say("one")
+    desk.turns().rest(desk.take().lease, rests=True)
+
+
+def rest_over(desk: Desk) -> None:
+    desk.say("one")
+    lease = desk.take().lease
+    desk.turns().rest(lease, rests=True)
+    desk.turns().rest(lease, rests=False)
+
+
 def cooldown(desk: Desk) -> None:
     Health(desk.redis, desk.keys).failed("p/main", "call-1", FailureReason.RATE_LIMIT)
 
@@ -380,6 +392,7 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "reserve": [reserve],
     "hold": [hold],
     "book": [book],
+    "rest": [rest, rest_over],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 NEVER_REPEATED = {"emit"}
