@@ -269,7 +269,8 @@ class Preparer:
             return NO_BOOKS
         row = self._reader.row(last.session) if row is None else row
         try:
-            agent = self._agent(agent_of(last.session), _session_overrides(last.session, row), NOTHING)
+            call = Overrides(model=run.wanted_model) if run else NOTHING
+            agent = self._agent(agent_of(last.session), _session_overrides(last.session, row), call)
             accounts = self.accounts(last, row, agent)
             asked = self.asked_last(last, list(dict.fromkeys(dead)), row, agent, run)
         except (CorruptRecord, BadInput, ProviderError):

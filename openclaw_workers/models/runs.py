@@ -111,6 +111,8 @@ class Run(BaseModel):
     attempts: list[Attempt] = Field(default_factory=list)
     covers: list[MessageId] = Field(default_factory=list)
     model: str | None = None
+    wanted_model: str | None = None
+    """The model that the message it answers asked for itself."""
     model_attempts: list[ModelAttempt] = Field(default_factory=list)
     last_call: str = ""
     """The model call that an owner of the run booked last, as in models.ledger."""

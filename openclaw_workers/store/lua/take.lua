@@ -169,18 +169,18 @@ local function bind()
     end
     redis.call("RPUSH", log, user_entry(entries, run, now, first.metadata.provenance, dropped))
   end
-  return messages, covers
+  return messages, covers, first and first.model or ""
 end
 
 local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers", "timeout_ms", "session_id", "k_events", "k_ctl",
   "label", "metadata")
-local deadline, messages, covers = known[2], nil, nil
+local deadline, messages, covers, wanted = known[2], nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), cjson.decode(known[3] or "[]")
 elseif known[1] then
   -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
-  messages, covers = bind()
+  messages, covers, wanted = bind()
   local before = cjson.decode(known[3] or "[]")
   for _, id in ipairs(covers) do
     before[#before + 1] = id
@@ -188,7 +188,7 @@ elseif known[1] then
   changed[#changed + 1], changed[#changed + 2] = "covers", #before > 0 and cjson.encode(before) or "[]"
 else
   local session_id = start_anew_if_stale()
-  messages, covers = bind()
+  messages, covers, wanted = bind()
   deadline = now + (tonumber(known[4]) or time_ms)
   if known[6] then
     tell(known[6], known[7], now, "subagent.started", {
@@ -199,6 +199,10 @@ else
     "deadline_at", deadline, "session_id", session_id }) do
     changed[#changed + 1] = value
   end
+end
+if wanted then
+  -- Kept with the run: whoever books what a dead owner asked may not find the message any more.
+  changed[#changed + 1], changed[#changed + 2] = "wanted_model", wanted
 end
 redis.call("HSET", run_key, unpack(changed))
 event(events, ctl, now, "run.started", { run = run, attempt = attempt, worker = worker, covers = covers })

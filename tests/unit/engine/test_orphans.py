@@ -13,7 +13,7 @@ from openclaw_workers.store.books import Books
 from openclaw_workers.store.keys import ORPHAN
 from openclaw_workers.store.ledger import Ledger
 from openclaw_workers.store.turns import Lease
-from tests.unit.engine.conftest import SESSION, House
+from tests.unit.engine.conftest import SESSION, House, MakeHouse
 from tests.unit.engine.elsewhere import call_recorded, die, take_elsewhere
 
 OWNER = WorkerId("here/1/a")
@@ -82,6 +82,22 @@ def test_it_is_booked_too_if_the_turn_was_taken_from_the_dead_and_nobody_had_it_
 
     assert [call.outcome for call in ledger(house)] == ["lost"]
     assert orphans(house) == []
+
+
+@pytest.mark.parametrize("end_by", ["reset", "delete", "sweep"])
+def test_a_message_with_a_model_of_its_own_was_asking_that_one(make_house: MakeHouse, end_by: str) -> None:
+    """Also where the message is gone with its session, or nobody prepares its turn again."""
+    house = make_house({"engine": {"maxAttempts": 1}})
+    house.say("hello", model="offline/demo")
+    take_elsewhere(house)
+    if end_by == "sweep":
+        die(house)
+    else:
+        end(house, end_by)
+        look(house)
+
+    (call,) = ledger(house)
+    assert (call.outcome, call.provider, call.model) == ("lost", "offline", "demo")
 
 
 @both
