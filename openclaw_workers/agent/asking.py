@@ -69,8 +69,6 @@ class Asker:
     """Called before a model is asked, or waited for; what it raises ends the asking, and is not the model's failure."""
     partial: str = ""
     """What the model had said, and people had seen of it, when a call was cut short."""
-    unrecorded: Usage = field(default_factory=Usage)
-    """Tokens of calls that brought no answer; they were spent all the same."""
     _calls: int = 0
 
     def ask(self, request_for: RequestFor, *, aside: bool = False) -> tuple[Candidate, Answer]:
@@ -149,8 +147,6 @@ class Asker:
                 spent, estimated = Usage(input=self._estimator(candidate).request(request)), True
             if estimated and outcome != "ok":
                 spent = spent.plus(Usage(output=heard // 4))
-            if not recorded:
-                self.unrecorded = self.unrecorded.plus(spent)
             seconds = time.monotonic() - began
             self.viewers.note(CallNote(this, candidate, spent, seconds, outcome, recorded, failure, estimated))
 

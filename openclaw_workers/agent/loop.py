@@ -45,7 +45,6 @@ from openclaw_workers.models.transcript import (
     ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
-    Usage,
     UserEntry,
 )
 from openclaw_workers.providers.base import Answer, ModelRequest
@@ -75,7 +74,6 @@ class Journal(Viewers, Protocol):
         *,
         starting: str = "",
         may_steer: bool = False,
-        usage: Usage | None = None,
     ) -> list[UserEntry]:
         """Append entries; returns messages that were steered in.
 
@@ -143,10 +141,6 @@ class AgentLoop:
     def partial(self) -> str:
         return self._asker.partial
 
-    @property
-    def unrecorded(self) -> Usage:
-        return self._asker.unrecorded
-
     def run(self) -> AssistantEntry:
         """Carry the turn to its final answer, which the caller commits.
 
@@ -178,13 +172,9 @@ class AgentLoop:
                 raise TurnYielded(entry.content[0].text)
 
     def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
-        spent, self._asker.unrecorded = self._asker.unrecorded, Usage()
-        for entry in entries:
-            if isinstance(entry, AssistantEntry):
-                spent = spent.plus(entry.usage)
         self.history += entries
         self._asker.partial = ""
-        self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer, usage=spent)
+        self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer)
 
     def _ask(self) -> AssistantEntry:
         candidate, answer = self._ask_within_window()
@@ -286,9 +276,8 @@ class AgentLoop:
         )
 
     def _record_own(self, entry: CompactionEntry | NoticeEntry) -> None:
-        spent, self._asker.unrecorded = self._asker.unrecorded, Usage()
         self.history.append(entry)
-        self._journal.record([entry], usage=spent)
+        self._journal.record([entry])
 
     def _finish_calls(self, *, resuming: bool = False) -> None:
         groups = self._groups(open_calls(self.history))

@@ -65,14 +65,12 @@ class Accounts:
         """Keep for the run record that a model did not answer."""
         self._attempts.append(attempt)
 
-    def note_lost(self, lost: LostCall, tokens: int) -> Usage:
+    def note_lost(self, lost: LostCall, tokens: int) -> None:
         """Rule 14: an owner died while it may have been waiting for the model, and that call was billed all the same.
 
         If it only slept, it knows the call by the same id.
         """
-        spent = Usage(input=tokens)
-        self.note(CallNote(lost.id, lost.candidate, spent, 0.0, "lost", estimated=True))
-        return spent
+        self.note(CallNote(lost.id, lost.candidate, Usage(input=tokens), 0.0, "lost", estimated=True))
 
     def books(self) -> Books:
         """What is not booked yet."""

@@ -33,7 +33,6 @@ from openclaw_workers.models.transcript import (
     NoticeEntry,
     TextBlock,
     TranscriptEntry,
-    Usage,
 )
 from openclaw_workers.store.turns import Outcome, Taken
 
@@ -94,7 +93,6 @@ def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
         text=loop.partial[:PARTIAL_CHARS],
         error=told,
         partial=partial_result(loop.history, loop.partial, run=run),
-        usage=loop.unrecorded,
         entries=closing,
     )
 
@@ -108,14 +106,13 @@ def yielded(error: TurnYielded, loop: AgentLoop) -> Outcome:
         MessageState.ANSWERED,
         text=json.loads(error.message)["message"],
         model=f"{last.provider}/{last.model}",
-        usage=loop.unrecorded,
         context_tokens=last.usage.total,
     )
 
 
 def done(text: str, loop: AgentLoop) -> Outcome:
     """A command that needed a model and left nothing to say to it."""
-    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=text, usage=loop.unrecorded)
+    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=text)
 
 
 def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
@@ -123,7 +120,7 @@ def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
     text = f"I have to stop here: {error.message}. {error.hint or ''}".strip()
     answer = AssistantEntry(content=[TextBlock(text=text)], timestamp=now_ms(), run_id=run)
     closing = [*close(loop.history, run), answer]
-    return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, usage=loop.unrecorded, entries=closing)
+    return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, entries=closing)
 
 
 def sizes(taken: Taken, prepared: Prepared) -> dict[str, str]:
@@ -132,7 +129,7 @@ def sizes(taken: Taken, prepared: Prepared) -> dict[str, str]:
     return {} if known == prepared.report else {"systemPromptReport": prepared.report}
 
 
-def failed(error: Exception, history: list[TranscriptEntry], run: RunId, usage: Usage) -> Outcome:
+def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:
     if isinstance(error, ProviderError):
         told, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
     elif isinstance(error, OpenClawError):
@@ -142,9 +139,7 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId, usage: 
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
     closing = [*close(history, run), notice(told, "error", run)]
     partial = partial_result(history, run=run)
-    return Outcome(
-        RunState.ERROR, reason, MessageState.FAILED, error=told + hint, usage=usage, entries=closing, partial=partial
-    )
+    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, entries=closing, partial=partial)
 
 
 def close(history: list[TranscriptEntry], run: RunId) -> list[TranscriptEntry]:

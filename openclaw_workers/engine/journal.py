@@ -13,7 +13,7 @@ from openclaw_workers.agent.asking import CallNote
 from openclaw_workers.engine.accounts import Accounts
 from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
-from openclaw_workers.models.transcript import TranscriptEntry, Usage, UserEntry
+from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.store.turns import Turns
 
 log = structlog.get_logger(__name__)
@@ -71,7 +71,6 @@ class RedisJournal:
         *,
         starting: str = "",
         may_steer: bool = False,
-        usage: Usage | None = None,
     ) -> list[UserEntry]:
         leaving = self._process.draining
         events = self._taken()
@@ -84,7 +83,6 @@ class RedisJournal:
                 # A call marked as started is never run again, so a worker that is leaving starts none.
                 starting="" if leaving else starting,
                 may_steer=may_steer and not leaving,
-                usage=usage,
                 events=events,
                 books=books,
             ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 
 import structlog
 from pydantic import ValidationError
@@ -38,10 +37,7 @@ from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_run_id
 from openclaw_workers.models.messages import InboxEntry, MessageState
 from openclaw_workers.models.runs import RunState
 from openclaw_workers.models.session_key import agent_of, is_subagent
-from openclaw_workers.models.transcript import (
-    AssistantEntry,
-    Usage,
-)
+from openclaw_workers.models.transcript import AssistantEntry
 from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.orphans import Orphan
@@ -120,10 +116,7 @@ class TurnRunner:
         partial = partial_result(history, run=lease.run)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
         books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease, tokens)
-        spent = reduce(Usage.plus, (call.usage for call in books.calls), Usage())
-        outcome = Outcome(
-            RunState.ERROR, "lost", MessageState.FAILED, error=error, usage=spent, entries=closing, partial=partial
-        )
+        outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
         self._commit(lease, outcome, books=books)
         log.error("run.given_up", run_id=lease.run, session_key=lease.session, attempts=attempts)
 
@@ -212,7 +205,7 @@ class TurnRunner:
         except Exception as error:
             log.exception("turn.uncommitted")
             history = persist(lambda: self._preparer.history_of(lease.session), self._process)
-            return self._end(taken, endings.failed(error, history, lease.run, Usage()), is_header, handle.books())
+            return self._end(taken, endings.failed(error, history, lease.run), is_header, handle.books())
 
     def _end(self, taken: Taken, outcome: Outcome, is_header: bool, books: Books = NO_BOOKS) -> RunState | None:
         how = self._commit(taken.lease, outcome, is_header=is_header, books=books)
@@ -246,14 +239,14 @@ class TurnRunner:
         try:
             asker = self._preparer.asker(handle, taken, prepared.agent, accounts, journal)
         except (ProviderError, BadInput) as error:
-            return endings.failed(error, prepared.history, taken.lease.run, Usage())
+            return endings.failed(error, prepared.history, taken.lease.run)
         loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
         if taken.dead and not open_calls(loop.history):
             asked = persist(
                 lambda: self._preparer.asked_last(taken.lease, taken.dead, taken.row, prepared.agent), self._process
             )
             for each in asked:
-                asker.unrecorded = asker.unrecorded.plus(accounts.note_lost(each, loop.next_tokens()))
+                accounts.note_lost(each, loop.next_tokens())
             journal.book()
         outcome = self._loop(loop, handle, focus)
         if taken.row.get("deliver") == "1" or asker.reasoning != "off":
@@ -273,7 +266,7 @@ class TurnRunner:
         if isinstance(error, CorruptRecord):
             self._preparer.quarantine(session, error, taken.bound)
         history = persist(lambda: self._preparer.history_of(session), self._process)
-        return endings.failed(error, history, taken.lease.run, Usage())
+        return endings.failed(error, history, taken.lease.run)
 
     def _loop(self, loop: AgentLoop, handle: RunHandle, focus: str | None = None) -> Outcome:
         run = handle.lease.run
@@ -285,19 +278,19 @@ class TurnRunner:
             raise
         except TurnParked as error:
             wait = WaitFor(SessionKey(error.session), MessageId(error.message_id), error.milliseconds)
-            raise _Leaving(loop.unrecorded, wait) from error
+            raise _Leaving(wait) from error
         except TurnYielded as error:
             return endings.yielded(error, loop)
         except BudgetExhausted as error:
             return endings.over_budget(error, loop, run)
         except (TurnHandedOver, StoreUnavailable) as error:
-            raise _Leaving(loop.unrecorded) from error
+            raise _Leaving from error
         except TurnEnded as error:
             return endings.ended(error, loop, run)
         except Exception as error:
             if not isinstance(error, ProviderError):
                 log.exception("turn.broken")
-            return endings.failed(error, loop.history, run, loop.unrecorded)
+            return endings.failed(error, loop.history, run)
 
     def _answer(self, loop: AgentLoop, answer: AssistantEntry, handle: RunHandle) -> Outcome:
         text = sendable(answer.text)
@@ -307,7 +300,6 @@ class TurnRunner:
             MessageState.ANSWERED,
             text=frozen(text) if is_subagent(handle.lease.session) else text,
             model=f"{answer.provider}/{answer.model}",
-            usage=loop.unrecorded.plus(answer.usage),
             context_tokens=answer.usage.total,
             entries=[answer],
         )
@@ -331,9 +323,7 @@ class TurnRunner:
         return committed.how
 
     def _release(self, lease: Lease, leaving: _Leaving, books: Books) -> None:
-        to_wake, granted = persist(
-            lambda: self._turns.release(lease, leaving.usage, leaving.wait, books=books), self._process
-        )
+        to_wake, granted = persist(lambda: self._turns.release(lease, leaving.wait, books=books), self._process)
         log.info("run.released" if to_wake else "run.parked")
         if to_wake:
             self._waker.turn(lease.session, lease.run)
@@ -341,9 +331,8 @@ class TurnRunner:
 
 
 class _Leaving(Exception):
-    """The turn is to be released with these tokens spent: this worker is leaving, or the turn waits for something."""
+    """The turn is to be released: this worker is leaving, or the turn waits for something."""
 
-    def __init__(self, usage: Usage, wait: WaitFor | None = None) -> None:
+    def __init__(self, wait: WaitFor | None = None) -> None:
         super().__init__()
-        self.usage = usage
         self.wait = wait

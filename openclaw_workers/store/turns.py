@@ -19,7 +19,7 @@ from openclaw_workers.models.ids import (
 )
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, RunState
-from openclaw_workers.models.transcript import TranscriptEntry, Usage, dump_entry
+from openclaw_workers.models.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.connection import Client, run_script
@@ -97,7 +97,6 @@ class Outcome:
     text: str = ""
     error: str = ""
     model: str = ""
-    usage: Usage = field(default_factory=Usage)
     context_tokens: int = 0
     entries: Sequence[TranscriptEntry] = ()
     reset: bool = False
@@ -220,7 +219,6 @@ class Turns:
         *,
         starting: str = "",
         may_steer: bool = False,
-        usage: Usage | None = None,
         events: Sequence[dict[str, Any]] = (),
         books: Books = NO_BOOKS,
     ) -> tuple[str, list[Any]]:
@@ -240,7 +238,6 @@ class Turns:
                 number,
                 starting,
                 int(may_steer),
-                _usage(usage),
                 json.dumps(list(events)),
                 books.entries(),
             ]
@@ -309,7 +306,6 @@ class Turns:
             "text": outcome.text,
             "error": outcome.error,
             "model": outcome.model,
-            "usage": outcome.usage.model_dump(by_alias=True),
             "context_tokens": outcome.context_tokens,
             "reset": outcome.reset,
             "row": outcome.row,
@@ -352,9 +348,7 @@ class Turns:
         _, run, delay_ms, granted, how, answered = reply
         return Committed(RunId(run) if run else None, int(delay_ms), pairs(granted), how, tuple(answered))
 
-    def release(
-        self, lease: Lease, usage: Usage, wait: WaitFor | None = None, *, books: Books = NO_BOOKS
-    ) -> tuple[bool, Granted]:
+    def release(self, lease: Lease, wait: WaitFor | None = None, *, books: Books = NO_BOOKS) -> tuple[bool, Granted]:
         """Give the turn back for another worker to continue; or park it until an answer has come or its time is over.
 
         Returns whether it is to be woken at once, and the lane slots this frees.
@@ -378,7 +372,7 @@ class Turns:
                 k.waiters(wait.session if wait else s),
                 *books.keys(k),
             ],
-            [s, lease.token, lease.run, self._worker, _usage(usage), self._cap(lane)]
+            [s, lease.token, lease.run, self._worker, self._cap(lane)]
             + [self._rules.grant_ms, self._rules.rewake_ms]
             + ([wait.milliseconds, wait.message] if wait else [0, ""])
             + [books.entries()],
@@ -394,7 +388,3 @@ class Turns:
         if reply[0] == "lost":
             # Redis gives an expired lease no callback, so a paused worker learns that it lost the session only here.
             raise LeaseLost(f"{lease.session} is owned by another worker now")
-
-
-def _usage(usage: Usage | None) -> str:
-    return usage.model_dump_json(by_alias=True) if usage else "{}"

@@ -267,7 +267,7 @@ class Sessions(RuleBasedStateMachine):
     def release(self, repeated: bool) -> None:
         worker, taken = self._owner()
         for _ in range(1 + repeated):
-            self.desk.turns(worker).release(taken.lease, SAID.usage)
+            self.desk.turns(worker).release(taken.lease)
         self.owner = None
         self.model.hand_over()
 
@@ -289,7 +289,7 @@ class Sessions(RuleBasedStateMachine):
         with pytest.raises(LeaseLost):
             turns.emit(taken.lease, [{"type": "text.delta", "data": {}}])
         with pytest.raises(LeaseLost):
-            turns.release(taken.lease, SAID.usage)
+            turns.release(taken.lease)
         with pytest.raises(LeaseLost):
             self.desk.commit(taken, worker=worker, entries=[SAID])
 

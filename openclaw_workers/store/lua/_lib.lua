@@ -140,18 +140,20 @@ local function unbooked(run_key, spent)
   return new
 end
 
--- Add one step's tokens to what the run has used; returns the sums as usage fields.
+-- What the calls of a run took, as usage fields: the sum of those that are booked.
+local USAGE = { input = "input", output = "output", cacheRead = "cache_read", cacheWrite = "cache_write" } -- in an entry
+local function usage_of(run_key)
+  local r = redis.call("HMGET", run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
+  return { input = tonumber(r[1]) or 0, output = tonumber(r[2]) or 0, cacheRead = tonumber(r[3]) or 0,
+    cacheWrite = tonumber(r[4]) or 0 }
+end
+
 local function add_usage(run_key, usage)
-  local fields = { "input", "output", "cacheRead", "cacheWrite" }
-  local spent = redis.call("HMGET", run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
-  local sums, changed = {}, {}
-  for i, field in ipairs(fields) do
-    sums[field] = (tonumber(spent[i]) or 0) + (usage[field] or 0)
-    changed[#changed + 1] = "usage_" .. field
-    changed[#changed + 1] = sums[field]
+  local sums, changed = usage_of(run_key), {}
+  for field, sum in pairs(sums) do
+    changed["usage_" .. field] = sum + (usage[field] or 0)
   end
-  redis.call("HSET", run_key, unpack(changed))
-  return sums
+  set_fields(run_key, changed)
 end
 
 -- Models that were asked in vain, or passed over: each joins the run record once, by its id, whoever tells of it.
@@ -183,25 +185,27 @@ local function add_to(key, field, amount)
   end
 end
 
--- Enter a call, and return what it adds to what is known of it: nothing the second time, and after its owner was taken
--- for dead over it what the estimate was short of, or over.
-local function enter(ledger, before, id, entry, amounts)
+-- Enter a call, and return what it adds to what is known of it, as amounts and as usage: nothing the second time, and
+-- after its owner was taken for dead over it what the estimate was short of, or over.
+local function enter(ledger, before, id, entry, amounts, usage)
   if redis.call("HEXISTS", before, id) == 1 then
     ledger = before -- somebody told of it before midnight
   end
   if redis.call("HSETNX", ledger, id, entry) == 1 then
-    return amounts
+    return amounts, usage
   end
   local ok, known = pcall(cjson.decode, redis.call("HGET", ledger, id))
   if not ok or type(known) ~= "table" or known.outcome ~= "lost" or cjson.decode(entry).outcome == "lost" then
     return nil
   end
   redis.call("HSET", ledger, id, entry)
-  local tokens = 0
-  for _, count in pairs(type(known.usage) == "table" and known.usage or {}) do
-    tokens = tokens + (tonumber(count) or 0)
+  local tokens, more, guess = 0, {}, type(known.usage) == "table" and known.usage or {}
+  for field, stored in pairs(USAGE) do
+    local count = tonumber(guess[stored]) or 0
+    tokens, more[field] = tokens + count, usage[field] - count
   end
-  return { tokens = amounts.tokens - tokens, cost = amounts.cost - (tonumber(known.cost) or 0), calls = 0, seconds = amounts.seconds }
+  return { tokens = amounts.tokens - tokens, cost = amounts.cost - (tonumber(known.cost) or 0), calls = 0,
+    seconds = amounts.seconds }, more
 end
 
 -- An owner that died while it may have been asking a model is named in its run's record until what it asked is booked,
@@ -236,7 +240,7 @@ local function book(ledger, before, books, run, run_key, owns, keys, first)
   add_attempts(run_key, given.attempts)
   for _, call in ipairs(given.calls) do
     local id, entry = call[1], call[2]
-    local added = enter(ledger, before, id, entry, call[3])
+    local added, usage = enter(ledger, before, id, entry, call[3], call[4])
     if string.find(entry, '"outcome":"lost"', 1, true) then
       booked_for(run_key, id)
     end
@@ -249,8 +253,8 @@ local function book(ledger, before, books, run, run_key, owns, keys, first)
       if added.cost ~= 0 and is_known then
         add_to(run_key, "cost", added.cost)
       end
-      if added == call[3] and is_known and not owns then
-        add_usage(run_key, call[4]) -- no step of the run will
+      if is_known then
+        add_usage(run_key, usage)
       end
       for i = first, #keys, 2 do
         for field, amount in pairs(added) do

@@ -35,7 +35,7 @@
   ARGV[2]  lease
   ARGV[3]  run id
   ARGV[4]  worker id
-  ARGV[5]  outcome, JSON: state, reason, text, error, messages (how the bound messages settle), model, usage,
+  ARGV[5]  outcome, JSON: state, reason, text, error, messages (how the bound messages settle), model,
            context_tokens, reset (a new session begins), row (fields to set)
   ARGV[6]  run id to open if messages wait
   ARGV[7]  lane
@@ -92,7 +92,7 @@ if count > 0 then
   redis.call("RPUSH", log, unpack(ARGV, first_entry, first_entry + count - 1))
 end
 local covers, by_person, exchanges = settle_messages(bound, receipts, "+inf", outcome.messages, run, now, outcome.reason)
-local spent = add_usage(run_key, outcome.usage)
+local spent = usage_of(run_key)
 
 local is_child = redis.call("HEXISTS", run_key, "batch") == 1
 local new = is_child and unbooked(run_key, spent) or spent

@@ -18,13 +18,12 @@
   ARGV[2]  lease
   ARGV[3]  run id
   ARGV[4]  worker id
-  ARGV[5]  usage of the abandoned call, JSON
-  ARGV[6]  lane cap, 0 for none
-  ARGV[7]  how long a granted slot is kept, milliseconds
-  ARGV[8]  milliseconds until a wake-up counts as lost
-  ARGV[9]  0 to hand over; or to park, how long to wait for an answer, milliseconds
-  ARGV[10] the message whose answer is waited for
-  ARGV[11] what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
+  ARGV[5]  lane cap, 0 for none
+  ARGV[6]  how long a granted slot is kept, milliseconds
+  ARGV[7]  milliseconds until a wake-up counts as lost
+  ARGV[8]  0 to hand over; or to park, how long to wait for an answer, milliseconds
+  ARGV[9]  the message whose answer is waited for
+  ARGV[10] what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
 
   Returns  {"released", granted: run, session, …} | {"parked", granted} | {"lost"}
 
@@ -37,13 +36,13 @@
 ]]
 local ctl, due, running, run_key, suspects = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local slots, line, events = KEYS[6], KEYS[7], KEYS[8]
-local session, lease, run, worker, usage = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
-local cap, grant_ms, rewake_ms, wait_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local session, lease, run, worker = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local cap, grant_ms, rewake_ms, wait_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local first_budget = 12
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "lease", "ticket", "abort", "progress")
-book(KEYS[10], KEYS[11], ARGV[11], run, run_key, c[1] == lease, KEYS, first_budget)
+book(KEYS[10], KEYS[11], ARGV[10], run, run_key, c[1] == lease, KEYS, first_budget)
 if c[1] ~= lease then
   if redis.call("HGET", run_key, "released_by") == lease then
     return { "released", {} }
@@ -51,9 +50,8 @@ if c[1] ~= lease then
   return { "lost" }
 end
 unreserve(run, KEYS, first_budget)
-add_usage(run_key, usage)
 redis.call("HDEL", ctl, "lease", "lease_until", "owner")
-local parks = wait_ms > 0 and c[3] ~= run and redis.call("HEXISTS", KEYS[9], ARGV[10]) == 1
+local parks = wait_ms > 0 and c[3] ~= run and redis.call("HEXISTS", KEYS[9], ARGV[9]) == 1
 local rests_ms = math.min(wait_ms, (tonumber(redis.call("HGET", run_key, "deadline_at")) or now + wait_ms) - now)
 local state = parks and "parked" or "queued"
 redis.call("HSET", ctl, "state", state, "resumed", 1, "how", parks and "unpark" or "handover", "ready_at", 0, "wakes", 1,
@@ -70,7 +68,7 @@ end
 redis.call("ZREM", slots, session)
 if parks then
   redis.call("HSET", ctl, "ticket", "")
-  event(events, ctl, now, "run.parked", { run = run, waits_for = ARGV[10] })
+  event(events, ctl, now, "run.parked", { run = run, waits_for = ARGV[9] })
   return { "parked", grant(slots, line, due, cap, now, grant_ms) }
 end
 event(events, ctl, now, "run.released", { run = run, worker = worker })

@@ -45,7 +45,6 @@ class MemoryJournal:
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
-    spent: Usage = field(default_factory=Usage)
     streamed: str = ""
     shown: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     noted: list[CallNote] = field(default_factory=list)
@@ -59,11 +58,9 @@ class MemoryJournal:
         *,
         starting: str = "",
         may_steer: bool = False,
-        usage: Usage | None = None,
     ) -> list[UserEntry]:
         self.entries += entries
         self.started.append(starting)
-        self.spent = self.spent.plus(usage or Usage())
         if error := self.fail_at.get(len(self.started)):
             raise error
         steered = [user(text) for text in self.steer] if may_steer else []
@@ -80,6 +77,10 @@ class MemoryJournal:
 
     def note(self, call: CallNote) -> None:
         self.noted.append(call)
+
+    def noted_input(self, *, recorded: bool) -> int:
+        """Tokens of the calls whose answer is recorded, or of the others."""
+        return sum(call.usage.input for call in self.noted if call.recorded is recorded)
 
     def allow(self, seconds: float) -> None:
         assert seconds > 0
@@ -160,8 +161,8 @@ def test_a_plain_answer_is_streamed_and_returned_for_the_commit(make_loop: MakeL
     assert (answer.provider, answer.api, answer.model) == ("offline", "offline", "script")
     assert journal.streamed == "hello there"
     assert journal.entries == [], "the final answer is the commit's to write"
-    assert answer.usage.input > 0
-    assert loop.unrecorded == Usage()
+    assert answer.usage.input == journal.noted_input(recorded=True) > 0
+    assert journal.noted_input(recorded=False) == 0
 
 
 def test_calls_are_recorded_before_they_run_and_results_as_they_come(
@@ -196,13 +197,13 @@ def test_calls_are_recorded_before_they_run_and_results_as_they_come(
     assert repair(journal.entries) == journal.entries
 
 
-def test_usage_of_every_step_is_recorded_once(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+def test_usage_of_every_call_is_noted_once(make_loop: MakeLoop, journal: MemoryJournal) -> None:
     loop = make_loop(program(calls(("read", {"path": "none"})), {"text": "done"}))
 
     answer = loop.run()
 
     said = [entry.usage for entry in journal.entries if isinstance(entry, AssistantEntry)]
-    assert journal.spent == said[0]
+    assert [call.usage for call in journal.noted] == [said[0], answer.usage]
     assert answer.usage.total > 0
 
 
@@ -352,7 +353,7 @@ def test_a_call_that_may_work_next_time_is_repeated(make_loop: MakeLoop, journal
 
     assert loop.run().text == "whole answer"
     assert [data["reason"] for kind, data in journal.shown if kind == "model.retried"] == [reason]
-    assert loop.unrecorded.input > 0, "the tokens of the failed call were spent"
+    assert journal.noted_input(recorded=False) > 0, "the tokens of the failed call were spent"
 
 
 def test_it_is_repeated_twice_and_no_more(make_loop: MakeLoop, journal: MemoryJournal) -> None:
@@ -362,7 +363,7 @@ def test_it_is_repeated_twice_and_no_more(make_loop: MakeLoop, journal: MemoryJo
         loop.run()
     assert failed.value.reason is FailureReason.CUT
     assert len([kind for kind, _ in journal.shown if kind == "model.retried"]) == 2
-    assert loop.unrecorded.input > 0
+    assert journal.noted_input(recorded=False) > 0
 
 
 @pytest.mark.parametrize("reason", ["auth", "billing", "format", "context_overflow", "model_not_found"])
@@ -404,7 +405,7 @@ class Halting(Provider):
         yield Answer([TextBlock(text="half whole")], Usage(input=10, output=2))
 
 
-def test_what_a_failed_call_had_said_is_not_mixed_into_the_next(make_loop: MakeLoop) -> None:
+def test_what_a_failed_call_had_said_is_not_mixed_into_the_next(make_loop: MakeLoop, journal: MemoryJournal) -> None:
     provider = Halting(ProviderError("reset", reason=FailureReason.TIMEOUT), TurnAborted("killed"))
     loop = make_loop(user("hi"), provider=provider)
 
@@ -412,7 +413,7 @@ def test_what_a_failed_call_had_said_is_not_mixed_into_the_next(make_loop: MakeL
         loop.run()
 
     assert loop.partial == "half"
-    assert loop.unrecorded == Usage(input=20)
+    assert journal.noted_input(recorded=False) == 20
 
 
 def test_the_model_sees_what_fits_its_window_or_the_agents_smaller_one(make_loop: MakeLoop) -> None:
@@ -453,7 +454,7 @@ def test_a_stop_ends_a_long_model_call_and_keeps_what_was_said(
 
     assert time.monotonic() - stopped[0] < 2
     assert loop.partial == journal.streamed
-    assert loop.unrecorded.input > 0, "the abandoned call is counted"
+    assert journal.noted_input(recorded=False) > 0, "the abandoned call is counted"
 
 
 def test_a_stop_ends_a_long_command(

@@ -11,7 +11,7 @@ from openclaw_workers.engine.journal import RedisJournal, persist
 from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.models.messages import QueueMode
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock
 from openclaw_workers.store.turns import Taken
 from tests.support.redis_server import RedisServer
 from tests.unit.engine.conftest import SESSION, House
@@ -80,7 +80,7 @@ def test_steps_are_numbered_and_steered_messages_come_back_parsed(house: House, 
     house.say("look at the other one")
 
     assert journal.record([SAID]) == []
-    (steered,) = journal.record([SAID], may_steer=True, usage=Usage(input=1))
+    (steered,) = journal.record([SAID], may_steer=True)
 
     assert steered.content[0].text == "look at the other one"
     assert house.ctl("step") == "2"

@@ -18,7 +18,6 @@ from openclaw_workers.models.transcript import (
     CompactionEntry,
     TextBlock,
     ToolResultEntry,
-    Usage,
     UserEntry,
     dump_entry,
 )
@@ -506,7 +505,7 @@ def test_max_concurrent_caps_the_lane(make_house: MakeHouse) -> None:
 
     # And it is woken when the first is done
     house.control.stop_session(one.session_key)
-    house.turns.release(taken.lease, Usage())
+    house.turns.release(taken.lease)
     house.runner.run(one.session_key, one.id)
     assert (two.session_key, two.id) in house.waker.turns
     settle(house)

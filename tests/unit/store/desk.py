@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import redis
 
 from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionId, SessionKey, WorkerId
+from openclaw_workers.models.ledger import ModelCall, call_id
 from openclaw_workers.models.messages import Authority, DropPolicy, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.models.runs import Lane, Run, RunState
 from openclaw_workers.models.session_key import is_subagent, subagent_key
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.models.transcript import TranscriptEntry, Usage, UserEntry
 from openclaw_workers.models.tree import AnnounceMode
 from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.exchanges import Exchanges
@@ -26,6 +29,7 @@ from openclaw_workers.store.tree import Announced, NewChild, Spawned, Tree
 from openclaw_workers.store.turns import (
     Committed,
     Freshness,
+    Lease,
     NotTaken,
     Outcome,
     Taken,
@@ -67,6 +71,22 @@ def child_named(name: str, *, batch: str, mode: AnnounceMode, record: dict[str, 
         mode=mode,
         cleanup_ms=3_600_000,
     )
+
+
+def took(lease: Lease, usage: Usage, number: int = 1) -> Books:
+    """One call of an owner, by its number, that took so much."""
+    call = ModelCall(
+        id=call_id(lease.run, lease.fence, number),
+        at=int(time.time() * 1000),
+        run=lease.run,
+        session=lease.session,
+        agent="main",
+        tree=lease.session,
+        provider="p",
+        model="m",
+        usage=usage,
+    )
+    return Books([call])
 
 
 class Desk:
@@ -220,9 +240,12 @@ class Desk:
         next_run: str | None = None,
         wake: str = "",
         books: Books = NO_BOOKS,
+        usage: Usage | None = None,
         **more: Any,
     ) -> Committed:
         outcome = Outcome(state, reason, messages, text=text, **more)
+        if usage:
+            books = replace(books, calls=took(taken.lease, usage, number=9).calls)
         following = RunId(next_run or f"run-{next(self._numbers)}")
         return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake, books=books)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from openclaw_workers.errors import FailureReason
 from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.runs import Lane, ModelAttempt, RunState
-from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.books import Books
 from openclaw_workers.store.turns import Lease
 from tests.unit.store.desk import SESSION, Desk, child_key
@@ -28,7 +27,7 @@ def test_attempts_are_appended_by_whatever_books_them(desk: Desk) -> None:
     desk.turns().book(lease, vain("call-12"))
     desk.turns().step(lease, 1, [], books=vain("call-1", "call-2"))
     desk.turns().step(lease, 2, [], books=vain("call-2"))
-    desk.turns().release(lease, Usage(), books=vain("call-3"))
+    desk.turns().release(lease, books=vain("call-3"))
     desk.commit(desk.take(), books=vain("call-4"))
     assert attempts(desk, lease.run) == ["call-12", "call-1", "call-2", "call-3", "call-4"]
 

@@ -48,7 +48,30 @@ def test_what_an_owner_says_itself_takes_the_place_of_its_heirs_guess(desk: Desk
     assert list(Ledger(desk.redis, desk.keys).calls()) == [truth]
     spent = {what: float(amount) for what, amount in desk.redis.hgetall(desk.keys.spent("day")).items()}
     assert spent == {"tokens": 5, "cost": 0.5, "calls": 1, "seconds": 2}
-    assert desk.run(lease.run).cost == 0.5
+    assert (desk.run(lease.run).cost, desk.run(lease.run).usage) == (0.5, REAL)
+
+
+@pytest.mark.parametrize("first", ["guess", "truth"])
+def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_books_them(desk: Desk, first: str) -> None:
+    """An heir's guess, what the owner says itself, a call that failed before its owner died, and an answer."""
+    desk.say("one")
+    slept, turns = desk.take().lease, desk.turns()
+    turns.book(slept, Books([call(desk, slept, 1, Usage(input=7), "cut")]))
+    desk.crash()
+    heir = desk.take()
+    told = [(heir.lease, call(desk, slept, 2, LOST, "lost")), (slept, call(desk, slept, 2, REAL))]
+    for lease, each in told if first == "guess" else told[::-1]:
+        turns.book(lease, Books([each]))
+    turns.step(heir.lease, 1, [], books=Books([call(desk, heir.lease, 1, Usage(cache_read=9, cache_write=1))]))
+    desk.commit(heir, usage=Usage(output=5))
+
+    calls = list(Ledger(desk.redis, desk.keys).calls())
+    assert len(calls) == 4
+    spent = Usage()
+    for each in calls:
+        spent = spent.plus(each.usage)
+    assert desk.run(slept.run).usage == spent == Usage(input=10, output=7, cache_read=9, cache_write=1)
+    assert desk.row()["totalTokens"] == str(spent.total)
 
 
 @pytest.mark.parametrize("first", ["lost", "ok"])
@@ -79,7 +102,7 @@ def test_who_has_lost_its_run_books_its_calls_all_the_same(desk: Desk) -> None:
     with pytest.raises(LeaseLost):
         turns.step(slept, 1, [], books=made[1])
     with pytest.raises(LeaseLost):
-        turns.release(slept, Usage(), books=made[2])
+        turns.release(slept, books=made[2])
     with pytest.raises(LeaseLost):
         turns.commit(slept, "main", Outcome(RunState.OK, "complete", MessageState.ANSWERED), books=made[3])
 

@@ -9,7 +9,7 @@ from openclaw_workers.models.messages import MessageState, QueueMode
 from openclaw_workers.models.runs import RunState
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import SESSION, Desk, session_named, texts
+from tests.unit.store.desk import SESSION, Desk, session_named, texts, took
 
 ANSWER = AssistantEntry(content=[TextBlock(text="answer")])
 
@@ -44,7 +44,9 @@ def test_counters_grow_with_each_turn_by_all_its_steps(desk: Desk) -> None:
     for text in ("one", "two"):
         desk.say(text)
         taken = desk.take()
-        desk.turns().step(taken.lease, 1, [], usage=Usage(input=10, output=1, cache_read=4, cache_write=2))
+        desk.turns().step(
+            taken.lease, 1, [], books=took(taken.lease, Usage(input=10, output=1, cache_read=4, cache_write=2))
+        )
         desk.commit(taken, usage=Usage(input=5), context_tokens=15)
 
     row = desk.row()
@@ -267,9 +269,9 @@ def test_a_session_that_goes_on_returns_to_the_end_of_the_line(make_desk: MakeDe
 def test_a_released_turn_goes_on_elsewhere_without_an_attempt_charged(desk: Desk) -> None:
     desk.say("hi", run="run-a")
     taken = desk.take("w1")
-    desk.turns().step(taken.lease, 1, [ANSWER], starting="call-1", usage=Usage(input=3))
+    desk.turns().step(taken.lease, 1, [ANSWER], starting="call-1", books=took(taken.lease, Usage(input=3)))
 
-    desk.turns("w1").release(taken.lease, Usage(input=4, output=1))
+    desk.turns("w1").release(taken.lease, books=took(taken.lease, Usage(input=4, output=1), 2))
 
     assert (desk.ctl("state"), desk.ctl("owner"), desk.run("run-a").state) == ("queued", "", "queued")
     assert desk.bound() == ["hi"]
@@ -285,15 +287,15 @@ def test_a_released_turn_goes_on_elsewhere_without_an_attempt_charged(desk: Desk
 def test_a_repeated_release_gets_the_first_answer_and_counts_its_tokens_once(desk: Desk) -> None:
     desk.say("hi", run="run-a")
     taken = desk.take("w1")
-    turns = desk.turns("w1")
+    turns, books = desk.turns("w1"), took(taken.lease, Usage(input=4))
 
-    assert turns.release(taken.lease, Usage(input=4)) == (True, ())
-    assert turns.release(taken.lease, Usage(input=4)) == (True, ())
+    assert turns.release(taken.lease, books=books) == (True, ())
+    assert turns.release(taken.lease, books=books) == (True, ())
 
     assert desk.run("run-a").usage.input == 4
     assert desk.events().count("run.released") == 1
     after = desk.take("w2")
-    turns.release(taken.lease, Usage(input=4))
+    turns.release(taken.lease)
     assert desk.ctl("lease") == after.lease.token, "a late repeat takes nothing from the next owner"
 
 
@@ -304,7 +306,7 @@ def test_a_worker_that_lost_the_session_cannot_release_it(desk: Desk) -> None:
     desk.take("w2")
 
     with pytest.raises(LeaseLost):
-        desk.turns("w1").release(taken.lease, Usage())
+        desk.turns("w1").release(taken.lease)
     assert (desk.ctl("state"), desk.ctl("owner")) == ("running", "w2")
 
 
@@ -316,7 +318,7 @@ def test_a_released_turn_keeps_its_place_in_the_lane(make_desk: MakeDesk) -> Non
     taken = desk.take("w1", session=first)
     assert desk.refused(session=second) == "lane"
 
-    _, granted = desk.turns("w1").release(taken.lease, Usage())
+    _, granted = desk.turns("w1").release(taken.lease)
 
     assert [session for _, session in granted] == [first], "its ticket is older than the other's"
     assert desk.refused(session=second) == "lane"
@@ -329,7 +331,7 @@ def test_a_suspect_that_commits_or_is_released_is_none_any_more(desk: Desk) -> N
     desk.crash()
     second = desk.take("w2")
     assert desk.redis.hgetall(desk.keys.suspects) == {"w2": second.lease.run}
-    desk.turns("w2").release(second.lease, Usage())
+    desk.turns("w2").release(second.lease)
     assert desk.redis.hgetall(desk.keys.suspects) == {}
     third = desk.take("w3")
     desk.commit(third, worker="w3")

@@ -206,7 +206,7 @@ def test_a_turn_that_ends_or_is_handed_over_keeps_nothing_aside(limits: Limits, 
         lease = desk.take().lease
         limits.reserve(lease.run, "never made", Amounts(tokens=60), [day])
         if end == "release":
-            desk.turns().release(lease, Usage(), books=books)
+            desk.turns().release(lease, books=books)
         else:
             outcome = Outcome(RunState.OK, "complete", MessageState.ANSWERED)
             desk.turns().commit(lease, "main", outcome, books=books)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import resources
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 from tests.support.redis_server import RedisServer
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import SESSION, Desk, child_key, session_named
+from tests.unit.store.desk import SESSION, Desk, child_key, session_named, took
 from tests.unit.store.snapshot import Snapshot, snapshot
 
 T = TypeVar("T")
@@ -112,8 +113,8 @@ def step(desk: Desk) -> None:
     desk.say("two", mode=QueueMode.STEER)
     desk.say("three", mode=QueueMode.STEER_BACKLOG)
     events = [{"type": "text.delta", "data": {"text": "said"}}]
-    usage, books = Usage(input=3), vain("call-1")
-    desk.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, usage=usage, events=events, books=books)
+    books = replace(took(taken.lease, Usage(input=3)), attempts=vain("call-1").attempts)
+    desk.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, events=events, books=books)
 
 
 def commit(desk: Desk) -> None:
@@ -147,7 +148,7 @@ def commit_granting(desk: Desk) -> None:
 
 def release(desk: Desk) -> None:
     desk.say("one")
-    desk.turns().release(desk.take().lease, Usage(input=3), books=vain("call-1"))
+    desk.turns().release(desk.take().lease, books=vain("call-1"))
 
 
 def stop_running(desk: Desk) -> None:
@@ -485,10 +486,12 @@ def test_a_whole_turn_cut_off_at_every_script_is_applied_once(
     desk.say("two", id="m2", mode=QueueMode.STEER)
 
     turns, usage = desk.turns("w1"), Usage(input=5)
-    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, usage=usage))
+    books = took(taken.lease, usage)
+    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, books=books))
     assert [entry["messageIds"] for entry in steered] == [["m2"]]
 
-    assert through_a_freeze(lambda: turns.release(taken.lease, usage)) == (True, ())
+    books = took(taken.lease, usage, 2)
+    assert through_a_freeze(lambda: turns.release(taken.lease, books=books)) == (True, ())
     taken = through_a_freeze(lambda: desk.take("w2", run="run-a", nonce="n2"))
     committed = through_a_freeze(lambda: desk.commit(taken, worker="w2", entries=[SAID], usage=usage))
 

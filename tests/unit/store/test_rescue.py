@@ -8,7 +8,6 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.fleet import Rescue
 from openclaw_workers.store.turns import Outcome
 from tests.unit.store.conftest import MakeDesk
@@ -113,7 +112,7 @@ def test_a_step_gets_three_owners_of_its_own_when_the_one_before_it_was_handed_o
         verbs.append(desk.crash().verb)
     moved = desk.take("w1")
     desk.turns("w1").step(moved.lease, moved.step + 1, [])
-    desk.turns("w1").release(moved.lease, Usage())
+    desk.turns("w1").release(moved.lease)
     for _ in range(3):
         desk.take("w1")
         verbs.append(desk.crash().verb)
@@ -125,7 +124,7 @@ def test_a_hand_over_without_progress_wins_a_step_no_more_owners(desk: Desk) -> 
     desk.say("hi")
     verbs = []
     for _ in range(3):
-        desk.turns("w1").release(desk.take("w1").lease, Usage())
+        desk.turns("w1").release(desk.take("w1").lease)
         desk.take("w1")
         verbs.append(desk.crash().verb)
 

@@ -42,7 +42,7 @@ def late_writes(desk: Desk, taken: Taken) -> None:
         with pytest.raises(LeaseLost):
             desk.turns().emit(taken.lease, [{"type": "text.delta", "data": {}}])
         with pytest.raises(LeaseLost):
-            desk.turns().release(taken.lease, Usage(input=1))
+            desk.turns().release(taken.lease)
         with pytest.raises(LeaseLost):
             desk.commit(taken, "late", entries=[SAID])
         assert desk.fleet.tick(WorkerId("w1"), {}, [taken.lease]).verdicts == ["lost"]

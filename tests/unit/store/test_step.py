@@ -8,7 +8,7 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.models.messages import QueueMode
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store.turns import Taken
-from tests.unit.store.desk import SESSION, Desk, texts
+from tests.unit.store.desk import SESSION, Desk, texts, took
 
 SAID = AssistantEntry(content=[TextBlock(text="thinking aloud")])
 
@@ -25,7 +25,7 @@ def test_a_step_appends_its_entries_marks_the_call_and_counts_tokens(desk: Desk,
         1,
         [SAID],
         starting="call-1",
-        usage=Usage(input=5, output=2, cache_read=1),
+        books=took(taken.lease, Usage(input=5, output=2, cache_read=1)),
         events=[{"type": "text.delta", "data": {"text": "thinking aloud"}}],
     )
 
@@ -41,10 +41,10 @@ def test_a_step_appends_its_entries_marks_the_call_and_counts_tokens(desk: Desk,
 def test_a_repeated_step_is_written_once_and_gets_the_first_answer(desk: Desk, taken: Taken) -> None:
     desk.say("join in", mode=QueueMode.STEER)
     usage = Usage(input=5)
-    first = desk.turns().step(taken.lease, 1, [SAID], may_steer=True, usage=usage)
+    first = desk.turns().step(taken.lease, 1, [SAID], may_steer=True, books=took(taken.lease, usage))
     desk.say("too late", mode=QueueMode.STEER)
 
-    again = desk.turns().step(taken.lease, 1, [SAID], may_steer=True, usage=usage)
+    again = desk.turns().step(taken.lease, 1, [SAID], may_steer=True, books=took(taken.lease, usage))
 
     assert again == first
     assert [entry["messageIds"] for entry in again[1]] == [["join in"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from openclaw_workers.models.messages import MessageState, QueueMode
 from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.inbox import Stopped
 from tests.unit.store.conftest import MakeDesk
 from tests.unit.store.desk import SESSION, Desk, session_named
@@ -83,7 +82,7 @@ def test_stopping_one_queued_run_leaves_the_messages_of_later_ones(desk: Desk) -
 def test_a_stop_during_a_handover_reaches_the_next_owner(desk: Desk) -> None:
     desk.say("hi", run="run-a")
     taken = desk.take("w1")
-    desk.turns("w1").release(taken.lease, Usage())
+    desk.turns("w1").release(taken.lease)
 
     stopped = desk.stop()
 

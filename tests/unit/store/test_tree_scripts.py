@@ -41,7 +41,7 @@ def tree(desk: Desk, *, record: dict[str, str] | None = None, mode: AnnounceMode
 def park_in_a_call(desk: Desk, taken: Taken) -> None:
     """The run waits for another session's answer in the middle of its turn."""
     desk.redis.hset(desk.keys.waiters(ELSEWHERE), "m", taken.lease.session)
-    woken, _ = desk.turns().release(taken.lease, Usage(), WaitFor(ELSEWHERE, MessageId("m"), 30_000))
+    woken, _ = desk.turns().release(taken.lease, WaitFor(ELSEWHERE, MessageId("m"), 30_000))
     assert not woken
 
 
@@ -114,7 +114,7 @@ def test_a_stop_that_comes_before_the_park_in_a_call_wakes_the_run_at_once(desk:
     desk.redis.hset(desk.keys.waiters(ELSEWHERE), "m", A)
     desk.stop(session=A)
 
-    woken, _ = desk.turns().release(child.lease, Usage(), WaitFor(ELSEWHERE, MessageId("m"), 30_000))
+    woken, _ = desk.turns().release(child.lease, WaitFor(ELSEWHERE, MessageId("m"), 30_000))
 
     assert woken
     assert take_child(desk, "a").abort == "killed"

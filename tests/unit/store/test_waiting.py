@@ -9,7 +9,6 @@ import pytest
 from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, new_run_id, new_session_id
 from openclaw_workers.models.messages import InboundMessage, MessageState, QueueMode
 from openclaw_workers.models.runs import Lane, RunState
-from openclaw_workers.models.transcript import Usage
 from openclaw_workers.models.tree import AnnounceMode, BatchState
 from openclaw_workers.store.inbox import QueueRules
 from openclaw_workers.store.turns import Taken, WaitFor
@@ -23,7 +22,7 @@ def wait(desk: Desk, taken: Taken, target: SessionKey = OTHER, *, milliseconds: 
     """Wait as the tool does; returns whether the run is to be woken at once instead."""
     waiting = desk.exchanges.wait(target, ASKED, taken.lease.session, milliseconds)
     wait_for = WaitFor(target, ASKED, waiting.left_ms or 1)
-    return desk.turns().release(taken.lease, Usage(), wait_for)[0]
+    return desk.turns().release(taken.lease, wait_for)[0]
 
 
 def ask(desk: Desk, session: SessionKey = OTHER, metadata: dict[str, str] | None = None) -> None:
@@ -71,7 +70,7 @@ def test_an_answer_that_came_before_the_park_wakes_the_run_at_once(desk: Desk) -
     waiting = desk.exchanges.wait(OTHER, ASKED, SESSION, 60_000)
     desk.commit(desk.take("w2", session=OTHER), worker="w2")
 
-    to_wake, _ = desk.turns().release(asking.lease, Usage(), WaitFor(OTHER, ASKED, waiting.left_ms))
+    to_wake, _ = desk.turns().release(asking.lease, WaitFor(OTHER, ASKED, waiting.left_ms))
 
     assert to_wake
     assert desk.ctl("state") == "queued"
