@@ -105,7 +105,9 @@ class Setup:
     tool_timeout_seconds: float
     context_tokens: int | None = None
     system_tail: str = ""
-    """What follows the system prompt and differs between workers."""
+    """What follows the system prompt and differs between sessions."""
+    worker_line: str = ""
+    """What differs between workers; it follows the newest message."""
     system_of_programs: str = ""
     """What those are told instead that call no tools of ours."""
     system_extra: str = ""
@@ -123,6 +125,11 @@ class Setup:
     """Other sessions, as this turn may see and use them."""
     shows_results: bool = False
     """Whether viewers see what tools return, and not only that they did."""
+
+    @property
+    def told(self) -> str:
+        """All that a model is told beside the conversation."""
+        return self.system + self.system_tail + self.worker_line
 
 
 class AgentLoop:
@@ -206,8 +213,7 @@ class AgentLoop:
                 keeper.overflowed(self.history, error)
             else:
                 if (view := self._setup.view_of(candidate)) and not answer.estimated:
-                    sent = self._setup.system + self._setup.system_tail
-                    view.context.estimator.learn(sent, self._setup.specs, messages, answer.usage)
+                    view.context.estimator.learn(self._setup.told, self._setup.specs, messages, answer.usage)
                 return candidate, answer
 
     def _check_window(self, candidate: Candidate) -> None:
@@ -237,6 +243,7 @@ class AgentLoop:
                 model=candidate.model,
                 system=setup.system if calls_tools else setup.system_of_programs,
                 system_tail=setup.system_tail,
+                worker_line=setup.worker_line,
                 system_extra=setup.system_extra,
                 messages=self._seen_by(candidate, messages),
                 tools=list(setup.specs) if calls_tools else [],

@@ -1,6 +1,7 @@
 """The system prompt: named parts in a stable order, so that it caches from turn to turn and from worker to worker.
 
-Nothing in it changes with the clock, and what differs between workers comes last.
+Nothing in it changes with the clock. What differs between workers comes last, and is sent after the conversation: a
+provider reads from its cache only what is the same from the very beginning.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ def with_extra(parts: Sequence[Part], text: str, role: Role) -> list[Part]:
     """The same parts with what one message adds, after what the configuration does."""
     configured = [part.text for part in parts if part.name == "extra"]
     extra = f"{configured[0]}\n\n{text}" if configured else _titled(text, role)
-    stable = [part for part in parts if part.name not in ("extra", "runtime")]
-    return [*stable, Part("extra", extra), *(part for part in parts if part.name == "runtime")]
+    stable = [part for part in parts if part.name not in ("extra", *_VARYING)]
+    return [*stable, Part("extra", extra), *(part for part in parts if part.name in _VARYING)]
 
 
 def for_programs(parts: Sequence[Part]) -> list[Part]:
@@ -106,9 +107,11 @@ def join(parts: Sequence[Part]) -> str:
     return "\n\n".join(part.text for part in parts)
 
 
-def split(parts: Sequence[Part]) -> tuple[str, str]:
-    """What all workers send alike, and what may differ; for providers that are told what to cache."""
-    return join([part for part in parts if part.name != "runtime"]), join([p for p in parts if p.name == "runtime"])
+def split(parts: Sequence[Part]) -> tuple[str, str, str]:
+    """What all sessions of an agent send alike, what is of the session, and what is of the worker."""
+    stable = [part for part in parts if part.name not in _VARYING]
+    session, worker = ([part for part in parts if part.name == name] for name in _VARYING)
+    return join(stable), join(session), join(worker)
 
 
 def _identity(facts: Facts) -> str:
@@ -187,13 +190,18 @@ def _runtime(facts: Facts) -> str:
         "reasoning": facts.reasoning,
         "verbose": facts.verbose,
         "repo": facts.repo,
-        # What varies by worker comes last, so that the prompt is the same up to here.
-        "host": facts.host,
-        "os": facts.os,
     }
-    line = " | ".join(f"{name}={value}" for name, value in said.items() if value)
     shown = [texts.REASONING_SHOWN] if facts.reasoning != "off" else []
-    return "\n".join(["## Runtime", *shown, f"Runtime: {line}"])
+    return "\n".join(["## Runtime", *shown, f"Runtime: {_line(said)}"])
+
+
+def _worker(facts: Facts) -> str:
+    line = _line({"host": facts.host, "os": facts.os})
+    return f"[Runtime: {line}]" if line else ""
+
+
+def _line(said: dict[str, str]) -> str:
+    return " | ".join(f"{name}={value}" for name, value in said.items() if value)
 
 
 _PARTS: dict[str, Callable[[Facts], str]] = {
@@ -211,8 +219,11 @@ _PARTS: dict[str, Callable[[Facts], str]] = {
     "silent replies": lambda _: texts.SILENT,
     "extra": _extra,
     "runtime": _runtime,
+    "worker": _worker,
 }
 _FULL = frozenset(_PARTS)
+_VARYING = ("runtime", "worker")
+"""What follows that which can be cached: from session to session, and from worker to worker."""
 _OF_OUR_TOOLS = frozenset({"skills", "memory", "documentation", "models"})
 """What is said for the sake of a tool of ours."""
-_MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "time", "project context", "extra", "runtime"})
+_MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "time", "project context", "extra", *_VARYING})

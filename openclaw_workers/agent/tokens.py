@@ -117,7 +117,7 @@ class Estimator:
         return self._calibration.ratio(self._name)
 
     def _raw_request(self, request: ModelRequest) -> float:
-        frame = self._raw_frame(request.system + request.system_tail, request.tools)
+        frame = self._raw_frame(request.system + request.system_tail + request.worker_line, request.tools)
         return frame + sum(map(self._raw, request.messages))
 
     def _raw_frame(self, system: str, specs: Sequence[ToolSpec]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from openclaw_workers.agent.loop import Setup
-from openclaw_workers.agent.prompt import Part, for_programs, join, split, with_extra
+from openclaw_workers.agent.prompt import Part, for_programs, split, with_extra
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.engine.prompt_report import part_sizes, stored
 from openclaw_workers.models.tree import Role
@@ -39,6 +39,6 @@ class Frame:
 
 
 def with_prompt(setup: Setup, parts: Sequence[Part]) -> Setup:
-    system, tail = split(parts)
-    of_programs = join([part for part in for_programs(parts) if part.name != "runtime"])
-    return replace(setup, system=system, system_tail=tail, system_of_programs=of_programs)
+    system, tail, worker = split(parts)
+    of_programs, _, _ = split(for_programs(parts))
+    return replace(setup, system=system, system_tail=tail, worker_line=worker, system_of_programs=of_programs)

@@ -211,7 +211,7 @@ class Preparer:
         if not candidate.provider.summarises:
             return None
         estimator = Estimator(candidate.provider.name, candidate.model, self._calibration)
-        tokens = estimator.frame(frame.system + frame.system_tail, frame.specs)
+        tokens = estimator.frame(frame.told, frame.specs)
         window = candidate.provider.context_window(candidate.model)
         context = Context(min(window, agent.context_tokens or window), tokens, estimator)
         return View(context, compaction, agent.context_pruning)

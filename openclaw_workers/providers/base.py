@@ -27,7 +27,9 @@ class ModelRequest:
     failed_calls: int = 0
     """Calls of this turn that failed since the last recorded assistant message."""
     system_tail: str = ""
-    """What follows the system prompt and may vary."""
+    """What follows the system prompt and may vary from session to session."""
+    worker_line: str = ""
+    """What varies by worker. It goes after the newest message, so that all before it is as it was on another host."""
     system_extra: str = ""
     """What the message adds to the system prompt, and is in it already: new to whoever knows the rest."""
     endpoint: Endpoint | None = None

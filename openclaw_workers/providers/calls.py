@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from pydantic import SecretStr
 
 from openclaw_workers.config.catalog import ModelInfo
-from openclaw_workers.models.transcript import Usage
+from openclaw_workers.models.transcript import Usage, UserEntry
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.thinking import Refusals
@@ -45,6 +45,12 @@ class Call:
     @property
     def system(self) -> str:
         return "\n\n".join(part for part in (self.request.system, self.request.system_tail) if part)
+
+    @property
+    def worker_line(self) -> str:
+        """What follows the newest message. Not after a tool's result, where it would be taken for an answer to it."""
+        newest = self.request.messages[-1] if self.request.messages else None
+        return self.request.worker_line if isinstance(newest, UserEntry) else ""
 
     def approx_input(self) -> int:
         """The tokens of the request, before the API has counted them."""

@@ -37,7 +37,7 @@ def prompt_for(request: ModelRequest, *, can_resume: bool) -> Prompt:
     if can_resume and isinstance(answer, AssistantEntry) and (session := _session(answer, request.model)):
         new = [request.system_extra, _said(request.messages[last + 1 :])]
         return Prompt("\n\n".join(part for part in new if part), session)
-    system = "\n\n".join(part for part in (request.system, request.system_tail) if part)
+    system = "\n\n".join(part for part in (request.system, request.system_tail, request.worker_line) if part)
     before, now = request.messages[: last + 1], request.messages[last + 1 :]
     parts = [system, f"The conversation so far:\n\n{_told(before)}" if before else "", _said(now)]
     return Prompt("\n\n".join(part for part in parts if part))

@@ -1,7 +1,7 @@
 """A request in the words of the Messages API.
 
 Cache marks stand on the last tool, on the system prompt and on the last user turn. All before a mark is the same
-from call to call, so that each call reads what the one before has written.
+from call to call, so that each call reads what the one before has written. What varies by worker follows the last mark.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def parameters(call: Call) -> dict[str, Any]:
     messages = _messages(request.messages, call)
     if messages and messages[-1]["role"] == "user":
         messages[-1]["content"][-1]["cache_control"] = _CACHED
+        if call.worker_line:
+            messages[-1]["content"].append(_text(call.worker_line))
     built: dict[str, Any] = {
         "model": request.model,
         "max_tokens": call.output_limit(),

@@ -59,7 +59,16 @@ def _messages(call: Call) -> list[Message]:
                 messages.append(message)
             case AssistantEntry():
                 messages += _answered(entry)
+    if call.worker_line:
+        messages[-1]["content"] = _with(messages[-1]["content"], call.worker_line)
     return messages
+
+
+def _with(content: str | list[Message], line: str) -> str | list[Message]:
+    """At its end: the API caches by what requests have in common from the beginning on."""
+    if isinstance(content, str):
+        return f"{content}\n\n{line}" if content else line
+    return [*content, {"type": "text", "text": line}]
 
 
 def _said(entry: UserEntry, model: ModelInfo) -> str | list[Message]:

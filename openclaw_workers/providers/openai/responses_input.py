@@ -66,6 +66,9 @@ def _items(call: Call) -> list[Item]:
             case AssistantEntry():
                 own = (entry.provider, entry.model) == (call.endpoint.provider, call.request.model)
                 items += _answered(entry, own=own)
+    if call.worker_line:
+        # At the end: the API caches by what requests have in common from the beginning on.
+        items[-1]["content"].append({"type": "input_text", "text": call.worker_line})
     return items
 
 

@@ -60,7 +60,7 @@ def test_the_parts_come_in_the_articles_order() -> None:
     ]
     shown = names(facts(*TOOLS, **EVERYTHING))
     assert [name for name in shown if name in articles] == articles
-    assert set(shown) - set(articles) == {"owners", "models", "time", "extra"}
+    assert set(shown) - set(articles) == {"owners", "models", "time", "extra", "worker"}
 
 
 def test_what_there_is_nothing_to_say_about_is_left_out() -> None:
@@ -78,6 +78,7 @@ def test_a_sub_agent_gets_the_minimal_prompt() -> None:
         "project context",
         "extra",
         "runtime",
+        "worker",
     ]
     assert "background task" in join(prompt_parts(given))
     assert "personal assistant" not in join(prompt_parts(given))
@@ -132,8 +133,8 @@ def test_two_workers_differ_only_at_the_very_end() -> None:
     first, second = join(prompt_parts(one)), join(prompt_parts(other))
     common = first.index("worker-1")
     assert first[:common] == second[:common]
-    assert first[common:] == "worker-1 | os=linux"
-    assert split(prompt_parts(one))[0] == split(prompt_parts(other))[0]
+    assert first[common:] == "worker-1 | os=linux]"
+    assert split(prompt_parts(one))[:2] == split(prompt_parts(other))[:2]
     assert "\n\n".join(split(prompt_parts(one))) == first
 
 
@@ -141,8 +142,9 @@ def test_the_runtime_line_names_what_is_known() -> None:
     line = text(facts(**EVERYTHING, thinking="low", verbose="full"), "runtime").splitlines()[-1]
     assert line == (
         "Runtime: agent=main | model=anthropic/claude-opus-4-6 | channel=telegram | capabilities=none | thinking=low"
-        " | reasoning=off | verbose=full | repo=/ws | host=worker-1 | os=linux"
+        " | reasoning=off | verbose=full | repo=/ws"
     )
+    assert text(facts(**EVERYTHING), "worker") == "[Runtime: host=worker-1 | os=linux]"
     assert text(facts(), "runtime").endswith("\nRuntime: agent=main | thinking=off | reasoning=off | verbose=off")
     assert "reasoning is shown" in text(facts(reasoning="stream"), "runtime")
 

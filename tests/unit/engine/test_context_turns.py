@@ -14,7 +14,7 @@ from openclaw_workers.agent.tokens import Estimator
 from openclaw_workers.models.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
 from tests.support.wire import Called, Failure, Raw, Recorded, Reply, WireServer
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
-from tests.unit.engine.model_talk import APIS, ask, house_with, is_summary, said, system, valid
+from tests.unit.engine.model_talk import APIS, ask, house_with, is_summary, said, system, valid, worker_line
 from tests.unit.engine.wired_house import wired_house
 
 TOO_LONG = {
@@ -217,7 +217,9 @@ def test_all_that_is_sent_is_measured(make_house: MakeHouse, server: WireServer)
     ask(house, "x" * 4000)
 
     plain, specs = Estimator("wire", "m", Calibration()), house.preparer.prompt("main").setup.specs
-    sent = plain.frame("".join(system(server.requests[0])), specs) + plain.entry(house.log()[0])
+    sent = plain.frame("".join([*system(server.requests[0]), worker_line(server.requests[0])]), specs) + plain.entry(
+        house.log()[0]
+    )
     assert house.preparer._calibration.ratio("wire/m") == pytest.approx(9000 / sent, rel=0.001)
 
 

@@ -9,6 +9,7 @@ import socket
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from openclaw_workers.models.messages import InboundMessage, Route
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Failure, Recorded, Reply, WireServer
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
-from tests.unit.engine.model_talk import ask, house_with, system, valid
+from tests.unit.engine.model_talk import APIS, ask, house_with, system, valid, worker_line
 from tests.unit.engine.tree_talk import settle
 
 SETTINGS: dict[str, Any] = {
@@ -64,31 +65,69 @@ def test_what_is_configured_and_what_lies_in_the_workspace_is_said(make_house: M
     assert "AGENTS.md is cut here" in stable
     assert stable.index("## AGENTS.md") < stable.index("## SOUL.md") < stable.index("## USER.md")
     assert tail.startswith("## Runtime")
-    assert f"host={socket.gethostname()}" in tail
+    assert worker_line(server.requests[0]) == f"[Runtime: host={socket.gethostname()} | os={platform.system().lower()}]"
+    assert "host=" not in str(server.requests[0].body["system"])
     assert "agent=main | model=wire/m" in tail
     tools = [tool["name"] for tool in server.requests[0].body["tools"]]
     assert all(f"- {name}: " in stable for name in tools)
 
 
-def test_workers_and_turns_send_the_same_up_to_the_runtime_line(
-    make_house: MakeHouse, server: WireServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("api", APIS)
+def test_a_turn_on_another_host_sends_what_the_last_one_sent_and_adds_to_it(
+    make_house: MakeHouse, server: WireServer, monkeypatch: pytest.MonkeyPatch, api: str
 ) -> None:
-    house = house_with(make_house, server, **SETTINGS)
-    write(house, SOUL="Be brief.")
-    ask(house, "one")
-    ask(house, "two")
-    monkeypatch.setattr(socket, "gethostname", lambda: "another-host")
-    monkeypatch.setattr(platform, "system", lambda: "Another")
-    ask(house_with(make_house, server, **SETTINGS), "three")
+    """A provider caches what is the same from the beginning: else each change of host pays for all that was said."""
+    hosts = ["first-host", "second-host", "third-host"]
+    server.script += [Reply(calls=[Called("read", {"path": "SOUL.md"})]), Reply("read"), Reply("two"), Reply("three")]
+    for n, host in enumerate(hosts):
+        monkeypatch.setattr(socket, "gethostname", lambda host=host: host)
+        monkeypatch.setattr(platform, "system", lambda n=n: f"System{n}")
+        house = house_with(make_house, server, api, **SETTINGS)
+        write(house, SOUL="Be brief.")
+        ask(house, f"question {n}")
 
-    (first, tail), (second, same), (third, other) = map(system, server.requests)
-    assert first == second == third
-    assert tail == same != other
-    tools = [request.body["tools"] for request in server.requests]
-    assert tools[0] == tools[1] == tools[2]
-    marked = [str(request.body["system"][0]).count("cache_control") for request in server.requests]
-    assert marked == [1, 1, 1]
-    assert "cache_control" not in str(server.requests[0].body["system"][1:])
+    parted = [parts_of(request) for request in server.requests]
+    for (frame, messages, _), (later_frame, later_messages, _) in pairwise(parted):
+        assert later_frame == frame
+        assert later_messages[: len(messages)] == messages
+        assert len(later_messages) > len(messages)
+    # Once a turn, after all that stays.
+    lines = [worker_line(request) for request in server.requests]
+    assert lines == [
+        f"[Runtime: host={hosts[0]} | os=system0]",
+        "",
+        *(f"[Runtime: host={hosts[n]} | os=system{n}]" for n in (1, 2)),
+    ]
+    assert [str(request.body).count("[Runtime: ") for request in server.requests] == [1, 0, 1, 1]
+    assert "[Runtime: " not in str(house.log()), "it is sent, and not kept"
+    assert valid(server)
+
+
+def test_the_cache_marks_stand_before_what_varies(make_house: MakeHouse, server: WireServer) -> None:
+    ask(house_with(make_house, server), "one")
+    body = server.requests[0].body
+    assert ["cache_control" in block for block in body["system"]] == [True, False]
+    assert ["cache_control" in block for block in body["messages"][-1]["content"]] == [True, False]
+    assert worker_line(server.requests[0]) == body["messages"][-1]["content"][-1]["text"]
+
+
+def parts_of(request: Recorded) -> tuple[Any, list[Any], str]:
+    """What does not belong to the conversation, its messages, and the line of the worker after them."""
+    body = json.loads(json.dumps(request.body), object_hook=unmarked)
+    messages = body.pop("messages", None) or body.pop("input")
+    return body, [*messages[:-1], without_line(messages[-1], line := worker_line(request))], line
+
+
+def unmarked(value: dict[str, Any]) -> dict[str, Any]:
+    """Marks move along with the conversation, and limits follow its size; neither is a part of what is cached."""
+    return {name: each for name, each in value.items() if name not in ("cache_control", "max_tokens")}
+
+
+def without_line(message: dict[str, Any], line: str) -> dict[str, Any]:
+    content = message.get("content", "")
+    if not line:
+        return message
+    return {**message, "content": content.removesuffix(f"\n\n{line}") if isinstance(content, str) else content[:-1]}
 
 
 def runtime(request: Recorded) -> dict[str, str]:
@@ -184,7 +223,7 @@ def test_what_the_configuration_and_a_message_add_is_said_in_that_order(
     ends = [system(request)[0].rpartition("## Add") for request in server.requests]
     assert [head + end for _, head, end in ends] == [plain, plain + added, plain], "it is not merged with the others"
     report = house.preparer.prompt("main").report
-    assert {"name": "extra", "chars": len(plain)}.items() <= report["parts"][-2].items()
+    assert {"name": "extra", "chars": len(plain)}.items() <= report["parts"][-3].items()
 
 
 def test_what_only_a_message_adds_has_its_title_and_is_in_the_report_of_its_turn(
@@ -198,8 +237,8 @@ def test_what_only_a_message_adds_has_its_title_and_is_in_the_report_of_its_turn
     assert stable.endswith(f"\n\n{added}")
     assert tail.startswith("## Runtime")
     report = json.loads(house.stores.reader.row(SESSION)["systemPromptReport"])
-    assert [part["name"] for part in report["parts"]][-2:] == ["extra", "runtime"]
-    assert report["parts"][-2]["chars"] == len(added)
+    assert [part["name"] for part in report["parts"]][-3:] == ["extra", "runtime", "worker"]
+    assert report["parts"][-3]["chars"] == len(added)
 
 
 def test_what_messages_add_is_not_kept(make_house: MakeHouse) -> None:

@@ -90,13 +90,15 @@ def test_thinking_of_another_model_is_not_sent(line: Line) -> None:
 
 
 def test_only_the_same_prefix_is_marked_for_the_cache(line: Line) -> None:
-    line.ask("one", system="Rules.", system_tail="Host: a.")
+    line.ask("one", system="Rules.", system_tail="Channel: a.", worker_line="Host: a.")
     first = line.sent
     assert first["system"][0]["cache_control"] == {"type": "ephemeral"}
     assert "cache_control" not in first["system"][1]
     assert first["tools"][-1]["cache_control"] == {"type": "ephemeral"}
-    assert first["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
-    line.ask("one", AssistantEntry(content=[TextBlock(text="yes")]), "two", system="Rules.", system_tail="Host: a.")
+    assert first["messages"][-1]["content"][0]["cache_control"] == {"type": "ephemeral"}
+    assert first["messages"][-1]["content"][1:] == [{"type": "text", "text": "Host: a."}]
+    said = "one", AssistantEntry(content=[TextBlock(text="yes")]), "two"
+    line.ask(*said, system="Rules.", system_tail="Channel: a.", worker_line="Host: b.")
     again = line.sent
     assert (again["system"], again["tools"]) == (first["system"], first["tools"])
     without_mark = [{**first["messages"][0]["content"][0]}]
