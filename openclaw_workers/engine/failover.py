@@ -33,6 +33,9 @@ _NEW_KEY = "a key that was changed is tried at once; `ocw runs show` lists each 
 RETRIES = 2
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30
 
+Refused = tuple[FailureReason, str]
+"""Why a model must not be asked."""
+
 
 @dataclass
 class ModelChain:
@@ -44,7 +47,7 @@ class ModelChain:
     cancel: Cancel
     on_skip: Callable[[ModelAttempt], None] = lambda _: None
     """Told of each model that is passed over; of failed calls those are told who keep the books."""
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, Refused] = field(default_factory=dict)
     """Models that must not be asked in this turn, and why."""
     attempts: list[ModelAttempt] = field(default_factory=list)
     answered: Candidate | None = None
@@ -161,8 +164,8 @@ class ModelChain:
         """The first option with a key that may be used (the article's decision table)."""
         standing = self.keyring.look(self.options)
         for index, option in enumerate(self.options):
-            if why := self.refused.get(option.name):
-                self._skip(option, FailureReason.BILLING, why)
+            if option.name in self.refused:
+                self._skip(option, *self.refused[option.name])
                 continue
             keys = self._unspent(option, self._spent)
             usable = [each for each in keys if not self.keyring.state(standing, each).until]

@@ -13,12 +13,14 @@ from openclaw_workers.config.budgets import BudgetSettings, LimitSettings
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import AgentConfig
-from openclaw_workers.engine.failover import ModelChain
+from openclaw_workers.engine.failover import ModelChain, Refused
 from openclaw_workers.engine.guard import Guard
 from openclaw_workers.engine.keyring import Keyring, Option
 from openclaw_workers.engine.profiles import endpoints_for
+from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.transcript import Usage
+from openclaw_workers.providers.absent import AbsentProvider
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.providers.remote import RemoteProvider
 from openclaw_workers.store.connection import Client
@@ -45,14 +47,20 @@ class Models:
         self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
         """What was put together for an agent, and in which second: a file with its keys may change."""
 
-    def window(self, agent: AgentConfig) -> int:
-        """Tokens that the agent's first model can see.
+    def first(self, agent: AgentConfig) -> Candidate:
+        """The first of the agent's models that is there.
 
         Raises:
-            ProviderError: there is no such model.
+            ProviderError: none is; it tells of the one that was asked for.
         """
-        provider, model = self.providers.split(agent.primary)
-        return self.providers.get(provider).context_window(model)
+        missing: ProviderError | None = None
+        for name in _names(agent):
+            try:
+                return self._found(name)
+            except ProviderError as error:
+                missing = missing or error
+        assert missing is not None
+        raise missing
 
     def chain(
         self, agent: AgentConfig, run: RunId, tree: SessionKey, row: Mapping[str, str], cancel: Cancel
@@ -60,7 +68,7 @@ class Models:
         """The agent's models for one turn.
 
         Raises:
-            ProviderError: one of them is not there.
+            ProviderError: none of them is there.
             BadInput: the agent's keys cannot be read.
         """
         budgets = self.budgets(agent, tree)
@@ -69,7 +77,7 @@ class Models:
         counts_dollars = any(budget.cost is not None for budget in budgets)
         return ModelChain(
             options=options,
-            refused=_unpriced(options) if counts_dollars else {},
+            refused=_absent(options) | (_unpriced(options) if counts_dollars else {}),
             keyring=Keyring(self._health, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
             guard=guard,
             cancel=cancel,
@@ -105,14 +113,24 @@ class Models:
         return options
 
     def _build_options(self, agent: AgentConfig) -> list[Option]:
-        options: list[Option] = []
-        for name in dict.fromkeys([agent.primary, *agent.fallbacks]):
-            provider_name, model = self.providers.split(name)
-            provider = self.providers.get(provider_name)
-            provider.context_window(model)
-            given = self._given(provider_name)
-            options.append(Option(provider, model, endpoints_for(agent, provider, given, self._state_dir)))
-        return options
+        self.first(agent)
+        return [self._option(agent, name) for name in _names(agent)]
+
+    def _option(self, agent: AgentConfig, name: str) -> Option:
+        try:
+            found = self._found(name)
+        except ProviderError as error:
+            # A name that became wrong must not take the others with it.
+            provider_name, _, model = name.partition("/")
+            return Option(AbsentProvider(provider_name, error), model, ())
+        given = self._given(found.provider.name)
+        return Option(found.provider, found.model, endpoints_for(agent, found.provider, given, self._state_dir))
+
+    def _found(self, name: str) -> Candidate:
+        provider_name, model = self.providers.split(name)
+        provider = self.providers.get(provider_name)
+        provider.context_window(model)
+        return Candidate(provider, model)
 
     def _given(self, provider: str) -> ProviderSettings:
         return self._settings.models.providers.get(provider, _NOTHING_GIVEN)
@@ -140,12 +158,22 @@ class Models:
         return Amounts(tokens=tokens + most, cost=cost, calls=1, seconds=RESERVED_SECONDS)
 
 
-def _unpriced(options: Sequence[Option]) -> dict[str, str]:
+def _names(agent: AgentConfig) -> list[str]:
+    return list(dict.fromkeys([agent.primary, *agent.fallbacks]))
+
+
+def _absent(options: Sequence[Option]) -> dict[str, Refused]:
+    """The models that are not there, and why."""
+    named = ((each.name, each.provider) for each in options)
+    return {name: (found.why.reason, found.why.message) for name, found in named if isinstance(found, AbsentProvider)}
+
+
+def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
     """The models that a budget in dollars could not hold, because nobody knows what they cost; and what to do."""
     told = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
     remote = ((each, each.provider) for each in options)
     return {
-        each.name: told.format(provider.name, each.model)
+        each.name: (FailureReason.BILLING, told.format(provider.name, each.model))
         for each, provider in remote
         if isinstance(provider, RemoteProvider) and provider.model(each.model).cost is None
     }

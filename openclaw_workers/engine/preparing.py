@@ -158,7 +158,7 @@ class Preparer:
         if place.depth and (attached := self._tree.files(session)):
             materialise(frame.workspace, files_dir(session), attached)
         view_of = self._views(agent, frame, place.role)
-        view = view_of(self._first(agent))
+        view = view_of(self._models.first(agent))
         setup = replace(
             frame,
             session_key=session,
@@ -215,11 +215,6 @@ class Preparer:
         window = candidate.provider.context_window(candidate.model)
         context = Context(min(window, agent.context_tokens or window), tokens, estimator)
         return View(context, compaction, agent.context_pruning)
-
-    def _first(self, agent: AgentConfig) -> Candidate:
-        """The model that is asked first."""
-        name, model = self._models.providers.split(agent.primary)
-        return Candidate(self._models.providers.get(name), model)
 
     def _workspace_of(self, agent_id: str, session: Overrides, call: Overrides) -> Path:
         agent = self._agent(agent_id, session, call)
@@ -287,7 +282,8 @@ class Preparer:
         workspace.mkdir(parents=True, exist_ok=True)
         tools = tools_at(place.depth, place.role)
         facts = self._facts(agent, place, shown, workspace, specs(tools))
-        parts, window = prompt_parts(facts), self._models.window(agent)
+        parts, first = prompt_parts(facts), self._models.first(agent)
+        window = first.provider.context_window(first.model)
         setup = Setup(
             agent_id=agent.id,
             session_key="",
@@ -307,7 +303,7 @@ class Preparer:
             exec_seconds=agent.tools.exec.timeout_sec,
             shows_results=shown.verbose == "full",
         )
-        calls_tools = self._first(agent).provider.calls_tools
+        calls_tools = first.provider.calls_tools
         frame = Frame(with_prompt(setup, parts), agent, parts, calls_tools)
         listed = setup.specs if calls_tools else ()
         report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=window)

@@ -6,18 +6,17 @@ import json
 import time
 from typing import Any
 
-from openclaw_workers.config.resolve import resolve_model
+from openclaw_workers.config.model_names import named_model
 from openclaw_workers.engine.children import Parent
 from openclaw_workers.engine.excerpts import excerpt
 from openclaw_workers.engine.lineage import depth_of, role_of
 from openclaw_workers.engine.spawning import Spawner
 from openclaw_workers.engine.visibility import Sight
-from openclaw_workers.errors import BadInput, ProviderError
+from openclaw_workers.errors import BadInput
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.session import SessionEntry, to_hash
 from openclaw_workers.models.session_key import Kind, normalise, parse_key
 from openclaw_workers.models.untrusted import neutral
-from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tools.session_input import HistoryInput, ListInput, StatusInput
 
 _KINDS = {Kind.CHANNEL: "group"} | {
@@ -86,8 +85,8 @@ class Views:
         provider, model = "", ""
         if wanted != "default":
             try:
-                provider, model = Providers(self._settings.models).split(resolve_model(self._settings, wanted))
-            except ProviderError as error:
+                provider, _, model = named_model(self._settings, wanted).partition("/")
+            except BadInput as error:
                 return _refusal("error", f"model {wanted!r}: {error.message}")
         self._stores.sessions.patch(key, {"providerOverride": provider, "modelOverride": model})
         return None

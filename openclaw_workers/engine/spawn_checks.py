@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from openclaw_workers.config.base import Thinking
-from openclaw_workers.config.resolve import AgentConfig, agent_ids, resolve_model
+from openclaw_workers.config.model_names import named_model
+from openclaw_workers.config.resolve import AgentConfig, agent_ids
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.children import Parent
 from openclaw_workers.engine.lineage import is_sandboxed
-from openclaw_workers.errors import ProviderError
+from openclaw_workers.errors import BadInput
 from openclaw_workers.models.session_key import subagent_key
 from openclaw_workers.models.tree import SpawnMode
-from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tools.spawn_input import SpawnInput
 
 AGENT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -108,7 +108,7 @@ def _the_rest(parent: Parent, args: SpawnInput, settings: Settings, target: Agen
         )
     if args.model is not None:
         try:
-            Providers(settings.models).split(resolve_model(settings, args.model))
-        except ProviderError as error:
+            named_model(settings, args.model)
+        except BadInput as error:
             return Refusal("error", f"model {args.model!r}: {error.message}")
     return target

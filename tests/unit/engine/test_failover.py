@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 from tests.support.wire import Called, Failure, Hang, Raw, Reply, WireServer
 from tests.support.wire.behaviour import Behaviour
 from tests.unit.engine.conftest import SESSION, MakeHouse
-from tests.unit.engine.wired_house import wired_house
+from tests.unit.engine.wired_house import WiredHouse, wired_house
 
 APIS: tuple[Api, ...] = ("anthropic-messages", "openai-completions", "openai-responses")
 NEXT_KEY, NEXT_MODEL = ["a1:m", "a2:m"], ["a1:m", "a2:n"]
@@ -195,3 +195,43 @@ def test_with_no_other_model_a_limit_is_waited_for_if_it_is_short(
         event.data["why"] for event in wired.house.stores.reader.events(SESSION, "0") if event.type == "model.waiting"
     ]
     assert [why.partition(",")[0] for why in told] == ["b/m failed (rate_limit)"] * (asked - 1)
+
+
+ABSENT = {
+    "offline/typo": "there is no model offline/typo",
+    "cli/gone": "there is no program cli/gone",
+    "nobody/m": "unknown provider 'nobody'",
+    "a/zzz": "there is no model a/zzz",
+}
+PROGRAM = {"mode": "replace", "cli": {"cat": {"command": ["cat"]}}}
+
+
+def choose(wired: WiredHouse, model: str) -> None:
+    """As a session has it that chose its model before the configuration was changed."""
+    provider, _, name = model.partition("/")
+    wired.house.stores.sessions.patch(SESSION, {"providerOverride": provider, "modelOverride": name})
+
+
+@pytest.mark.parametrize("absent", ABSENT)
+def test_a_model_that_is_not_there_is_passed_over(make_house: MakeHouse, server: WireServer, absent: str) -> None:
+    """As when the provider itself says so."""
+    wired = wired_house(make_house, server, model={"primary": "a/m", "fallbacks": ["b/m"]}, models=PROGRAM)
+    assert wired.turn().text == wired.asked()[0] == "a1:m"
+    choose(wired, absent)
+    run = wired.turn()
+    assert (run.state, run.text, run.fallback_from, wired.asked()) == ("ok", "b1:m", absent, ["b1:m"])
+    (attempt,) = run.model_attempts
+    assert (attempt.model, attempt.reason, attempt.skipped) == (absent, Why.MODEL_NOT_FOUND, True)
+    assert ABSENT[absent] in attempt.error
+    (notice,) = [entry for entry in wired.house.log() if isinstance(entry, NoticeEntry)]
+    assert f"{absent} failed: {ABSENT[absent]}" in notice.text
+    assert [call.outcome for call in wired.ledger()] == ["ok", "ok"], "nobody was asked for it"
+
+
+def test_without_another_model_the_turn_says_which_is_not_there(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server, model="b/m")
+    assert wired.turn().text == wired.asked()[0] == "b1:m"
+    choose(wired, "offline/typo")
+    run = wired.turn()
+    assert (run.state, run.reason, wired.asked()) == ("error", Why.MODEL_NOT_FOUND, [])
+    assert "there is no model offline/typo" in (run.error or "")

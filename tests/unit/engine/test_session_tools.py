@@ -253,7 +253,10 @@ def test_a_status_tells_how_a_session_stands_and_sets_its_model(house: House) ->
     assert status(house, model="offline/demo")["model"] == "offline/demo"
     assert status(house, model="default")["model"] == "offline/script"
     assert status(house, sessionKey=child, model="offline/demo")["status"] == "ok"
-    assert status(house, model="nobody/x")["status"] == "error"
+    for absent in ("nobody/x", "offline/typo", "cli/gone", "offline/"):
+        refused = status(house, model=absent)
+        assert (refused["status"], "is no model" in refused["error"]) == ("error", True), absent
+    assert status(house)["model"] == "offline/script", "it stays with what it had"
     spoken(house, OTHER)
     other = status(house, sessionKey="other", model="offline/demo")
     assert other["status"] == "forbidden"

@@ -179,6 +179,8 @@ CHECKS: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
     ("thread without session", {}, {"mode": "run", "thread": True}, "error", 'needs mode "session"'),
     ("thinking", {}, {"thinking": "hard"}, "error", "expected one of off, minimal"),
     ("model", {}, {"model": "nobody/none"}, "error", "nobody"),
+    ("offline model", {}, {"model": "offline/scirpt"}, "error", "did you mean 'offline/script'?"),
+    ("program", {}, {"model": "cli/gone"}, "error", "is no model"),
     ("workspace", {}, {"workspaceDir": "../elsewhere"}, "error", "not inside the workspace"),
 ]
 
