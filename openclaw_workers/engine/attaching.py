@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from openclaw_workers.errors import BadInput
+from openclaw_workers.models.file_names import plain_name
 from openclaw_workers.models.ids import MessageId
-from openclaw_workers.models.text import encodable
 from openclaw_workers.models.transcript import Attachment
 
 FOLDER = ".openclaw/inbox"
@@ -31,7 +31,8 @@ def attach(files: Sequence[Path], workspace: Path, message: MessageId) -> list[A
 
 
 def _copied(file: Path, folder: Path, workspace: Path, index: int) -> Attachment:
-    name = encodable(file.name)
+    # Whoever sent the file chose its name, and a model reads it beside the message.
+    name = plain_name(file.name)
     try:
         if not file.is_file():
             raise BadInput(f"{file} is no file", hint="name an existing file that can be read")
@@ -45,4 +46,5 @@ def _copied(file: Path, folder: Path, workspace: Path, index: int) -> Attachment
         shutil.copyfile(file, place)
     except OSError as error:
         raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    return Attachment(name=name, mime_type=mimetypes.guess_type(name)[0] or "application/octet-stream", path=str(place))
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    return Attachment(name=name, mime_type=kind, path=str(place))

@@ -8,8 +8,12 @@ from typing import Final
 
 from openclaw_workers.config.catalog import ModelInfo
 from openclaw_workers.models.transcript import Attachment
+from openclaw_workers.models.untrusted import neutralise
 
 PDF: Final = "application/pdf"
+
+_NAME_CHARS: Final = 200
+_NO_BRACKETS: Final = str.maketrans("[]<>", "()()")
 
 _IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MOST_IMAGE_BYTES: Final = 3_750_000
@@ -31,9 +35,20 @@ def data_url(attachment: Attachment, data: str) -> str:
     return f"data:{attachment.mime_type};base64,{data}"
 
 
+def shown_name(attachment: Attachment) -> str:
+    """Its name as a model may read it. Others chose it: one line, no marker of ours, nothing that ends the note."""
+    name = neutralise(_line(attachment.name)).translate(_NO_BRACKETS)
+    return name[:_NAME_CHARS] or "file"
+
+
 def note(attachment: Attachment) -> str:
     """What a model that cannot take a file is told of it."""
-    return f"[attached file: {attachment.name} ({attachment.mime_type}) at {attachment.path}]"
+    kind, path = (neutralise(_line(text)) for text in (attachment.mime_type, attachment.path))
+    return f"[attached file: {shown_name(attachment)} ({kind}) at {path}]"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _encoded(attachment: Attachment, most: int) -> str | None:

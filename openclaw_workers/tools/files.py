@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import base64
-import re
 import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from openclaw_workers.errors import ToolError
-
-_UNSAFE = re.compile(r"[^\w.\- ]", re.UNICODE)
+from openclaw_workers.models.file_names import plain_name
 
 
 def safe_name(name: str, index: int) -> str:
-    """A plain file name: no directories, no control characters, nothing hidden, told apart by its place."""
-    plain = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(" .")[:100]
-    return f"{index + 1}-{plain}" if plain else f"{index + 1}-file"
+    """A plain file name, told apart by its place."""
+    return f"{index + 1}-{plain_name(name)}"
 
 
 def materialise(workspace: Path, inside: str, files: Mapping[str, str]) -> None:

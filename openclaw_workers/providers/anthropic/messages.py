@@ -21,7 +21,7 @@ from openclaw_workers.models.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.providers.attachments import PDF, data_for, note
+from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 
 Block = dict[str, Any]
@@ -29,7 +29,6 @@ Block = dict[str, Any]
 REDACTED: Final = "redacted:"
 """Before the signature of a thinking block that the API gave us sealed."""
 
-_TITLE_CHARS: Final = 500
 _CACHED: Final = {"type": "ephemeral"}
 
 
@@ -108,7 +107,7 @@ def _attached(attachment: Attachment, model: ModelInfo) -> Block:
         return _text(note(attachment))
     source = {"type": "base64", "media_type": attachment.mime_type, "data": data}
     if attachment.mime_type == PDF:
-        return {"type": "document", "source": source, "title": attachment.name[:_TITLE_CHARS]}
+        return {"type": "document", "source": source, "title": shown_name(attachment)}
     return {"type": "image", "source": source}
 
 

@@ -19,7 +19,7 @@ from openclaw_workers.models.transcript import (
     ToolResultEntry,
     UserEntry,
 )
-from openclaw_workers.providers.attachments import PDF, data_for, data_url, note
+from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 
@@ -84,7 +84,7 @@ def _attached(attachment: Attachment, model: ModelInfo) -> Item:
         return {"type": "input_text", "text": note(attachment)}
     url = data_url(attachment, data)
     if attachment.mime_type == PDF:
-        return {"type": "input_file", "filename": attachment.name, "file_data": url}
+        return {"type": "input_file", "filename": shown_name(attachment), "file_data": url}
     return {"type": "input_image", "image_url": url, "detail": "auto"}
 
 
