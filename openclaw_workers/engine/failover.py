@@ -11,6 +11,7 @@ import random
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 import structlog
 
@@ -32,6 +33,8 @@ OF_THE_KEY = frozenset({FailureReason.AUTH, FailureReason.AUTH_PERMANENT})
 _NEW_KEY = "a key that was changed is tried at once; `ocw runs show` lists each attempt"
 RETRIES = 2
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30
+SPREAD = 0.5
+"""The share of a pause over which those who waited for its end come back."""
 
 Refused = tuple[FailureReason, str]
 """Why a model must not be asked."""
@@ -47,6 +50,8 @@ class ModelChain:
     cancel: Cancel
     on_skip: Callable[[ModelAttempt], None] = lambda _: None
     """Told of each model that is passed over; of failed calls those are told who keep the books."""
+    seconds_left: Callable[[], float] = lambda: inf
+    """What is left of the turn's time."""
     refused: Mapping[str, Refused] = field(default_factory=dict)
     """Models that must not be asked in this turn, and why."""
     attempts: list[ModelAttempt] = field(default_factory=list)
@@ -141,8 +146,7 @@ class ModelChain:
             return None
         self._retries += 1
         pause = max(PAUSE_SECONDS * self._retries, asked or 0)
-        # Those who failed together do not come back together.
-        self._wait(pause * random.uniform(1, 1.5), f"{candidate.name} failed ({error.reason})")
+        self._wait(pause, f"{candidate.name} failed ({error.reason})")
         return candidate
 
     def _after_a_pause(self) -> Candidate | None:
@@ -151,10 +155,16 @@ class ModelChain:
         seconds = self.keyring.pause_seconds(self.keyring.look(self.options), resting)
         if seconds is None or seconds > LONGEST_PAUSE_SECONDS:
             return None
-        self._wait(max(0.0, seconds) + random.uniform(0, PAUSE_SECONDS), "all models are left alone after failures")
+        self._wait(max(0.0, seconds), "all models are left alone after failures")
         return self._next()
 
     def _wait(self, seconds: float, why: str) -> None:
+        """Wait so long, and a while more by chance: those who failed together, or wait for one key, come one by one.
+
+        The longer the pause the more have gathered, so the while grows with it. It does not take the turn's last time.
+        """
+        spare = max(0.0, self.seconds_left() - seconds) / 2
+        seconds += random.uniform(0, min(max(PAUSE_SECONDS, seconds * SPREAD), spare))
         if seconds > TOLD_AFTER_SECONDS:
             self.guard.on_wait(f"{why}, another try in {seconds:.0f} s")
         self.guard.rest.begin()

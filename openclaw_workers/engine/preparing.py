@@ -231,6 +231,7 @@ class Preparer:
         cancel = handle.cancel
         chain = self._models.chain(agent, taken.lease.run, accounts.tree, taken.row, cancel)
         chain.on_skip = accounts.note_attempt
+        chain.seconds_left = handle.seconds_left
         handle.hold = chain.guard.hold
         chain.guard.on_wait = lambda why: journal.show("model.waiting", {"why": why})
         chain.guard.rest.tell = journal.rest

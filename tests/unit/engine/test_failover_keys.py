@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.config.resolve import resolve_agent
+from openclaw_workers.engine.models import Models
 from openclaw_workers.errors import FailureReason as Why
+from openclaw_workers.errors import ProviderError
+from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.health import JITTER_THOUSANDTHS, MINUTE
 from tests.support.wire import Called, Failure, Recorded, Reply, WireServer
 from tests.unit.engine.conftest import SESSION, MakeHouse
-from tests.unit.engine.wired_house import wired_house
+from tests.unit.engine.wired_house import WiredHouse, wired_house
 
 
 @pytest.fixture
@@ -199,6 +204,42 @@ def test_retry_after_is_honoured_and_never_in_step(make_house: MakeHouse, server
     for number in range(8):
         wired.cool(f"c/{number}")
     assert len({wired.pause_ms(f"c/{number}") // 500 for number in range(8)}) > 1
+
+
+def waits(wired: WiredHouse, seconds: int, seconds_left: float) -> list[float]:
+    """How long each of twenty turns waits for a key that is left alone for so long."""
+    house = wired.house
+    models = Models(house.loaded, house.stores.redis, house.stores.keys)
+    agent = resolve_agent(house.loaded.settings, "main")
+    wired.health.failed(wired.known_as("b/b1"), f"call-{seconds}", Why.RATE_LIMIT, seconds * 1000)
+    wired.health.may_probe(wired.known_as("b/b1"))
+    waited: list[float] = []
+    for number in range(20):
+        chain = models.chain(agent, RunId(f"run-{number}"), SESSION, {}, Watched(waited))
+        chain.seconds_left = lambda: seconds_left
+        with pytest.raises(ProviderError, match="left alone"):
+            chain.choose(f"call-{number}", lambda _: 0, lambda _: None)
+    return waited
+
+
+class Watched(Cancel):
+    def __init__(self, waited: list[float]) -> None:
+        super().__init__()
+        self._waited = waited
+
+    def wait(self, seconds: float) -> None:
+        self._waited.append(seconds)
+
+
+def test_those_who_wait_for_one_key_do_not_come_back_together(make_house: MakeHouse, server: WireServer) -> None:
+    """The end of a pause is the same for all; the more have gathered by then, the wider they must be spread."""
+    wired = wired_house(make_house, server, model="b/m")
+    short, long = waits(wired, 3, 600), waits(wired, 24, 600)
+    assert [len(short), len(long)] == [20, 20]
+    assert max(short) - min(short) < 2 < 0.4 * 12 < max(long) - min(long) < 14
+    assert min(short) >= 2.5
+    assert min(long) >= 23, "nobody comes earlier than was asked for"
+    assert max(waits(wired, 24, 27)) < 27, "nor too late for its turn"
 
 
 def test_with_scope_model_other_models_of_the_key_go_on(make_house: MakeHouse, server: WireServer) -> None:
