@@ -123,6 +123,8 @@ class Setup:
     """How long a command may take whose call names no time."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
+    steering_waits: bool = False
+    """Whether messages may wait that an earlier owner of the turn did not get to see."""
     shows_results: bool = False
     """Whether viewers see what tools return, and not only that they did."""
 
@@ -291,6 +293,9 @@ class AgentLoop:
         if resuming and groups and groups[0][0].id != self._setup.started_call:
             # An owner that was leaving did not start it. Now it is started, and must not be again if we die too (I5).
             self._journal.record([], starting=groups[0][0].id)
+        if resuming and not groups and self._setup.steering_waits:
+            # The earlier owner was in a model call, or was leaving: the next one is ours, and steering lands before it.
+            self._record(may_steer=True)
         for index, group in enumerate(groups, start=1):
             if len(group) > 1:
                 results = self._execute_group(group)

@@ -164,6 +164,7 @@ class Preparer:
             session_key=session,
             run_id=taken.lease.run,
             started_call=taken.started_call,
+            steering_waits=taken.steering_waits,
             view=view,
             sessions=sessions,
             view_of=view_of,

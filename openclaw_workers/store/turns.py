@@ -76,6 +76,8 @@ class Taken:
     """As in models.runs.Attempt."""
     dead: tuple[int, ...] = ()
     """Owners before, by their fence, that died over a model call which is not booked yet."""
+    steering_waits: bool = False
+    """Whether messages may wait that were sent into this turn while it had another owner, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class Turns:
         if reply[0] != "taken":
             return NotTaken(reply[0], pairs(reply[1]) if len(reply) > 1 else ())
         token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, *rest = reply[1:]
-        row, how, dead = rest
+        row, how, dead, steers = rest
         return Taken(
             lease=Lease(session, run, lane, token),
             step=int(step),
@@ -209,6 +211,7 @@ class Turns:
             row=dict(zip(row[::2], row[1::2], strict=True)),
             how=how,
             dead=tuple(json.loads(dead)),
+            steering_waits=bool(steers),
         )
 
     def step(

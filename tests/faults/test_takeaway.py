@@ -114,6 +114,58 @@ def test_a_message_steered_in_at_any_point_around_a_commit_is_covered_by_exactly
     check(fleet.stores, sent)
 
 
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+@pytest.mark.parametrize("how", ["kill", "term"])
+def test_a_message_steered_into_a_turn_that_changes_owners_is_read_by_the_next_one(
+    make_fleet: MakeFleet, how: str, pool: str
+) -> None:
+    """I1, rule 10: the next model call is the new owner's, and steering lands before it."""
+    fleet = make_fleet({"messages": {"queue": {"mode": "steer"}}, "engine": {"graceSeconds": 4.0}})
+    leaving = fleet.worker(pool=pool)
+    sent = [fleet.send(program(say("never", delay_ms=120_000)))]
+    assert fleet.carrier() is leaving
+    sent.append(fleet.send(program(say("hurried"))))
+
+    leaving.kill() if how == "kill" else leaving.term()
+    leaving.wait()
+    fleet.worker(pool=pool)
+    first, second = fleet.outcomes(sent)
+
+    assert (first.text, second.text) == ("hurried", "hurried")
+    assert first.receipt.run == second.receipt.run == sent[0].run
+    assert first.run is not None
+    assert [attempt.how for attempt in first.run.attempts] == ["taken", "takeover" if how == "kill" else "handover"]
+    question, steered, answer = fleet.transcript()
+    assert isinstance(question, UserEntry)
+    assert isinstance(steered, UserEntry)
+    assert (steered.provenance, steered.message_ids) == ("steer", [sent[1].message_id])
+    assert isinstance(answer, AssistantEntry)
+    check(fleet.stores, sent)
+
+
+def test_a_turn_handed_over_after_a_tool_takes_what_was_steered_along(make_fleet: MakeFleet) -> None:
+    """I1, I5, rule 10: the step that records the tool's result is the last of an owner that is leaving."""
+    fleet = make_fleet({"messages": {"queue": {"mode": "steer"}}, "engine": {"graceSeconds": 20.0}})
+    leaving = fleet.worker()
+    hold = "until test -e go; do sleep 0.02; done"
+    sent = [fleet.send(program(call(mark("tool", then=hold)), say("never", delay_ms=120_000)))]
+    eventually(lambda: fleet.count("tool") == 1, within=20)
+    sent.append(fleet.send(program(say("hurried"))))
+
+    leaving.term()
+    eventually(lambda: "worker.leaving" in leaving.log_text(), within=10)
+    (fleet.workspace / "go").touch()
+    leaving.wait()
+    fleet.worker()
+    first, second = fleet.outcomes(sent)
+
+    assert (first.text, second.text, fleet.count("tool")) == ("hurried", "hurried", 1)
+    assert first.run is not None
+    assert [attempt.how for attempt in first.run.attempts] == ["taken", "handover"]
+    assert [entry.role for entry in fleet.transcript()] == ["user", "assistant", "toolResult", "user", "assistant"]
+    check(fleet.stores, sent)
+
+
 def met_from_both_sides(fleet: Fleet) -> bool:
     """Some turns were joined, and some had a message come too late."""
     return {1, 2} <= {len(run.covers) for run in fleet.runs() if run.state is RunState.OK}

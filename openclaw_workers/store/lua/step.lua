@@ -25,7 +25,8 @@
 
   Invariant
     A step is written once, by the owner (rules 6, 13); its calls are booked in any case (rule 14). A steered message is bound to this run in the same moment it
-    enters the transcript (rule 10), and never from behind a waiting command (rule 9).
+    enters the transcript (rule 10), and never from behind a waiting command (rule 9). A step that only asks for steering
+    and finds none is no progress (rule 5).
 ]]
 local ctl, inbox, bound, receipts, log, events, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local lease, run, step, starting, may_steer = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == "1"
@@ -89,6 +90,10 @@ local answer = "[" .. table.concat(steered, ",") .. "]"
 if #ids > 0 then
   event(events, ctl, now, "run.steered", { run = run, messages = ids })
 end
-redis.call("HSET", ctl, "step", step, "progress", 1, "started", starting, "steered", answer, "shown_seq", shown_seq,
+redis.call("HSET", ctl, "step", step, "started", starting, "steered", answer, "shown_seq", shown_seq,
   "steer_done", steer_done)
+local in_vain = may_steer and count == 0 and #ids == 0
+if not in_vain then
+  redis.call("HSET", ctl, "progress", 1)
+end
 return { "ok", abort, answer }

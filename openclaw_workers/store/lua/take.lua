@@ -41,7 +41,8 @@
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken,
-            owners that died over a model call which is not booked, a JSON list of fences}
+            owners that died over a model call which is not booked, a JSON list of fences,
+            1 if messages may wait to be steered in, else 0}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
            {"suspect", granted: run, session, run …}
 
@@ -61,11 +62,17 @@ local grant_ms = tonumber(ARGV[16])
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
-  "step", "started", "abort", "abort_reason", "dropped", "losses")
+  "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done")
 local state, attempt, resumed, ticket = c[1], tonumber(c[5]) or 1, c[7] == "1", tonumber(c[8])
 local abort = c[12] == run and c[13] or ""
 -- Rule 5: a run that lost a worker without getting further, or lost two all the same, is watched.
 local suspect = attempt >= 2 or (tonumber(c[15]) or 0) >= 2
+
+-- Only to a turn that goes on: what waited when a new one was opened is not for it, and costs it no step.
+local function may_have_steering()
+  local newer = (tonumber(c[16]) or 0) > (tonumber(c[17]) or 0)
+  return resumed and newer and redis.call("EXISTS", inbox) or 0
+end
 
 local function answer(lease, deadline, messages)
   local length, from = redis.call("LLEN", log), 0
@@ -74,7 +81,7 @@ local function answer(lease, deadline, messages)
   end
   return { "taken", lease, c[10], attempt, suspect and 1 or 0, c[7], c[11] or "", deadline, now, abort, messages, length,
     redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row),
-    c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]" }
+    c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]", may_have_steering() }
 end
 
 if not state then

@@ -320,6 +320,31 @@ def test_a_turn_that_was_already_marked_is_not_marked_again(make_loop: MakeLoop,
     assert journal.started == [""]
 
 
+def test_what_an_earlier_owner_did_not_get_to_see_is_read_before_the_model_is_asked(
+    make_loop: MakeLoop, journal: MemoryJournal
+) -> None:
+    journal.steer = [program({"text": "hurried"}).content[0].text]
+
+    assert make_loop(program({"text": "slow"}), steering_waits=True).run().text == "hurried"
+
+
+def test_open_calls_are_finished_before_the_message_is_read(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+    journal.steer = [program({"text": "hurried"}).content[0].text]
+    history = [program({}, {"text": "slow"}), calling(("read", {"path": "x"}))]
+
+    assert make_loop(*history, started_call="call-0", steering_waits=True).run().text == "hurried"
+    assert [entry.role for entry in journal.entries] == ["toolResult", "user"]
+    assert journal.started == [""], "in the one step"
+
+
+def test_without_a_message_nothing_is_written_before_the_model_is_asked(
+    make_loop: MakeLoop, journal: MemoryJournal
+) -> None:
+    make_loop(program({"text": "done"})).run()
+
+    assert journal.started == []
+
+
 def test_calls_of_an_older_message_are_not_run(make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path) -> None:
     """Damage may have left a call without result long ago; only the last message's calls are still to be done."""
     old = calling(("exec", {"command": "echo run >> ran"}))

@@ -157,6 +157,30 @@ def test_steer_backlog_is_shown_once_and_answered_by_a_turn_of_its_own(desk: Des
     assert [texts(entry) for entry in desk.users()] == [["begin"], ["also"], ["also"]]
 
 
+def test_looking_for_steering_in_vain_is_no_progress(desk: Desk, taken: Taken) -> None:
+    """Rule 5: else a turn that kills its workers would be tried more often while a command waits behind it."""
+    desk.say("/new", kind="command", mode=QueueMode.STEER)
+    desk.say("after", mode=QueueMode.STEER)
+
+    desk.turns().step(taken.lease, 1, [], may_steer=True)
+    desk.crash()
+
+    resumed = desk.take("w2")
+    assert (resumed.step, resumed.attempt, resumed.steering_waits) == (1, 2, True)
+
+
+@pytest.mark.parametrize("how", ["an entry", "a steered message", "a call that starts"])
+def test_whatever_a_step_writes_is_progress(desk: Desk, taken: Taken, how: str) -> None:
+    if how == "a steered message":
+        desk.say("join in", mode=QueueMode.STEER)
+
+    entries, starting = [SAID] if how == "an entry" else [], "call-1" if how == "a call that starts" else ""
+    desk.turns().step(taken.lease, 1, entries, starting=starting, may_steer=not starting)
+    desk.crash()
+
+    assert desk.take("w2").attempt == 1
+
+
 def test_a_stop_is_told_to_the_run_it_names_and_stays_told(desk: Desk, taken: Taken) -> None:
     desk.say("join", mode=QueueMode.STEER)
     desk.stop(run=taken.lease.run, with_waiting=False)

@@ -10,6 +10,7 @@ import pytest
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.models.messages import Authority, QueueMode, Route
 from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.turns import NotTaken, Taken
 from tests.unit.store.conftest import MakeDesk
 from tests.unit.store.desk import LEASE_MS, REWAKE_MS, SESSION, Desk, session_named, texts
@@ -201,6 +202,41 @@ def test_a_resumed_run_is_never_reset_and_binds_nothing_new(desk: Desk) -> None:
     assert taken.log_length == 1
     assert (desk.bound(), desk.waiting()) == (["one"], ["two"])
     assert [attempt.how for attempt in desk.run(taken.lease.run).attempts] == ["taken", "takeover"]
+
+
+@pytest.mark.parametrize("mode", [QueueMode.STEER, QueueMode.STEER_BACKLOG])
+@pytest.mark.parametrize("lost_by", ["crash", "release"])
+def test_the_next_owner_is_told_of_steering_that_the_last_one_did_not_see(
+    desk: Desk, mode: QueueMode, lost_by: str
+) -> None:
+    desk.say("one", mode=mode)
+    first = desk.take("w1", nonce="a")
+    desk.say("two", mode=mode)
+    assert not desk.take("w1", nonce="a").steering_waits, "a step of its own will bring it"
+    if lost_by == "crash":
+        desk.crash()
+    else:
+        desk.turns("w1").release(first.lease, Usage())
+
+    second = desk.take("w2", nonce="b")
+    assert second.steering_waits
+    assert desk.take("w2", nonce="b").steering_waits, "a repeat gets the same answer"
+    desk.turns("w2").step(second.lease, 1, [], may_steer=True)
+    desk.crash()
+
+    assert not desk.take("w3").steering_waits
+
+
+def test_steering_is_not_looked_for_where_none_waits(desk: Desk) -> None:
+    desk.say("one", mode=QueueMode.STEER)
+    taken = desk.take()
+    assert not taken.steering_waits
+    desk.crash()
+    assert not desk.take().steering_waits, "the message it carries was one to steer; no other is there"
+    desk.say("two", mode=QueueMode.FOLLOWUP)
+    desk.say("three", mode=QueueMode.STEER)
+    desk.crash()
+    assert desk.take().steering_waits
 
 
 def test_the_fence_only_grows(desk: Desk) -> None:
