@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -22,23 +21,6 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
-
-
-@dataclass
-class ManualClock:
-    """A clock that moves only when told to."""
-
-    wall_ms: int = 1_700_000_000_000
-    _elapsed_seconds: float = field(default=0.0, init=False)
-
-    def now_ms(self) -> int:
-        return self.wall_ms + round(self._elapsed_seconds * 1000)
-
-    def monotonic(self) -> float:
-        return self._elapsed_seconds
-
-    def advance(self, seconds: float) -> None:
-        self._elapsed_seconds += seconds
 
 
 def iso(at_ms: int) -> str:

@@ -7,10 +7,10 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from openclaw_workers.clock import iso
 from openclaw_workers.models.session import SessionEntry
 from openclaw_workers.models.session_key import parse_key
 from openclaw_workers.store.sessions import Archive
@@ -35,9 +35,7 @@ def write_transcript(path: Path, *, session_id: str, started_at: int, cwd: str, 
         "type": "session",
         "version": FORMAT_VERSION,
         "id": session_id,
-        "timestamp": datetime.fromtimestamp(started_at / 1000, UTC)
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "Z"),
+        "timestamp": iso(started_at),
         "cwd": cwd,
     }
     _write(path, [json.dumps(header), *entries])
