@@ -168,16 +168,6 @@ class SessionEntry(_Stored):
 _COMPOUND = frozenset(("origin", "deliveryContext", "skillsSnapshot", "systemPromptReport"))
 
 
-def to_hash(entry: SessionEntry) -> dict[str, str]:
-    """Give the row as hash fields."""
-    return {
-        # JSON also writes numbers and booleans; only a string would gain quotes.
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        for name, value in entry.model_dump(mode="json", by_alias=True).items()
-        if value is not None
-    }
-
-
 def from_hash(raw: Mapping[str, str]) -> SessionEntry:
     """Read a row back.
 

@@ -156,14 +156,6 @@ def _check_channel(channel: str) -> None:
         )
 
 
-def normalise_agent_id(raw: str) -> str:
-    """Make an agent id out of what a person wrote: `My Agent!` is `my-agent`, nothing at all is `main`."""
-    wanted = raw.strip().lower()
-    if _AGENT_ID.fullmatch(wanted):
-        return wanted
-    return re.sub(r"[^a-z0-9_-]+", "-", wanted).lstrip("-_")[:64].rstrip("-") or DEFAULT_AGENT
-
-
 def check_main_key(raw: str) -> str:
     """Give `session.mainKey` in its stored form.
 

@@ -356,23 +356,6 @@ def test_depth_from_the_key_counts_markers_and_not_ids() -> None:
     assert keys.subagent_depth_from_key(keys.group_key("main", "telegram", "subagent")) == 0
 
 
-@given_few
-@given(st.text(max_size=80))
-def test_any_text_becomes_a_valid_agent_id_and_stays_it(raw: str) -> None:
-    made = keys.normalise_agent_id(raw)
-
-    assert re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", made)
-    assert keys.normalise_agent_id(made) == made
-
-
-def test_agent_ids_are_collapsed_as_people_expect() -> None:
-    assert keys.normalise_agent_id(" My Agent! ") == "my-agent"
-    assert keys.normalise_agent_id("__x") == "x"
-    assert keys.normalise_agent_id("ünï") == "n"
-    assert keys.normalise_agent_id("!!!") == "main"
-    assert keys.normalise_agent_id("keeps-") == "keeps-"
-
-
 LINKS = {"Alice": ["telegram:111", "discord:Ali", "@alice:matrix.org"], "bob": ["222"]}
 
 
