@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from openclaw_workers.errors import ToolError
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.exec import Exec
@@ -43,21 +41,6 @@ def arguments(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """A call's arguments, with what its name says: `subagent.stop` is `subagents` with the action stop."""
     _, dot, action = name.partition(".")
     return {**given, "action": action} if dot and canonical(name) == "subagents" else given
-
-
-def find(name: str) -> Tool[Any]:
-    """The tool a model called.
-
-    Raises:
-        ToolError: there is none; the message names the nearest one.
-    """
-    tools = _by_name()
-    tool = tools.get(canonical(name))
-    if tool is None:
-        near = difflib.get_close_matches(name, [*tools, *ALIASES], n=1)
-        hint = f"did you mean {canonical(near[0])!r}?" if near else f"there are: {', '.join(tools)}"
-        raise ToolError(f"unknown tool {name!r}; {hint}")
-    return tool
 
 
 def specs(tools: Iterable[Tool[Any]] | None = None) -> list[ToolSpec]:

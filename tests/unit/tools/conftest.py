@@ -10,7 +10,7 @@ import pytest
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.tools.base import ToolContext
-from openclaw_workers.tools.registry import find
+from openclaw_workers.tools.registry import builtin_tools
 
 Call = Callable[..., str]
 
@@ -49,7 +49,7 @@ def context(workspace: Path, cancel: Cancel, shown: list[str]) -> ToolContext:
 @pytest.fixture
 def call(context: ToolContext) -> Call:
     def run(tool_name: str, /, **arguments: Any) -> str:
-        tool = find(tool_name)
+        tool = next(each for each in builtin_tools() if each.name == tool_name)
         return tool.run(tool.parse(arguments), context)
 
     return run

@@ -19,7 +19,6 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolError, ToolTimedOut, TurnAborted
 from openclaw_workers.tools.base import Effect, ToolContext
 from openclaw_workers.tools.exec import MAX_OUTPUT_BYTES, Exec, ExecInput
-from openclaw_workers.tools.registry import find
 from tests.support.waiting import eventually
 from tests.unit.tools.conftest import Call
 
@@ -37,7 +36,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_a_command_is_never_repeated_by_recovery() -> None:
-    assert find("exec").effect is Effect.ONCE
+    assert Exec.effect is Effect.ONCE
 
 
 def test_output_of_both_streams_and_the_exit_code_are_told(call: Call, shown: list[str]) -> None:

@@ -18,8 +18,7 @@ from openclaw_workers.errors import ToolError, ToolInputInvalid, ToolTimedOut, T
 from openclaw_workers.tools import lines
 from openclaw_workers.tools import read as read_module
 from openclaw_workers.tools.base import Effect
-from openclaw_workers.tools.read import MAX_OUTPUT_BYTES
-from openclaw_workers.tools.registry import find
+from openclaw_workers.tools.read import MAX_OUTPUT_BYTES, Read
 from tests.unit.tools.conftest import Call
 
 CATASTROPHE = {"path": "evil.txt", "pattern": "(a+)+$"}
@@ -31,7 +30,7 @@ def evil(workspace: Path) -> None:
 
 
 def test_reading_may_be_repeated_after_a_crash() -> None:
-    assert find("read").effect is Effect.NONE
+    assert Read.effect is Effect.NONE
 
 
 def test_a_small_file_is_returned_as_it_is(workspace: Path, call: Call) -> None:

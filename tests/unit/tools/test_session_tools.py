@@ -9,7 +9,7 @@ import pytest
 from openclaw_workers.errors import ToolError, ToolInputInvalid
 from openclaw_workers.models.tree import Role
 from openclaw_workers.tools.policy import tools_at
-from openclaw_workers.tools.registry import find
+from openclaw_workers.tools.talk import SessionsSend, Subagents
 from tests.unit.tools.conftest import Call
 
 CONTROL = {"sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history", "subagents"}
@@ -39,14 +39,14 @@ def test_wrong_arguments_are_named(call: Call, tool: str, arguments: dict[str, A
 
 @pytest.mark.parametrize("word", ["message", "content", "text"])
 def test_a_message_goes_by_several_names(word: str) -> None:
-    args = find("sessions_send").parse({"label": "notes", word: "hi"})
+    args = SessionsSend().parse({"label": "notes", word: "hi"})
 
     assert (args.message, args.timeout_seconds) == ("hi", 30)
 
 
 @pytest.mark.parametrize("word", ["target", "id", "runId", "subRunId", "sessionKey", "label"])
 def test_a_sub_agent_goes_by_several_names(word: str) -> None:
-    args = find("subagents").parse({"action": "kill", word: "run-1"})
+    args = Subagents().parse({"action": "kill", word: "run-1"})
 
     assert (args.action, args.target) == ("stop", "run-1")
 

@@ -10,12 +10,12 @@ import pytest
 
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect
-from openclaw_workers.tools.registry import find
+from openclaw_workers.tools.write import Write
 from tests.unit.tools.conftest import Call
 
 
 def test_writing_may_be_repeated_with_the_same_outcome(workspace: Path, call: Call) -> None:
-    assert find("write").effect is Effect.IDEMPOTENT
+    assert Write.effect is Effect.IDEMPOTENT
     assert call("write", path="a/b/notes.txt", content="héllo") == "Wrote 6 bytes to a/b/notes.txt (created)."
     assert call("write", path="a/b/notes.txt", content="héllo") == "Wrote 6 bytes to a/b/notes.txt (replaced)."
     assert (workspace / "a/b/notes.txt").read_text() == "héllo"
