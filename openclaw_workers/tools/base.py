@@ -43,7 +43,7 @@ class ToolContext:
     session_key: str
     cancel: Cancel
     timeout_seconds: float
-    """The longest this call may take; less when the turn's own deadline is nearer."""
+    """The longest this call may take by itself; a turn that ends before that says so by `cancel`."""
     progress: Callable[[str], None]
     """Show a line of output while the call runs; may be dropped, never blocks."""
     exec_seconds: float = 120
