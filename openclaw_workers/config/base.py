@@ -96,14 +96,17 @@ def _format_bytes(value: int) -> int | str:
     return value
 
 
-def _check_timezone(value: str) -> str:
-    if value in ("user", "local"):
+def _check_timezone(*words: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if value in words:
+            return value
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise ValueError(f"expected {', '.join(words)} or a name such as Europe/Berlin") from error
         return value
-    try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise ValueError("expected user, local or a name such as Europe/Berlin") from error
-    return value
+
+    return AfterValidator(check)
 
 
 def _check_time(value: str) -> str:
@@ -221,7 +224,10 @@ Bytes = Annotated[
     PlainSerializer(_format_bytes, return_type=int | str),
 ]
 UserPath = Annotated[Path, BeforeValidator(_some_path, json_schema_input_type=str), AfterValidator(_check_path)]
-TimeZone = Annotated[str, AfterValidator(_check_timezone)]
+TimeZone = Annotated[str, _check_timezone("local")]
+HoursTimeZone = Annotated[str, _check_timezone("user", "local")]
+"""`user` is the zone of the agent's people, so their own cannot be that."""
+
 TimeOfDay = Annotated[str, AfterValidator(_check_time)]
 
 AgentId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]

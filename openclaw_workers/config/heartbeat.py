@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import Duration, ModelRef, PeerId, Section, TimeOfDay, TimeZone
+from openclaw_workers.config.base import Duration, HoursTimeZone, ModelRef, PeerId, Section, TimeOfDay
 
 
 class HoursSettings(Section):
@@ -17,7 +17,7 @@ class HoursSettings(Section):
     end: TimeOfDay
     """First minute after, as HH:MM; earlier than start means over midnight."""
 
-    timezone: TimeZone = "user"
+    timezone: HoursTimeZone = "user"
     """user (agents.defaults.userTimezone), local (this host) or a name such as Europe/Berlin."""
 
     @model_validator(mode="after")

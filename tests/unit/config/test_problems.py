@@ -84,6 +84,10 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("heartbeat: {activeHours: {start: 9:00, end: 10:00}}", "heartbeat.activeHours.start: expected a time"),
         ("heartbeat: {activeHours: {start: 09:00, end: 09:00}}", "heartbeat.activeHours: expected start and"),
         (
+            "agents: {defaults: {userTimezone: user}}",
+            "agents.defaults.userTimezone: expected local or a name such as Europe/Berlin",
+        ),
+        (
             "heartbeat: {activeHours: {start: 09:00, end: 10:00, timezone: Mars/Base}}",
             "heartbeat.activeHours.timezone: expected user, local or a name such as Europe/Berlin",
         ),
