@@ -39,7 +39,8 @@ class IdentitySettings(Section):
     """Address or workspace path of its picture."""
 
     owner_numbers: PeerIds = ()
-    """Senders who own this installation; only they get the owner-only tools and commands."""
+    """Senders who own this installation, as the agent is told.
+    Not in effect yet: no command or tool is kept for them."""
 
 
 class AgentSettings(Section):

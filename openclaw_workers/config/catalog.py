@@ -28,7 +28,6 @@ class ModelInfo:
     cost: CostSettings | None = None
     """None: the price is not known."""
     headers: tuple[tuple[str, SecretStr], ...] = ()
-    name: str | None = None
 
     @property
     def ref(self) -> str:
@@ -109,5 +108,4 @@ class Catalog:
             files="file" in model.input,
             cost=model.cost if "cost" in model.model_fields_set else None,
             headers=tuple(sorted(model.headers.items())),
-            name=model.name,
         )

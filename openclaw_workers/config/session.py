@@ -17,7 +17,7 @@ class ResetSettings(Section):
     """daily: at atHour; idle: after idleMinutes; none: only by hand. idleMinutes counts in mode daily too."""
 
     at_hour: StrictInt = Field(default=4, ge=0, le=23)
-    """Hour of the daily reset, 0 to 23, in the host's local time."""
+    """Hour of the daily reset, 0 to 23, by the clock of the agent's userTimezone."""
 
     idle_minutes: StrictInt | None = Field(default=None, ge=1, le=LONGEST_SECONDS // 60)
     """Minutes without a message after which a session starts anew; unset means never."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 import pytest
 
 from openclaw_workers.agent.loop_detection import BLOCKED
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.messages import Route
+from openclaw_workers.models.session import SessionEntry
 from openclaw_workers.models.transcript import ToolResultEntry
 from tests.support.wire import WireServer
-from tests.unit.engine.conftest import House, MakeHouse
+from tests.unit.engine.conftest import SESSION, House, MakeHouse
 from tests.unit.engine.model_talk import ask, house_with, system
 from tests.unit.engine.test_turns import execute, program
 
@@ -64,3 +68,72 @@ def test_files_of_the_workspace_share_one_limit(make_house: MakeHouse, server: W
     prompt = "".join(system(server.requests[0]))
     assert "a" * 900 in prompt
     assert 0 < prompt.count("s" * 10) < 50
+
+
+GROUP = SessionKey("agent:main:telegram:group:1")
+THREAD = SessionKey("agent:main:telegram:group:1:topic:2")
+
+
+class Chat(NamedTuple):
+    """A session, and where below `session` the rule stands by which it begins anew."""
+
+    session: SessionKey
+    place: tuple[str, ...]
+
+    def begins_anew(self, make: MakeHouse, silent: timedelta, rule: dict[str, Any], zone: str = "UTC") -> bool:
+        """Whether a message after so long a silence finds another session than the one before it."""
+        for name in reversed(self.place):
+            rule = {name: rule}
+        house = make({"agents": {"defaults": {"userTimezone": zone}}, "session": rule})
+        old = self._spoken(house)
+        spoken = (old.last_interaction_at or 0) - int(silent.total_seconds() * 1000)
+        house.stores.redis.hset(house.stores.keys.row(self.session), "lastInteractionAt", str(spoken))
+        return self._spoken(house).session_id != old.session_id
+
+    def _spoken(self, house: House) -> SessionEntry:
+        ask(house, "hello", session=self.session, route=Route(channel="telegram"))
+        row = house.stores.reader.session(self.session)
+        assert row is not None
+        return row
+
+
+CHATS = pytest.mark.parametrize(
+    "chat",
+    [
+        pytest.param(Chat(SESSION, ("reset",)), id="in-general"),
+        pytest.param(Chat(SESSION, ("resetByType", "dm")), id="direct-chats"),
+        pytest.param(Chat(GROUP, ("resetByType", "group")), id="groups"),
+        pytest.param(Chat(THREAD, ("resetByType", "thread")), id="threads"),
+        pytest.param(Chat(SESSION, ("resetByChannel", "telegram")), id="a-channel"),
+    ],
+)
+
+
+@CHATS
+@pytest.mark.parametrize(
+    ("rule", "silent", "expected"),
+    [
+        ({"mode": "none"}, timedelta(days=9), False),
+        ({"mode": "daily"}, timedelta(days=9), True),
+        ({"mode": "idle", "idleMinutes": 5}, timedelta(minutes=6), True),
+        ({"mode": "idle", "idleMinutes": 5}, timedelta(minutes=4), False),
+    ],
+)
+def test_a_session_begins_anew_by_the_rule_of_its_chat(
+    make_house: MakeHouse, chat: Chat, rule: dict[str, Any], silent: timedelta, expected: bool
+) -> None:
+    assert chat.begins_anew(make_house, silent, rule) is expected
+
+
+@CHATS
+def test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves(make_house: MakeHouse, chat: Chat) -> None:
+    # Given a zone where it is between half past seven and half past eight, whatever the host's clock says
+    now = datetime.now(UTC)
+    ahead = (7 - now.hour + (now.minute < 30)) % 24
+    zone = f"Etc/GMT-{ahead}" if ahead <= 12 else f"Etc/GMT+{24 - ahead}"  # named as in POSIX: minus is east
+    since = timedelta(hours=int(now.minute < 30), minutes=now.minute)
+    daily = {"mode": "daily", "atHour": 7}
+
+    # Then what was said before seven there is of the session before, and what was said after it is not
+    assert chat.begins_anew(make_house, since + timedelta(minutes=20), daily, zone)
+    assert not chat.begins_anew(make_house, since - timedelta(minutes=20), daily, zone)
