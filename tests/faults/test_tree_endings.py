@@ -90,8 +90,10 @@ def test_a_child_that_takes_too_long_is_announced_with_what_it_had(make_fleet: M
     assert (child.state, child.outcome) == (RunState.TIMEOUT, "timeout")
     assert (child.ended_at or 0) - (child.started_at or 0) < 3000
     assert announce.count("status: timed out") == 1
-    assert "half way there" in announce
-    assert "never" not in announce.split("partial result")[1]
+    partial = announce.partition("partial result:")[2]
+    assert "half way there" in partial
+    assert "[last tool call: exec {'command': 'echo run >> begun'}]" in partial
+    assert "never" not in partial
     assert fleet.count("begun") == 1
 
 
@@ -137,7 +139,9 @@ def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet
     assert len(lost.attempts) == 3
     assert announce.count("status: lost") == 1
     assert announce.count("status: completed") == 1
-    assert "as far as I got" in announce
+    partial = announce.partition("partial result:")[2]
+    assert "as far as I got" in partial
+    assert "[last tool call: exec {'command': 'while [ ! -e gate-poison ]" in partial, "its very last, which has ended"
     assert fleet.count("begun") == 1
 
 
