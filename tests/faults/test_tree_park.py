@@ -78,10 +78,11 @@ def park_against_announce(desk: Desk, other: Desk, pool: ThreadPoolExecutor, cha
 
 
 def test_parents_that_park_while_their_children_end_are_woken_without_the_sweep(make_fleet: MakeFleet) -> None:
-    """Rules 1, 2: the same on real workers: some have parked before their child's result comes, some speak still."""
-    fleet = make_fleet(NO_SWEEP)
+    """Rules 1, 2: 300 on real workers: some have parked before their child's result comes, some speak still."""
+    fleet, chance = make_fleet(NO_SWEEP), random.Random(300)
     staff(fleet, "main", "subagent", "service", concurrency=64)  # nobody waits for a thread: all begin at once
-    close_calls(fleet, random.Random(7), [f"s{n}" for n in range(6)])
+    for number in range(10):
+        close_calls(fleet, chance, [f"s{number}-{n}" for n in range(6)])
 
 
 def close_calls(fleet: Fleet, chance: random.Random, roots: list[str]) -> None:
