@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import measures, trees
+from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
 RESULTS = Path(__file__).parent / "results"
@@ -32,8 +33,8 @@ def main() -> None:
         for name, measure in parts.items():
             if wanted and name not in wanted:
                 continue
-            report[name] = measure()
-            print(f"{name:18}", "  ".join(f"{key}={value}" for key, value in report[name].items()), flush=True)
+            report[name] = judged(measure(), GOALS.get(name, {}))
+            print(line(name, report[name]), flush=True)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
     print(f"written to {RESULTS / 'latest.json'}")

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks import publishes
 from benchmarks.stage import Stage, seconds
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
@@ -45,8 +46,8 @@ def turn_overhead(stage: Stage, *, rounds: int = 20, each: int = 25) -> Figures:
         "ours_ms": round(a, 2),
         "raw_ms": round(b, 2),
         "ratio": round(a / b, 2),
-        "goal": "<= 1.5",
         "redis_commands_per_turn": round(commands / each, 1),
+        "publishes_per_turn": round(_publishes(stage, each) / each, 2),
     }
 
 
@@ -72,7 +73,7 @@ def throughput(stage: Stage, *, sessions: int = 50, messages: int = 20, rounds: 
                 time.sleep(0.002)
             raw.append(total / seconds(begun))
     a, b = statistics.median(ours), statistics.median(raw)
-    return {"ours_per_second": round(a), "raw_per_second": round(b), "ratio": round(a / b, 2), "goal": ">= 0.6"}
+    return {"ours_per_second": round(a), "raw_per_second": round(b), "ratio": round(a / b, 2)}
 
 
 def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 3) -> Figures:
@@ -90,10 +91,8 @@ def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 3) -> Figu
     return {
         "seconds": round(took, 2),
         "ratio_to_ideal": round(took, 2),
-        "goal": "<= 1.4",
         "cold_seconds": round(cold, 2),
         "megabytes_per_turn": round((peak - before) / turns / 1e6, 3),
-        "megabytes_goal": "<= 0.5",
     }
 
 
@@ -164,6 +163,20 @@ def start_up() -> Figures:
         child.wait(timeout=60)
     json.loads(line)
     return {"seconds_to_ready": round(took, 2), "resident_megabytes": sum(resident.values()), "by_name": resident}
+
+
+def _publishes(stage: Stage, turns: int) -> int:
+    """What Celery publishes in so many turns, by a worker of its own, so that no measured one has to count."""
+    client, end = stage.server.client(), publishes.count()
+    try:
+        with stage.worker(counted=True):
+            assert int(client.get(publishes.COUNTING) or 0) > 1, "the worker does not count"
+            before = int(client.get(publishes.COUNTER) or 0)
+            for index in range(turns):
+                stage.wait(stage.send(f"p{index % 10}"))
+            return int(client.get(publishes.COUNTER) or 0) - before
+    finally:
+        end()
 
 
 def _commands(stage: Stage) -> int:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,9 @@ from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 
 ROUTE = Route(channel="bench")
+HERE = Path(__file__).parent
+COUNTED = {"PYTHONPATH": os.pathsep.join([str(HERE / "counted"), str(HERE.parent)])}
+NOTHING: Mapping[str, str] = {}
 INSTANT = '{"steps": [{"text": "x"}]}'
 
 
@@ -54,11 +57,13 @@ class Stage:
                     return
 
     @contextmanager
-    def worker(self, *, concurrency: int = 4, lane: str = "main") -> Iterator[psutil.Process]:
+    def worker(self, *, concurrency: int = 4, lane: str = "main", counted: bool = False) -> Iterator[psutil.Process]:
+        """`counted`: it counts what Celery publishes in it."""
         argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", lane, "--loglevel", "WARNING"]
         client = self.server.client()
         before = client.zcard("ocw:workers")
-        with self._process([*argv, "--concurrency", str(concurrency)], f"ours-{lane}") as process:
+        argv += ["--concurrency", str(concurrency)]
+        with self._process(argv, f"ours-{lane}", COUNTED if counted else NOTHING) as process:
             eventually(lambda: client.zcard("ocw:workers") > before, within=30)
             if lane == "main":
                 self.wait(self.send("warm-up"))
@@ -76,9 +81,9 @@ class Stage:
             yield process
 
     @contextmanager
-    def _process(self, argv: list[str], name: str) -> Iterator[psutil.Process]:
+    def _process(self, argv: list[str], name: str, env: Mapping[str, str] = NOTHING) -> Iterator[psutil.Process]:
         with (self.folder / f"{name}.log").open("ab") as log:
-            child = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True)
+            child = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True, env={**os.environ, **env})
         try:
             yield psutil.Process(child.pid)
         finally:

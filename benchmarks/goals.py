@@ -1,0 +1,39 @@
+"""What each measurement is to reach, and whether it did."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+GOALS: dict[str, dict[str, str]] = {
+    "turn_overhead": {"ratio": "<= 1.5"},
+    "throughput": {"ratio": ">= 0.6"},
+    "concurrent_turns": {"ratio_to_ideal": "<= 1.4", "megabytes_per_turn": "<= 0.5"},
+    "fan_out": {"ratio_at_8": "<= 1.3", "ratio_at_32": "<= 1.6"},
+}
+"""By measurement and figure."""
+
+_COMPARE = {"<=": operator.le, ">=": operator.ge}
+
+
+def judged(figures: Mapping[str, Any], goals: Mapping[str, str]) -> dict[str, Any]:
+    """The figures with each goal and whether it was met, and whether all were; as they are where there is no goal."""
+    told = {name: {"goal": goal, "met": is_met(figures[name], goal)} for name, goal in goals.items()}
+    return {**figures, "goals": told, "met": all(each["met"] for each in told.values())} if told else dict(figures)
+
+
+def is_met(figure: float, goal: str) -> bool:
+    word, bound = goal.split()
+    return bool(_COMPARE[word](figure, float(bound)))
+
+
+def line(name: str, figures: Mapping[str, Any]) -> str:
+    """One measurement in a line, each goal next to its figure."""
+    goals = figures.get("goals", {})
+    shown = [_shown(key, value, goals.get(key)) for key, value in figures.items() if key not in ("goals", "met")]
+    return f"{name:18} {'  '.join(shown)}"
+
+
+def _shown(key: str, value: Any, goal: Mapping[str, Any] | None) -> str:
+    return f"{key}={value}" + (f" (goal {goal['goal']}: {'met' if goal['met'] else 'missed'})" if goal else "")
