@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic.alias_generators import to_snake
+
 from openclaw_workers.cli.output import age, dollars, now_ms
+from openclaw_workers.errors import NotFound
 from openclaw_workers.models.session_key import classify
 from openclaw_workers.store.ledger import Ledger, Total
 
@@ -41,6 +44,21 @@ def session_facts(cli: CliContext, row: SessionEntry, control: Control) -> dict[
     }
 
 
+def session_levels(cli: CliContext, row: SessionEntry) -> dict[str, str | None]:
+    """How its next turn thinks and how much it shows, whether that was set or is the default."""
+    from openclaw_workers.config.resolve import resolve_agent
+
+    try:
+        thinking: str | None = resolve_agent(cli.loaded.settings, row.agent_id).thinking_default
+    except NotFound:
+        thinking = None  # its agent is no longer configured
+    return {
+        "thinkingLevel": row.thinking_level or thinking,
+        "reasoningLevel": row.reasoning_level or "off",
+        "verboseLevel": row.verbose_level or "on",
+    }
+
+
 def session_cost(cli: CliContext, row: SessionEntry) -> Total:
     """What its model calls took since the session began, as far back as the ledger goes."""
     began = row.session_started_at
@@ -54,6 +72,9 @@ def session_cost(cli: CliContext, row: SessionEntry) -> Total:
 def session_shown(cli: CliContext, row: SessionEntry, control: Control, spent: Total) -> list[tuple[str, object]]:
     busy = control.state != "idle"
     model = "/".join(part for part in (row.provider_override, row.model_override) if part)
+    levels = session_levels(cli, row)
+    set_here = {name for name in levels if getattr(row, to_snake(name))}
+    told = {name: level if name in set_here or not level else f"{level} (default)" for name, level in levels.items()}
     return [
         ("session", row.session_key),
         ("id", row.session_id),
@@ -68,7 +89,9 @@ def session_shown(cli: CliContext, row: SessionEntry, control: Control, spent: T
         ("created", age(row.created_at)),
         ("updated", age(row.updated_at)),
         ("model", model),
-        ("thinking", row.thinking_level),
+        ("thinking", told["thinkingLevel"]),
+        ("reasoning", told["reasoningLevel"]),
+        ("verbose", told["verboseLevel"]),
         ("queue", row.queue_mode),
         ("channel", row.last_channel),
         ("spawned by", row.spawned_by),

@@ -14,7 +14,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.exporting import export_sessions
 from openclaw_workers.cli.lookup import find_session, overview
 from openclaw_workers.cli.output import age, echo_json, facts, json_option, printable, table
-from openclaw_workers.cli.session_facts import session_cost, session_facts, session_kind, session_shown
+from openclaw_workers.cli.session_facts import session_cost, session_facts, session_kind, session_levels, session_shown
 from openclaw_workers.cli.session_tree import session_tree
 from openclaw_workers.cli.transcripts import entry_lines
 from openclaw_workers.config.resolve import resolve_agent_id
@@ -78,6 +78,7 @@ def show_session(cli: CliContext, key: str) -> None:
     damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
     if cli.json:
         told = {"receipts": dict(receipts), "quarantined": damaged, "cost": spent.cost, "modelCalls": spent.calls}
+        told |= session_levels(cli, row)
         stored = row.model_dump(mode="json", by_alias=True, exclude_none=True)
         echo_json({"ok": True, **session_facts(cli, row, control), **told, "row": stored})
         return

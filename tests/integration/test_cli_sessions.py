@@ -36,7 +36,26 @@ def test_a_short_key_shows_the_default_agents_session(staffed: Fleet, ocw_cli: O
     assert "agent:main:shown" in text.out
     assert "1 answered" in text.out
     assert shown["receipts"] == {"answered": 1}
+    levels = [shown[name] for name in ("thinkingLevel", "reasoningLevel", "verboseLevel")]
+    assert levels == ["off", "off", "on"]
+    assert [line.split() for line in text.out.splitlines() if line.startswith(("thinking", "verbose"))] == [
+        ["thinking", "off", "(default)"],
+        ["verbose", "on", "(default)"],
+    ]
     assert shown["row"]["sessionKey"] == shown["sessionKey"] == "agent:main:shown"
+
+
+def test_levels_that_were_set_are_shown(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("hi")), "levels"))
+    for command in ("/think high", "/verbose full"):
+        assert ocw_cli("agent", "--session", "levels", "-m", command).code == 0
+
+    text = ocw_cli("sessions", "show", "levels").out
+    shown = ocw_cli("sessions", "show", "levels", "--json").json
+
+    assert (shown["thinkingLevel"], shown["reasoningLevel"], shown["verboseLevel"]) == ("high", "off", "full")
+    lines = {tuple(line.split()) for line in text.splitlines()}
+    assert {("thinking", "high"), ("reasoning", "off", "(default)"), ("verbose", "full")} <= lines
 
 
 def test_an_unknown_session_names_the_nearest_one(staffed: Fleet, ocw_cli: Ocw) -> None:
