@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.cli.following import Ended, Follower, Gap, Note, Quiet
 from openclaw_workers.cli.output import Exit
 from openclaw_workers.cli.screen import Screen
-from openclaw_workers.errors import BadInput, StoreUnavailable
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import Authority, QueueMode, Route
 from openclaw_workers.models.runs import Run, RunState
@@ -99,10 +99,9 @@ def send(
         BadInput: the text, the command, the model or a file is not usable.
         StoreUnavailable: with the id under which it is safe to repeat.
     """
-    if model is not None and "/" not in _full_name(cli, model):
-        raise BadInput(f"model {model!r} is neither provider/model nor an alias", hint="such as offline/demo")
     # What was typed in bytes that are no UTF-8 can be neither stored nor looked up.
-    message_id, model = MessageId(encodable(message_id)), model and encodable(model)
+    message_id = MessageId(encodable(message_id))
+    model = None if model is None else _full_name(cli, encodable(model))
     intake = cli.intake  # where no Redis is known this ends here, and nothing can be in
     attachments = _attached(cli, files, session, message_id) if files else ()
     try:
@@ -134,9 +133,10 @@ def _attached(cli: CliContext, files: Sequence[Path], session: SessionKey, messa
 
 
 def _full_name(cli: CliContext, model: str) -> str:
-    from openclaw_workers.config.resolve import resolve_model
+    """Before anything is stored, also the files that go with the message."""
+    from openclaw_workers.config.model_names import named_model
 
-    return resolve_model(cli.loaded.settings, model)
+    return named_model(cli.loaded.settings, model)
 
 
 def screen_for(cli: CliContext, session: SessionKey) -> Screen:

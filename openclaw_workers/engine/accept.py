@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from openclaw_workers.config.model_names import named_model
 from openclaw_workers.engine.command_context import CommandContext
 from openclaw_workers.engine.commands import ParsedCommand, parse_command
 from openclaw_workers.engine.control import Control
@@ -85,7 +86,8 @@ class Intake:
         `attachments`: files that lie in the agent's workspace (`engine/attaching.py`), never paths a stranger named.
 
         Raises:
-            BadInput: the text is empty or too large, or a command is not understood, not allowed, or given files.
+            BadInput: the text is empty or too large, there is no such model, or a command is not understood, not
+                allowed, or given files.
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
@@ -106,7 +108,7 @@ class Intake:
             sender=_named(sender),
             authority=authority,
             kind="command" if parsed else "user",
-            model=model,
+            model=None if model is None else named_model(self._stores.settings, model),
             extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
             attachments=tuple(attachments),
         )

@@ -233,8 +233,22 @@ def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:
     assert staffed.run(done.json["runId"]).model == "offline/demo"
 
 
-def test_a_model_that_there_is_not_is_told_of_without_a_traceback_anywhere(staffed: Fleet, ocw_cli: Ocw) -> None:
-    done = ocw_cli("agent", "--json", "--model", "nobody/m", "--session", "model", "-m", "hello")
+def test_a_model_that_there_is_not_is_refused_before_anything_is_sent(staffed: Fleet, ocw_cli: Ocw) -> None:
+    before = len(staffed.runs())
+    done = ocw_cli("agent", "--json", "--model", "nosuch/x", "--session", "no-model", "-m", "hello")
+    by_command = ocw_cli("agent", "--json", "--session", "no-model", "-m", "/model nosuch/x")
+
+    assert (done.code, done.json) == (by_command.code, by_command.json)
+    assert done.code == 2
+    assert staffed.stores.reader.session(session_key("no-model")) is None
+    assert len(staffed.runs()) == before
+
+
+def test_a_model_that_is_gone_is_told_of_without_a_traceback_anywhere(staffed: Fleet, ocw_cli: Ocw) -> None:
+    ocw_cli("agent", "--session", "lost-model", "-m", "hello")
+    staffed.stores.sessions.patch(session_key("lost-model"), {"providerOverride": "nobody", "modelOverride": "m"})
+
+    done = ocw_cli("agent", "--json", "--session", "lost-model", "-m", "hello")
 
     assert (done.code, done.json["error"]["type"]) == (1, "RunFailed")
     assert "unknown provider 'nobody'" in done.json["error"]["message"]

@@ -22,7 +22,15 @@ def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
         (("agent", "-m", "  "), 2, "BadInput", "empty"),
         (("agent",), 2, "UsageError", "--message"),
         (("agent", "-m", "x", "--agent", "nobody"), 5, "NotFound", "no agent 'nobody'"),
-        (("agent", "-m", "x", "--model", "nothing"), 2, "BadInput", "neither provider/model nor an alias"),
+        (
+            ("agent", "-m", "x", "--model", "nothing"),
+            2,
+            "BadInput",
+            "'nothing' is no model; expected provider/model or",
+        ),
+        (("agent", "-m", "x", "--model", "nosuch/x"), 2, "BadInput", "'nosuch/x' is no model; expected provider/model"),
+        (("agent", "-m", "x", "--model", ""), 2, "BadInput", "'' is no model; expected provider/model"),
+        (("agent", "-m", "/model nosuch/x"), 2, "BadInput", "'nosuch/x' is no model; expected provider/model"),
         (("agent", "-m", "/queue sideways"), 2, "BadInput", "'sideways' is no queue mode"),
         (("sessions", "show", "nowhere"), 5, "NotFound", "no session agent:main:nowhere"),
         (("runs", "show", "run-0"), 5, "NotFound", "no run run-0"),
@@ -59,7 +67,7 @@ def test_a_closed_standard_input_is_no_fault_of_ours(ocw_cli: Ocw, words: tuple[
     ("words", "code"),
     [
         (("runs", "show", "run-\udcff"), 5),
-        (("agent", "-m", "x", "--model", "offline/\udcff", "--no-wait"), 0),
+        (("agent", "-m", "x", "--model", "offline/\udcff", "--no-wait"), 2),
         (("agent", "-m", "x", "--message-id", "\udcff", "--no-wait"), 0),
     ],
 )

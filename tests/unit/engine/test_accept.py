@@ -20,6 +20,22 @@ def test_an_empty_message_is_refused(house: House, text: str) -> None:
     assert house.stores.reader.session(SESSION) is None
 
 
+@pytest.mark.parametrize("model", ["nosuch/x", "offline/x", "offline/", "demo", ""])
+def test_a_message_for_a_model_that_there_is_not_is_refused(house: House, model: str) -> None:
+    with pytest.raises(BadInput, match=f"^'{model}' is no model; expected provider/model or an alias"):
+        house.say("hello", model=model)
+
+    assert house.stores.reader.session(SESSION) is None
+
+
+def test_a_message_names_its_model_by_alias_too(make_house: MakeHouse) -> None:
+    house = make_house({"models": {"aliases": {"quick": "offline/demo"}}})
+    queued = house.say("hello", model="Quick")
+    house.work()
+
+    assert house.run_of(queued).model == "offline/demo"
+
+
 def test_a_message_may_have_a_million_bytes_and_no_more(house: House) -> None:
     house.say("雪" * (MAX_TEXT_BYTES // 3))
     with pytest.raises(BadInput, match="1,000,002 bytes; at most 1,000,000 are taken"):

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.engine.accept import Queued
 from openclaw_workers.engine.endings import NOT_RUN
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.messages import QueueMode
+from openclaw_workers.models.ids import MessageId, RunId, SessionKey
+from openclaw_workers.models.messages import InboundMessage, QueueMode
 from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry
 from openclaw_workers.store.ledger import Ledger
 from tests.support.waiting import eventually
-from tests.unit.engine.conftest import SESSION, House, MakeHouse
+from tests.unit.engine.conftest import CLI, SESSION, House, MakeHouse
 from tests.unit.engine.elsewhere import call_recorded, die, take_elsewhere
 
 
@@ -98,8 +99,11 @@ def test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript(
     assert house.log()[-1].role == "assistant"
 
 
-def test_an_unknown_model_fails_its_own_turn_only(house: House) -> None:
-    queued = house.say("hi", model="nowhere/model")
+def test_a_model_that_this_worker_does_not_know_fails_its_own_turn_only(house: House) -> None:
+    # Accepted where the model was still configured.
+    message = InboundMessage(id=MessageId("m"), session_key=SESSION, text="hi", route=CLI, model="nowhere/model")
+    queued = house.intake.post(message)
+    assert isinstance(queued, Queued)
     house.work()
     assert house.run_of(queued).reason == "model_not_found"
     after = house.say(program({"text": "well"}))
