@@ -14,7 +14,7 @@ from openclaw_workers.engine.spawning import Spawner
 from openclaw_workers.engine.visibility import Sight
 from openclaw_workers.errors import BadInput
 from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.session import SessionEntry, to_hash
+from openclaw_workers.models.session import SessionEntry
 from openclaw_workers.models.session_key import Kind, normalise, parse_key
 from openclaw_workers.models.untrusted import neutral
 from openclaw_workers.tools.session_input import HistoryInput, ListInput, StatusInput
@@ -125,7 +125,8 @@ class Views:
             own = self._spawner.agent(entry.agent_id).subagents
         except BadInput:
             return entry.subagent_role
-        return role_of(to_hash(entry), self._depth(entry), own)
+        row = {"subagentRole": entry.subagent_role or "", "maxSpawnDepth": str(entry.max_spawn_depth or "")}
+        return role_of(row, self._depth(entry), own)
 
     def _kind(self, entry: SessionEntry) -> str:
         kind = parse_key(entry.session_key, main_key=self._settings.session.main_key).kind
