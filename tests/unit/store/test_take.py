@@ -10,7 +10,6 @@ import pytest
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.models.messages import Authority, QueueMode, Route
 from openclaw_workers.models.runs import Lane
-from openclaw_workers.models.transcript import Usage
 from openclaw_workers.store.turns import NotTaken, Taken
 from tests.unit.store.conftest import MakeDesk
 from tests.unit.store.desk import LEASE_MS, REWAKE_MS, SESSION, Desk, session_named, texts
@@ -216,7 +215,7 @@ def test_the_next_owner_is_told_of_steering_that_the_last_one_did_not_see(
     if lost_by == "crash":
         desk.crash()
     else:
-        desk.turns("w1").release(first.lease, Usage())
+        desk.turns("w1").release(first.lease)
 
     second = desk.take("w2", nonce="b")
     assert second.steering_waits
