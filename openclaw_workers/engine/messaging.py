@@ -51,7 +51,10 @@ class Messenger:
         receipt = self._stores.inbox.receipt(target, ident)
         if receipt is None or receipt.state is MessageState.REJECTED:
             refusal = self._refusal(target, creates=args.session_key is None and args.label is None)
-            refusal = refusal or self._post(ident, target, args.message)
+            if refusal is None:
+                if args.timeout_seconds:
+                    self._stores.exchanges.expect(target, ident, self._sender.session)
+                refusal = self._post(ident, target, args.message)
             if refusal is not None:
                 return _json(refusal.as_answer())
         return _json({**self._outcome(ident, target, args.timeout_seconds * 1000), "sessionKey": target})

@@ -43,11 +43,18 @@ class Exchanges:
         self._redis = redis
         self._keys = keys
 
+    def expect(self, target: SessionKey, message: MessageId, waiting: SessionKey) -> None:
+        """Say before a message is sent that its answer will be waited for: it may come before the wait begins."""
+        k = self._keys
+        run_script(
+            self._redis, "wait", [k.receipts(target), k.waiters(target), k.ctl(waiting)], [message, waiting, 0, 1]
+        )
+
     def wait(self, target: SessionKey, message: MessageId, waiting: SessionKey, wait_ms: int) -> Wait:
         """Enter `waiting` as one that waits, unless the message is settled or the time is over. Safe to repeat."""
         k = self._keys
         keys = [k.receipts(target), k.waiters(target), k.ctl(waiting)]
-        match run_script(self._redis, "wait", keys, [message, waiting, wait_ms]):
+        match run_script(self._redis, "wait", keys, [message, waiting, wait_ms, 0]):
             case ["waiting", left]:
                 return Wait("waiting", left_ms=int(left))
             case ["over", raw]:

@@ -11,10 +11,11 @@ from openclaw_workers.engine.stores import Stores
 from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.transcript import AssistantEntry, TranscriptEntry, UserEntry
+from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.models.tree import AnnounceMode, Batch, BatchState
 from openclaw_workers.store.keys import BATCH, REAP
 from tests.support.checker import Unrest, check_no_overlap, check_sequence, undrained
+from tests.support.tree_talk import check_read, is_follow_up, readings, words
 from tests.support.waiting import eventually
 
 CARRIED_UP = (BatchState.FOLDED, BatchState.ATTACHED)
@@ -65,13 +66,14 @@ def check_tree(stores: Stores, root: SessionKey | None = None, *, within: float 
         check_no_overlap(transcript)
     for run in runs.values():
         check_settled(stores, run)
-    heard = _heard(stores, sessions)
+    heard, read = _heard(stores, sessions), readings(stores, sessions)
     batches = {run.batch: batch_of(stores, run) for run in runs.values()}
     for batch in batches.values():
         _check_batch(stores, batch, runs)
     for run in runs.values():
         _check_heard(stores, run, runs, heard[run.id])
-    _check_limits(stores, list(runs.values()))
+        check_read(stores, run, batches[run.batch], read[run.id], len(heard[run.id]))
+    _check_limits(stores, [run for run in runs.values() if not is_follow_up(run)])
     return list(runs.values())
 
 
@@ -98,7 +100,7 @@ def check_settled(stores: Stores, run: Run) -> None:
     assert run.state.is_final, f"{run.id} is {run.state}"
     assert run.settled_at is not None, f"{run.id} never settled"
     entries = [entry for entry in stores.reader.transcript(run.session_key) if entry.run_id == run.id]
-    said = [entry.text for entry in entries if isinstance(entry, AssistantEntry) and entry.text]
+    said = words(entries)
     if run.state is RunState.OK:
         assert not said or run.text == said[-1], f"the record of {run.id} has {run.text!r}, and it said {said}"
     else:
@@ -113,6 +115,8 @@ def _check_batch(stores: Stores, batch: Batch, runs: dict[RunId, Run]) -> None:
         assert batch.announced_at >= (runs[member].settled_at or 0), f"{batch.id} was announced before {member} settled"
     events = stores.reader.events(batch.parent_session, "0", count=5000)
     told = [event for event in events if event.type == "subagent.announced" and event.data["batch"] == batch.id]
+    # One that its parent waited for is announced to nobody, and then after all if the parent ended without reading it.
+    told = [event for event in told if event.data["how"] != BatchState.NONE] or told
     gone = not stores.redis.exists(stores.keys.ctl(batch.parent_session))
     assert gone or len(told) == 1, f"{batch.id} was announced {len(told)} times"
 
@@ -136,7 +140,7 @@ def _hearer(stores: Stores, run: Run, runs: dict[RunId, Run]) -> SessionKey | No
         assert not lives_on, f"{batch.id} is {batch.state}, and {batch.parent_session} is still there to hear it"
         return None
     if batch.state in CARRIED_UP:
-        return _hearer(stores, runs[batch.parent_run], runs)
+        return _hearer(stores, runs[batch.folded_into or batch.parent_run], runs)
     assert batch.state is BatchState.DELIVERED, f"{batch.id} is {batch.state}: {batch.last_error}"
     row = stores.reader.session(batch.parent_session)
     if row is None or row.session_id != batch.parent_session_id:
@@ -157,7 +161,10 @@ def _heard(stores: Stores, sessions: Iterable[SessionKey]) -> defaultdict[RunId,
 
 
 def _check_limits(stores: Stores, runs: Sequence[Run]) -> None:
-    """By the records: unsettled runs of one parent, and of one tree, at the same time."""
+    """By the records: unsettled runs of one parent, and of one tree, at the same time.
+
+    As they were spawned: a message to a child that has settled starts a run whatever the limits are.
+    """
     limits = stores.settings.agents.defaults.subagents
     by_parent, by_root = defaultdict(list), defaultdict(list)
     for run in runs:

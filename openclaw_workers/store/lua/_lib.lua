@@ -575,7 +575,7 @@ local function leave_to_waiter(run_key, run, covers)
   local p = redis.call("HMGET", r[3], "waits_for", "run", "abort")
   for _, id in ipairs(p[2] ~= p[3] and covers or {}) do
     if id == p[1] then
-      redis.call("HSET", r[2], "mode_before", redis.call("HGET", r[2], "mode"), "mode", "none")
+      redis.call("HSET", r[2], "mode_before", redis.call("HGET", r[2], "mode"), "mode", "none", "k_run", run_key)
       redis.call("HSET", run_key, "announce", "none")
       redis.call("HSET", r[3], "unread", r[2])
     end
@@ -586,11 +586,14 @@ end
 local function end_wait(ctl, run_key, due, now)
   local k_batch = redis.call("HGET", ctl, "unread")
   redis.call("HDEL", ctl, "waits_for", "unread")
-  local b = k_batch and redis.call("HMGET", k_batch, "id", "state", "mode_before") or {}
+  local b = k_batch and redis.call("HMGET", k_batch, "id", "state", "mode_before", "k_run") or {}
   if not b[3] then
     return
   end
   redis.call("HSET", k_batch, "mode", b[3])
+  if redis.call("EXISTS", b[4]) == 1 then
+    redis.call("HSET", b[4], "announce", b[3])
+  end
   local r = redis.call("HMGET", run_key, "id", "batch")
   if b[2] == "none" and r[2] then
     fold_batch(run_key, r[1], k_batch)

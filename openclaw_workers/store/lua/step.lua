@@ -33,7 +33,8 @@ local lease, run, step, starting, may_steer = ARGV[1], ARGV[2], tonumber(ARGV[3]
 local shown, count = cjson.decode(ARGV[6]), tonumber(ARGV[8])
 local first_entry, first_budget = 9, 10
 
-local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done")
+local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done",
+  "waits_for")
 book(KEYS[8], KEYS[9], ARGV[7], run, run_key, c[1] == lease, KEYS, first_budget)
 if c[1] ~= lease then
   return { "lost" }
@@ -46,6 +47,9 @@ end
 local now = now_ms()
 for i = first_entry, first_entry + count - 1 do
   redis.call("RPUSH", log, ARGV[i])
+end
+if count > 0 and c[9] then
+  redis.call("HDEL", ctl, "waits_for", "unread") -- the call that waited has its result in the transcript
 end
 show(events, ctl, run_key, now, shown)
 

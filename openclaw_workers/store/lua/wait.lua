@@ -8,24 +8,36 @@
   ARGV[1]  message id
   ARGV[2]  session that waits
   ARGV[3]  how long it waits in all, from when the message was accepted, milliseconds
+  ARGV[4]  1 if the message is sent next: it is only written down that its answer will be waited for
 
   Returns  {"waiting", milliseconds left} | {"over", receipt} | {"settled", receipt} | {"gone"}
 
   Invariant
     A session is entered as waiting only while the answer has not come, and is not any more once it was told that its time
     is over: so an answer reaches it by its wait or in another way, never both. What its run waits for is written down
-    with the run, and goes with it: an answer that comes later finds nobody waiting.
+    with the run before it is asked, however fast the answer, and goes when the answer is recorded, or with the run: an
+    answer that comes later finds nobody waiting.
 ]]
 local receipts, waiters, ctl = KEYS[1], KEYS[2], KEYS[3]
 local id, session, wait_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
+local function write_down()
+  if (redis.call("HGET", ctl, "state") or "idle") ~= "idle" then
+    redis.call("HSET", ctl, "waits_for", id)
+  end
+  return { "waiting", wait_ms }
+end
+
+if ARGV[4] == "1" then
+  return write_down()
+end
 local raw = redis.call("HGET", receipts, id)
 local known = raw and cjson.decode(raw)
 local settled = known and known.state ~= "accepted" and known.state ~= "bound"
 local left = known and math.ceil(known.accepted_at + wait_ms - now_ms()) or 0
 if not known or settled or left <= 0 then
   redis.call("HDEL", waiters, id)
-  if redis.call("HGET", ctl, "waits_for") == id then
+  if not settled and redis.call("HGET", ctl, "waits_for") == id then
     redis.call("HDEL", ctl, "waits_for", "unread")
   end
   if not known then
@@ -34,7 +46,5 @@ if not known or settled or left <= 0 then
   return { settled and "settled" or "over", raw }
 end
 redis.call("HSET", waiters, id, session)
-if (redis.call("HGET", ctl, "state") or "idle") ~= "idle" then
-  redis.call("HSET", ctl, "waits_for", id)
-end
+write_down()
 return { "waiting", left }

@@ -9,6 +9,7 @@ import pytest
 from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, new_run_id, new_session_id
 from openclaw_workers.models.messages import InboundMessage, MessageState, QueueMode
 from openclaw_workers.models.runs import Lane, RunState
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock
 from openclaw_workers.models.tree import AnnounceMode, BatchState
 from openclaw_workers.store.inbox import QueueRules
 from openclaw_workers.store.turns import Taken, WaitFor
@@ -232,6 +233,40 @@ def test_a_follow_up_that_its_parent_did_not_come_to_read_is_announced(desk: Des
     assert desk.due(f"batch|batch-{follow_up.lease.run}") is not None
     assert told(desk, follow_up.lease.run) is BatchState.DELIVERED
     assert told(desk, follow_up.lease.run) is None
+    assert desk.run(follow_up.lease.run).announce is AnnounceMode.BATCH
+
+
+def test_an_answer_is_read_when_the_calls_result_is_recorded_and_not_when_it_is_looked_at(desk: Desk) -> None:
+    waited_for(desk)
+    follow_up = desk.take(session=child_key("a"))
+    desk.commit(follow_up, "more")
+    desk.redis.hset(desk.keys.ctl(SESSION), "state", "queued")
+    parent = desk.take()
+    assert desk.exchanges.wait(child_key("a"), ASKED, SESSION, 60_000).state == "settled"
+    desk.turns().step(parent.lease, parent.step + 1, [])
+    assert desk.ctl("unread") != "", "nothing was recorded"
+
+    desk.turns().step(parent.lease, parent.step + 2, [AssistantEntry(content=[TextBlock(text="its result")])])
+
+    assert desk.ctl("unread") == desk.ctl("waits_for") == ""
+    desk.commit(parent)
+    assert told(desk, follow_up.lease.run) is BatchState.NONE
+
+
+def test_an_answer_that_comes_before_the_wait_begins_is_not_announced_too(desk: Desk) -> None:
+    desk.say("go")
+    parent = desk.take()
+    desk.spawn(parent, "a")
+    desk.commit(desk.take(session=child_key("a"), run="run-a"))
+    desk.announce()
+    desk.exchanges.expect(child_key("a"), ASKED, SESSION)
+    ask(desk, child_key("a"))
+    follow_up = desk.take(session=child_key("a"))
+
+    desk.commit(follow_up, "at once")
+
+    assert told(desk, follow_up.lease.run) is BatchState.NONE
+    assert desk.exchanges.wait(child_key("a"), ASKED, SESSION, 60_000).state == "settled"
 
 
 def test_a_follow_up_that_a_child_did_not_come_to_read_goes_up_with_it(desk: Desk) -> None:

@@ -1,0 +1,103 @@
+"""A child that has settled is asked again, and its parent waits for the answer: heard once, whoever dies (I4)."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from openclaw_workers.engine.accept import Queued
+from openclaw_workers.models.messages import MessageState
+from openclaw_workers.models.runs import Run, RunState
+from tests.faults.conftest import MakeFleet
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Gate
+from tests.support.programs import Step, as_text, call, program, say, spawn
+from tests.support.rig import rigged, staff
+from tests.support.tree import announces, check_tree, children_of
+from tests.support.tree_talk import is_follow_up, readings
+from tests.support.waiting import eventually
+
+ROOT = session_key("main")
+WAIT = "openclaw_workers.store.exchanges:Exchanges.wait"
+BEFORE, AFTER = f"{WAIT}:2", f"{WAIT}:2:after"
+"""When it is woken by the answer, and looks at it: before that, and after it but before what it read is recorded."""
+
+
+def ask_again(*steps: Step) -> Step:
+    wanted = {"label": "kid", "message": as_text(program(*steps)), "timeoutSeconds": 3_600}
+    return call({"tool": "sessions_send", "input": wanted})
+
+
+def with_settled_child(fleet: Fleet) -> None:
+    fleet.outcome(fleet.send(program(spawn(program(say("first")), label="kid"), say("spawned"), say("heard"))))
+    eventually(lambda: announces(fleet.transcript()), within=20)
+    check_tree(fleet.stores, ROOT)
+
+
+def killed_over_the_answer(fleet: Fleet, moment: str, *, last: str) -> Queued:
+    """A root asks its child again and parks; then the child answers, and the root's worker dies over it."""
+    staff(fleet, "subagent", "service")
+    victim = fleet.worker(concurrency=1, **rigged(die=moment))
+    with_settled_child(fleet)
+    gate = Gate(fleet, "answer")
+    asking = fleet.send(program(ask_again(gate.step, say("second")), say(last)))
+    eventually(lambda: fleet.stores.reader.control(ROOT).state == "parked", within=20)
+    gate.open()
+    assert victim.wait() == -signal.SIGKILL
+    assert follow_up(fleet).text == "second", "not killed before the answer"
+    return asking
+
+
+def follow_up(fleet: Fleet) -> Run:
+    (run,) = [run for run in children_of(fleet.stores, ROOT) if is_follow_up(run)]
+    return run
+
+
+@pytest.mark.parametrize("moment", [BEFORE, AFTER])
+def test_the_answer_to_a_parent_killed_over_it_is_read_by_its_heir(make_fleet: MakeFleet, moment: str) -> None:
+    fleet = make_fleet()
+    asking = killed_over_the_answer(fleet, moment, last="got it")
+
+    staff(fleet, "main")
+
+    assert fleet.outcome(asking).text == "got it"
+    assert_read(fleet)
+
+
+def assert_read(fleet: Fleet) -> None:
+    """The answer was heard by the wait, and the child's first result alone by an announce."""
+    check_tree(fleet.stores, ROOT)
+    again = follow_up(fleet)
+    assert [each.text for each in readings(fleet.stores, [ROOT])[again.id]] == ["second"]
+    assert [again.id in text for text in announces(fleet.transcript())] == [False]
+
+
+def test_an_answer_that_comes_before_its_parent_waits_is_heard_once(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet()
+    staff(fleet, "subagent", "service")
+    fleet.worker(concurrency=1, **rigged(slow=f"{WAIT}:1.0"))
+    with_settled_child(fleet)
+
+    asking = fleet.send(program(ask_again(say("second")), say("got it")))
+
+    assert fleet.outcome(asking).text == "got it"
+    assert_read(fleet)
+
+
+@pytest.mark.parametrize("moment", [BEFORE, AFTER])
+def test_the_answer_to_a_parent_that_ends_without_it_is_announced(make_fleet: MakeFleet, moment: str) -> None:
+    """Its worker is killed over the answer, and a person stops the turn before anybody goes on with it."""
+    fleet = make_fleet()
+    asking = killed_over_the_answer(fleet, moment, last="never")
+    fleet.control.stop_session(ROOT)
+
+    staff(fleet, "main")
+
+    assert fleet.outcome(asking).receipt.state is MessageState.CANCELLED
+    eventually(lambda: len(announces(fleet.transcript())) == 2, within=20)
+    check_tree(fleet.stores, ROOT)
+    again = follow_up(fleet)
+    assert (again.state, again.text) == (RunState.OK, "second")
+    assert readings(fleet.stores, [ROOT])[again.id] == []
+    assert [again.id in text for text in announces(fleet.transcript())] == [False, True]
