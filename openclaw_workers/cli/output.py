@@ -143,6 +143,23 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
     return "\n".join(f"{name:<{width}}  {value.strip().replace(chr(10), inset)}" for name, value in shown)
 
 
+_STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def cut(line: str, columns: int) -> str:
+    """As much of a line as so many columns hold; its styles take no room, and none is left on at its end."""
+    kept = []
+    for part in _STYLE.split(line):
+        if _STYLE.match(part):
+            kept.append(part)
+            continue
+        for char in part:
+            columns -= _width(char)
+            if columns >= 0:
+                kept.append(char)
+    return "".join(kept)
+
+
 def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 

@@ -13,7 +13,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.forest import Node, find, forest, summary, tree_facts, tree_text
 from openclaw_workers.cli.lookup import find_run, find_session, trees
-from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.output import cut, echo_json, json_option
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Run
@@ -135,7 +135,7 @@ def _draw(tops: list[Node]) -> None:
     if hidden > 0:
         rows = [*rows[:room], f"… {hidden} more"]
     head = f"{time.strftime('%H:%M:%S')}  {summary(tops)}  (Ctrl-C leaves)"
-    click.echo(CLEAR + "\n".join(row[:columns] for row in [head, "", *rows]))
+    click.echo(CLEAR + "\n".join(cut(row, columns) for row in [head, "", *rows]))
 
 
 def _tell(cli: CliContext, tops: list[Node]) -> None:

@@ -3,66 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import re
-import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 
 import pytest
 
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw
 from tests.support.programs import as_text, call, execute, program, say
+from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
-
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
-
-
-class Terminal:
-    """`ocw chat` on a terminal of its own: type, and read what is on the screen."""
-
-    def __init__(self, ocw: Ocw, *words: str) -> None:
-        self._main, side = pty.openpty()
-        opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", opened, "sh", *ocw.argv("chat", *words)],
-            env={**ocw.env, "TERM": "xterm", "TERMINAL": os.ttyname(side)},
-            # A session leader that opens a terminal gets it as the one whose Ctrl-C it hears.
-            start_new_session=True,
-        )
-        os.close(side)
-        os.set_blocking(self._main, False)
-        self.screen = ""
-
-    def type(self, keys: str) -> None:
-        os.write(self._main, keys.encode())
-
-    def see(self, text: str, *, within: float = 20) -> None:
-        """Wait until the text is on the screen, and forget what was before it."""
-        eventually(lambda: text in self._look(), within=within)
-        self.screen = self.screen.partition(text)[2]
-
-    def wait(self) -> int:
-        """Its exit code, once it has left."""
-        eventually(lambda: self._look() is not None and self._process.poll() is not None, within=20)
-        return self._process.returncode
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        os.close(self._main)
-
-    def _look(self) -> str:
-        with suppress(OSError):  # nothing new, or the other side has closed
-            self.screen += _ESCAPES.sub("", os.read(self._main, 65536).decode(errors="replace"))
-        return self.screen
 
 
 @pytest.fixture
 def terminal(ocw_cli: Ocw, request: pytest.FixtureRequest) -> Iterator[Terminal]:
-    terminal = Terminal(ocw_cli, "--session", request.node.name)
+    terminal = Terminal(ocw_cli, "chat", "--session", request.node.name)
     yield terminal
     terminal.close()
 
@@ -125,7 +79,7 @@ def test_control_c_stops_the_turn_and_control_d_leaves(terminal: Terminal, staff
 @pytest.mark.parametrize("keys", ["/exit\r", "\x04"])
 def test_leaving_during_a_turn_lets_it_run(ocw_cli: Ocw, staffed: Fleet, keys: str) -> None:
     session = f"leaving-{len(keys)}"
-    terminal = Terminal(ocw_cli, "--session", session)
+    terminal = Terminal(ocw_cli, "chat", "--session", session)
     terminal.see("> ")
     terminal.type(as_text(program(say("done alone", delay_ms=3000))) + "\r")
     eventually(lambda: staffed.events(session, "run.started"), within=20)

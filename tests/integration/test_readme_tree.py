@@ -1,0 +1,57 @@
+"""The first screen of the README: an agent fans out to three sub-agents, and the tree is seen while it grows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.fleet import Fleet
+from tests.support.ocw import Ocw
+from tests.support.rig import staff
+from tests.support.terminal import Terminal
+from tests.support.waiting import eventually
+
+README = Path(__file__).parents[2] / "README.md"
+BRANCHES = ["├─ count to 3 slowly", "├─ count to 5 slowly", "└─ count to 8 slowly"]
+
+
+@pytest.fixture(scope="module")
+def staffed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """The demo model, and a worker for each lane."""
+    with Fleet(tmp_path_factory.mktemp("fleet"), {"agents": {"defaults": {"model": "offline/demo"}}}) as fleet:
+        staff(fleet, "main", "subagent", "service", concurrency=8)
+        yield fleet
+
+
+def lines_of_a_frame(screen: str) -> list[str]:
+    """Of the newest frame in which all three are at work."""
+    frames = [frame.splitlines() for frame in screen.split("(Ctrl-C leaves)")[1:]]
+    shown = [[line for line in frame if "count to" in line] for frame in frames]
+    return next((lines for lines in reversed(shown) if [" running " in line for line in lines] == [True] * 3), [])
+
+
+def test_three_sub_agents_are_seen_at_work_and_reported_in_one_reply(staffed: Fleet, ocw_cli: Ocw) -> None:
+    asked = re.search(r'ocw agent -m "(ask three sub-agents[^"]*)"', README.read_text())
+    assert asked is not None, "the README asks for something else"
+
+    with (
+        Terminal(ocw_cli, "agent", "-m", asked[1], columns=140) as agent,
+        Terminal(ocw_cli, "runs", "tree", "--watch", columns=140) as tree,
+    ):
+        lines = eventually(lambda: lines_of_a_frame(tree.look()), within=30)
+        code = agent.wait(within=60)
+        tree.see("─ reply", within=30)
+        tree.type("\x03")
+        left = tree.wait()
+
+    assert [line.split("  ")[0] for line in lines] == BRANCHES
+    assert [line.split()[-1].startswith("run-") for line in lines] == [True] * 3
+    assert (code, left) == (0, 130)
+    told = agent.screen
+    assert told.count("Three sub-agents are at work") == 1
+    _, _, reply = told.partition("sub-agents reported")
+    for number, counted in ((3, "1 2 3"), (5, "1 2 3 4 5"), (8, "1 2 3 4 5 6 7 8")):
+        assert len(re.findall(rf"count to {number} slowly.*{counted}\b", reply)) == 1, told

@@ -1,0 +1,65 @@
+"""Commands on a terminal of their own, as a person sees them."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import termios
+from contextlib import suppress
+from typing import Self
+
+from tests.support.ocw import Ocw
+from tests.support.waiting import eventually
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
+
+
+class Terminal:
+    """An `ocw` command on a terminal of its own: type, and read what is on the screen."""
+
+    def __init__(self, ocw: Ocw, *words: str, rows: int = 24, columns: int = 80) -> None:
+        self._main, side = pty.openpty()
+        termios.tcsetwinsize(side, (rows, columns))
+        opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", opened, "sh", *ocw.argv(*words)],
+            env={**ocw.env, "TERM": "xterm", "TERMINAL": os.ttyname(side)},
+            # A session leader that opens a terminal gets it as the one whose Ctrl-C it hears.
+            start_new_session=True,
+        )
+        os.close(side)
+        os.set_blocking(self._main, False)
+        self.screen = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def type(self, keys: str) -> None:
+        os.write(self._main, keys.encode())
+
+    def see(self, text: str, *, within: float = 20) -> None:
+        """Wait until the text is on the screen, and forget what was before it."""
+        eventually(lambda: text in self.look(), within=within)
+        self.screen = self.screen.partition(text)[2]
+
+    def look(self) -> str:
+        """What it has shown since the last text that was waited for, without colours and moves of the cursor."""
+        with suppress(OSError):  # nothing new, or the other side has closed
+            self.screen += _ESCAPES.sub("", os.read(self._main, 65536).decode(errors="replace"))
+        return self.screen
+
+    def wait(self, *, within: float = 20) -> int:
+        """Its exit code, once it has left."""
+        eventually(lambda: self.look() is not None and self._process.poll() is not None, within=within)
+        self.look()
+        return self._process.returncode
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._main)
