@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from openclaw_workers.engine import failover
 from openclaw_workers.errors import FailureReason as Why
 from openclaw_workers.errors import TurnAborted
 from openclaw_workers.models.transcript import NoticeEntry
+from openclaw_workers.providers import endpoint
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Failure, Hang, Raw, Reply, WireServer
 from tests.support.wire.behaviour import Behaviour
@@ -41,11 +43,15 @@ MATRIX: list[tuple[Behaviour, Why, list[str]]] = [
     (Failure(504, "no"), Why.TIMEOUT, NEXT_KEY),
     (Failure(500, "no", type="api_error"), Why.UNKNOWN, NEXT_KEY),
     (Failure(400, "no"), Why.FORMAT, NEXT_MODEL),
+    (Failure(422, "no"), Why.FORMAT, NEXT_MODEL),
     (Failure(404, "no"), Why.MODEL_NOT_FOUND, NEXT_MODEL),
     # By code.
     (Failure(401, "no", code="invalid_api_key"), Why.AUTH_PERMANENT, NEXT_KEY),
     (Failure(429, "no", code="insufficient_quota"), Why.BILLING, NEXT_KEY),
     (Failure(400, "no", code="model_not_found"), Why.MODEL_NOT_FOUND, NEXT_MODEL),
+    (Failure(500, "no", code="rate_limit_exceeded"), Why.RATE_LIMIT, NEXT_KEY),
+    (Failure(500, "no", code="server_error"), Why.TIMEOUT, NEXT_KEY),
+    (Failure(400, "no", code="session_expired"), Why.SESSION_EXPIRED, NEXT_KEY),
     # By message.
     (Failure(401, "No luck: Invalid API key"), Why.AUTH, NEXT_KEY),
     (Failure(403, "This API key has been revoked"), Why.AUTH_PERMANENT, NEXT_KEY),
@@ -81,10 +87,47 @@ def test_each_failure_has_its_decision(make_house: MakeHouse, server: WireServer
             assert "no" in attempt.error.lower() or behaviour.message in attempt.error
 
 
+@pytest.mark.parametrize("silence", [Hang(), Reply("half an answer", after=3, then="hang")])
 @pytest.mark.parametrize("api", APIS)
-def test_an_overflow_never_falls_back(make_house: MakeHouse, server: WireServer, api: Api) -> None:
+def test_who_falls_silent_is_late(
+    make_house: MakeHouse, server: WireServer, monkeypatch: pytest.MonkeyPatch, api: Api, silence: Behaviour
+) -> None:
+    monkeypatch.setattr(endpoint, "SELF_HOSTED_IDLE_SECONDS", 0.4)
     wired = wired_house(make_house, server, api=api)
-    wired.plan("a1:m", *[Failure(400, "prompt is too long: 208310 tokens > 200000 maximum")] * 9)
+    wired.plan("a1:m", silence)
+    run = wired.turn()
+    assert (run.state, run.text, wired.asked()) == ("ok", "a2:m", NEXT_KEY)
+    (attempt,) = run.model_attempts
+    assert (attempt.profile, attempt.reason, attempt.status) == ("a1", Why.TIMEOUT, None)
+    assert "no answer came in time" in attempt.error
+    assert 400 <= attempt.milliseconds < 5_000
+    assert len(server.went_away) == 1, "and nobody listens to it any more"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_where_nobody_answers_the_next_is_asked(make_house: MakeHouse, server: WireServer, api: Api) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        wired = wired_house(make_house, server, api=api, a={"baseUrl": f"http://{address}"})
+        run = wired.turn()
+    assert (run.state, run.text, wired.asked()) == ("ok", "b1:m", ["b1:m"])
+    told = [(each.model, each.profile, each.reason, each.status) for each in run.model_attempts]
+    # A model that cannot be reached says nothing of another by the same key.
+    keys = [("a/m", "a1"), ("a/m", "a2"), ("a/n", "a1"), ("a/n", "a2")]
+    assert sorted(told) == [(*key, Why.TIMEOUT, None) for key in keys]
+    assert [each.model for each in run.model_attempts] == ["a/m", "a/m", "a/n", "a/n"]
+    assert all(f"no connection to {address}" in each.error for each in run.model_attempts)
+
+
+@pytest.mark.parametrize(
+    "overflow",
+    [Failure(400, "prompt is too long: 208310 tokens > 200000 maximum"), Failure(413, "no", type="request_too_large")],
+)
+@pytest.mark.parametrize("api", APIS)
+def test_an_overflow_never_falls_back(make_house: MakeHouse, server: WireServer, api: Api, overflow: Failure) -> None:
+    wired = wired_house(make_house, server, api=api)
+    wired.plan("a1:m", *[overflow] * 9)
     run = wired.turn()
     assert (run.state, run.reason) == ("error", Why.CONTEXT_OVERFLOW)
     assert set(wired.asked()) == {"a1:m"}
