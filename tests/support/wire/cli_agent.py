@@ -57,7 +57,7 @@ def answer(prompt: str, options: dict[str, str], *, as_json: bool) -> int:
         say(words)
         return 0
     say("Starting up, this is no JSON")
-    say(json.dumps({"type": "start", "session_id": session}))
+    say(json.dumps({"type": "start", "session_id": session, "meta": {"id": session}}))
     half = len(words) // 2
     say(json.dumps({"message": {"text": words[:half]}}))
     say(json.dumps({"message": {"text": words[half:]}, "usage": {"input_tokens": 11, "output_tokens": 7}}), end="")

@@ -116,6 +116,7 @@ def test_safeguard_drops_halves_as_the_article_has_it() -> None:
     planned = plan(log, rules(maxHistoryShare=0.5), 200_000, 0, estimate_tokens)
     assert planned is not None
     assert (len(planned.dropped), len(planned.kept)) == (4, 4)
+    assert plan(log, rules(maxHistoryShare=0.9), 200_000, 0, estimate_tokens) is None, "so much may stay"
 
 
 def test_the_system_prompt_and_the_tools_take_their_room_too() -> None:

@@ -55,6 +55,14 @@ def test_with_progress_a_repeated_call_is_never_blocked() -> None:
     assert Action.WARN in turn.actions
 
 
+def test_only_the_latest_calls_are_looked_at() -> None:
+    for size, expected in ((9, Action.OK), (12, Action.WARN)):
+        turn = Turn(SMALL.model_copy(update={"history_size": size}))
+        for name in ("a", "a", "a", *"bcdefghij"[:9]):
+            turn.call("read", "same", path=name)
+        assert turn.call("read", "same", path="a") is expected
+
+
 def test_polling_that_shows_the_same_is_blocked_earlier() -> None:
     turn = Turn()
     for _ in range(8):

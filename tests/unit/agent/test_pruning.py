@@ -90,6 +90,33 @@ def test_what_is_still_too_much_is_cleared_from_the_oldest_on() -> None:
     assert texts(pruned(entries, 2400))[:3] == [PLACEHOLDER, PLACEHOLDER, texts(entries)[2]]
 
 
+def test_how_a_result_is_trimmed_and_cleared_is_as_set() -> None:
+    entries, window = steps(3000, 3000, 3000, 100, 100, 100), 2400
+    trim = {"maxChars": 1000, "headChars": 100, "tailChars": 50}
+
+    trimmed = texts(pruned(entries, window, softTrim=trim, hardClearRatio=0.9))[0]
+    assert trimmed.strip("0").startswith("\n[… trimmed: 3,000 characters")
+    assert (len(trimmed) - len(trimmed.lstrip("0")), len(trimmed) - len(trimmed.rstrip("0"))) == (100, 50)
+    assert texts(pruned(entries, window, hardClear={"placeholder": "(gone)"}))[0] == "(gone)"
+    assert pruned(entries, window, hardClear={"enabled": False}) == entries, "too short to be trimmed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "pruned_from"),
+    [
+        ({"softTrimRatio": 0.2, "hardClearRatio": 1.0}, 11_000),
+        ({"softTrimRatio": 0.5, "hardClearRatio": 1.0}, 4_500),
+        ({"softTrimRatio": 0.5, "hardClearRatio": 0.5, "softTrim": {"maxChars": 90_000}}, 4_500),
+        ({"softTrimRatio": 0.2, "hardClearRatio": 0.2, "softTrim": {"maxChars": 90_000}}, 11_000),
+    ],
+)
+def test_results_are_trimmed_and_cleared_from_the_fill_that_is_set(changes: dict[str, Any], pruned_from: int) -> None:
+    entries = steps(9000, 100, 100, 100)  # about 2,300 tokens
+
+    assert pruned(entries, pruned_from, **changes) != entries
+    assert pruned(entries, pruned_from * 11 // 10, **changes) == entries
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from openclaw_workers.engine.accept import MAX_TEXT_BYTES, Queued, Rejected, message_id_for
@@ -9,7 +11,7 @@ from openclaw_workers.errors import BadInput, StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import Authority, QueueMode, Route
 from openclaw_workers.models.untrusted import CLOSE
-from tests.support.redis_server import free_port
+from tests.support.redis_server import RedisServer, free_port
 from tests.unit.engine.conftest import CLI, SESSION, House, MakeHouse
 
 
@@ -117,6 +119,15 @@ def test_a_refusal_says_why(make_house: MakeHouse) -> None:
     assert refused == Rejected(MessageId("m2"), "busy")
 
 
+@pytest.mark.parametrize(("drop", "kept"), [("new", ["one"]), ("old", ["two"])])
+def test_at_the_cap_messages_give_way_as_the_settings_say(make_house: MakeHouse, drop: str, kept: list[str]) -> None:
+    house = make_house({"messages": {"queue": {"cap": 1, "drop": drop}}})
+    for text in ("one", "two"):
+        house.intake.accept(text, session=SESSION, route=CLI, authority=Authority.OWNER)
+
+    assert [entry.text for entry in house.stores.inbox.waiting(SESSION)] == kept
+
+
 def test_a_sub_agents_session_goes_to_its_own_lane(house: House) -> None:
     key = SessionKey("agent:main:subagent:7c1f6f0e-9b1d-4d53-8a5e-1d2f3a4b5c6d")
     queued = house.intake.accept("work", session=key, route=CLI, authority=Authority.OWNER)
@@ -132,6 +143,20 @@ def test_without_redis_nothing_is_said_to_be_accepted(make_house: MakeHouse) -> 
         house.say("hi")
     assert error.value.hint is not None
     assert house.waker.turns == []
+
+
+def test_who_waits_for_a_redis_that_is_silent_is_told_after_the_time_that_is_set(make_house: MakeHouse) -> None:
+    with RedisServer() as server:
+        house = make_house({"engine": {"acceptTimeoutSeconds": 0.2}}, url=server.url)
+        house.say("hi")
+        server.stop()
+        begun = time.monotonic()
+        try:
+            with pytest.raises(StoreUnavailable):
+                house.say("hi again")
+        finally:
+            server.cont()
+        assert time.monotonic() - begun < 1.5
 
 
 def test_one_message_may_be_treated_otherwise_than_its_session_says(house: House) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,7 +13,7 @@ from openclaw_workers.agent.loop_detection import BLOCKED
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import Route
 from openclaw_workers.models.session import SessionEntry
-from openclaw_workers.models.transcript import ToolResultEntry
+from openclaw_workers.models.transcript import CompactionEntry, ToolResultEntry
 from tests.support.wire import WireServer
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
 from tests.unit.engine.model_talk import ask, house_with, system
@@ -68,6 +69,63 @@ def test_files_of_the_workspace_share_one_limit(make_house: MakeHouse, server: W
     prompt = "".join(system(server.requests[0]))
     assert "a" * 900 in prompt
     assert 0 < prompt.count("s" * 10) < 50
+
+
+def test_an_agent_may_see_less_than_its_model_can(make_house: MakeHouse, server: WireServer) -> None:
+    compacted = []
+    for tokens in (None, 12_000):
+        house = house_with(make_house, server, window=60_000, contextTokens=tokens)
+        session = SessionKey(f"agent:main:with-{tokens}")
+        for _ in range(8):
+            ask(house, "x" * 8_000, session=session)
+        compacted.append(any(isinstance(entry, CompactionEntry) for entry in house.log(session)))
+
+    assert compacted == [False, True]
+
+
+def test_an_agent_works_in_the_directory_that_is_set(make_house: MakeHouse, tmp_path: Path) -> None:
+    house = make_house({"agents": {"defaults": {"workspace": str(tmp_path / "desk")}}})
+
+    ask(house, program(execute("pwd"), {"text": "done"}))
+
+    assert str(tmp_path / "desk") in results(house)[0]
+
+
+@pytest.mark.parametrize("seconds", [5.0, 40.0])
+def test_a_lease_lasts_as_long_as_it_is_set_to(make_house: MakeHouse, seconds: float) -> None:
+    house = make_house({"engine": {"leaseSeconds": seconds}})
+    house.say("hello")
+
+    taken = house.take()
+
+    assert int(house.ctl("lease_until")) - taken.now == seconds * 1000
+
+
+def test_two_installations_share_one_redis_under_two_names(make_house: MakeHouse, namespace: str) -> None:
+    one, two = (make_house({"engine": {"namespace": f"{namespace}-{name}"}}) for name in ("a", "b"))
+    try:
+        ask(one, "hello")
+
+        assert len(one.log()) == 2
+        assert two.log() == []
+        keys = one.stores.redis.keys(f"{namespace}-*")
+        assert keys
+        assert all(key.startswith(f"{namespace}-a:") for key in map(str, keys))
+    finally:
+        for key in one.stores.redis.keys(f"{namespace}-*"):
+            one.stores.redis.delete(key)
+
+
+@pytest.mark.parametrize("agents", [{"list": [{"id": "a", "name": "Ada"}]}, {"profiles": {"a": {"name": "Ada"}}}])
+def test_an_agent_is_told_the_name_it_was_given(
+    make_house: MakeHouse, server: WireServer, agents: dict[str, Any]
+) -> None:
+    provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [{"id": "m"}]}
+    config = {"models": {"providers": {"wire": provider}}, "agents": {"defaults": {"model": "wire/m"}, **agents}}
+
+    ask(make_house(config), "hello", session=SessionKey("agent:a:main"))
+
+    assert system(server.requests[0])[0].startswith("You are Ada,")
 
 
 GROUP = SessionKey("agent:main:telegram:group:1")

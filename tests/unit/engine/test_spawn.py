@@ -488,9 +488,10 @@ def test_the_timeout_of_children_by_configuration_and_by_call(make_house: MakeHo
     assert first.deadline_at - first.started_at == 9000
 
 
-def test_max_concurrent_caps_the_lane(make_house: MakeHouse) -> None:
+@pytest.mark.parametrize("config", [with_subagents(maxConcurrent=1), {"lanes": {"subagent": {"maxConcurrent": 1}}}])
+def test_max_concurrent_caps_the_lane(make_house: MakeHouse, config: dict[str, Any]) -> None:
     # Given two children where one may work at a time
-    house = make_house(with_subagents(maxConcurrent=1))
+    house = make_house(config)
     first_turn(house, spawn(CHILD, CHILD))
     one, two = children(house)
     freshness = house.preparer.freshness(one.session_key)

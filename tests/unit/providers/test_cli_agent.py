@@ -82,6 +82,14 @@ def test_a_session_goes_on_with_what_is_new(resumable: Agent) -> None:
     assert text_of(again) == "turn 2: two"
 
 
+def test_a_session_is_known_by_the_field_that_is_named(tmp_path: Path) -> None:
+    settings = {"output": "jsonl", "textField": "message.text", "resumeArgs": ["--resume", "{session}"]}
+    for name, said in (("meta.id", "turn 2: two"), ("meta.none", "The conversation so far")):
+        agent = Agent(tmp_path, "--json", **settings, sessionField=name)
+        first = answer_of(agent.events("one"))
+        assert said in text_of(agent.events("one", recorded(first), "two"))
+
+
 def test_a_session_that_the_program_forgot_is_told_anew(resumable: Agent) -> None:
     first = answer_of(resumable.events("one"))
     for memory in resumable.home.iterdir():

@@ -1,0 +1,67 @@
+"""What of our settings reaches a worker process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from openclaw_workers.cli import worker as module
+from openclaw_workers.cli.context import CliContext
+from openclaw_workers.cli.up import _plan
+from openclaw_workers.models.runs import Lane
+
+SWEEPS = """
+import time
+from openclaw_workers.engine.sweep import Sweeper
+from openclaw_workers.tasks.worker import Worker, WorkerFacts
+
+looks = []
+
+def look(sweeper):
+    looks.append(time.monotonic())
+    if len(looks) == 3:
+        sweeper.stop()
+    return 3600
+
+Sweeper.sweep = look
+Worker(WorkerFacts("main", 1, "threads"))._sweeper.run()
+print(looks[-1] - looks[0])
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    lanes = {lane.value: {"concurrency": 21 + number} for number, lane in enumerate(Lane)}
+    config = {"lanes": lanes, "engine": {"sweepSeconds": 0.1}}
+    (tmp_path / "openclaw.json").write_text(json.dumps(config))
+    where = {"OPENCLAW_CONFIG": str(tmp_path / "openclaw.json"), "OPENCLAW_STATE_DIR": str(tmp_path)}
+    return {**os.environ, **where, "REDIS_URL": "redis://127.0.0.1:1/0"}
+
+
+@pytest.mark.parametrize(("lane", "concurrency"), [("main", 21), ("subagent", 22), ("service", 23)])
+def test_a_worker_carries_as_many_as_its_lane_is_set_to(
+    lane: str, concurrency: int, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    cli = CliContext()
+
+    CliRunner().invoke(module.worker, ["--lane", lane], obj=cli, catch_exceptions=False)
+
+    [argv] = started
+    assert argv[argv.index("-c") + 1] == str(concurrency)
+    assert _plan(cli.loaded, {}, with_flower=False).concurrency[Lane(lane)] == concurrency
+
+
+def test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to(environment: dict[str, str]) -> None:
+    done = subprocess.run([sys.executable, "-c", SWEEPS], env=environment, capture_output=True, text=True, check=True)
+
+    assert 0.2 <= float(done.stdout.splitlines()[-1]) < 1.5
