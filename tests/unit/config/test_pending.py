@@ -1,51 +1,20 @@
-"""A setting either does something or says that it does not."""
+"""A setting that does nothing says so, and whoever sets it is told; what the others do is shown by `effects`."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-import openclaw_workers
 from openclaw_workers.cli.config import config
-from openclaw_workers.config.base import Section
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import load
-from openclaw_workers.config.pending import MARK
-from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import item_of, section_of
 from tests.unit.config.conftest import LoadText
 from tests.unit.config.test_articles import FIXTURES
 
-PACKAGE = Path(openclaw_workers.__file__).parent
-
 DENIED = "not in effect yet: these tools are there all the same"
-
-
-def obeyed(section: type[Section], seen: set[type[Section]]) -> Iterator[tuple[str, str]]:
-    """Class and name of every field that does not say, itself or by what it stands in, that nothing obeys it."""
-    seen.add(section)
-    for name, field in section.model_fields.items():
-        if MARK in (field.description or ""):
-            continue
-        below = section_of(field.annotation) or section_of(item_of(field.annotation)[1])
-        if below is None:
-            yield section.__name__, name
-        elif below not in seen:
-            yield from obeyed(below, seen)
-
-
-def test_what_does_not_say_that_it_is_without_effect_is_read_somewhere() -> None:
-    sources = [*PACKAGE.rglob("*.py"), PACKAGE.parent / "celeryconfig.py"]
-    text = "\n".join(path.read_text() for path in sources)
-
-    assert [
-        f"{section}.{name}" for section, name in obeyed(Settings, set()) if not re.search(rf"\.{name}\b(?! = )", text)
-    ] == []
 
 
 @pytest.mark.parametrize(

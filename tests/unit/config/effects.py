@@ -1,0 +1,238 @@
+"""Which test shows what a setting does: it fails when the setting is ignored, not only when it does not load.
+
+A path names the key as the file does, with `*` for the items of lists and maps. What `agents.defaults`, `agents.list`
+and `agents.profiles` have in common stands here once, below `agents.*`: `test_effects` shows that an agent has it from
+any of the three.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_ACCEPT: Final = "tests/unit/engine/test_accept.py"
+_ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
+_ASIDE: Final = "tests/unit/engine/test_aside_turns.py"
+_CELERY: Final = "tests/unit/test_celeryconfig.py"
+_CHAT: Final = "tests/unit/providers/test_openai_chat.py"
+_CLI: Final = "tests/unit/providers/test_cli_agent.py"
+_COMPACTION: Final = "tests/unit/agent/test_compaction.py"
+_FAILOVER: Final = "tests/unit/engine/test_failover.py"
+_FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
+_FORCE: Final = "tests/unit/engine/test_settings_in_force.py"
+_KEYS: Final = "tests/unit/engine/test_failover_keys.py"
+_LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
+_PROMPT: Final = "tests/unit/engine/test_prompt_turns.py"
+_PRUNING: Final = "tests/unit/agent/test_pruning.py"
+_REGISTRY: Final = "tests/unit/providers/test_registry.py"
+_RESOLVE: Final = "tests/unit/config/test_resolve.py"
+_SESSIONS: Final = "tests/unit/engine/test_session_tools.py"
+_SPAWN: Final = "tests/unit/engine/test_spawn.py"
+_SPENDING: Final = "tests/unit/engine/test_spending.py"
+_WORKER: Final = "tests/unit/test_worker.py"
+
+_TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
+_LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
+_LIMITS_AT_A_TIME: Final = f"{_SPENDING}::test_who_is_over_a_concurrency_limit_waits_and_is_served"
+_OVER_BUDGET: Final = f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer"
+_BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_chat"
+_AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
+_LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
+_SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
+_LISTED: Final = f"{_REGISTRY}::test_configured_models_join_the_built_in_ones_or_stand_alone"
+_CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
+
+
+def _budget(path: str) -> dict[str, str]:
+    return {
+        **dict.fromkeys([f"{path}.tokens", f"{path}.cost", f"{path}.calls"], _OVER_BUDGET),
+        f"{path}.seconds": f"{_SPENDING}::test_seconds_count_too",
+    }
+
+
+def _limits(path: str) -> dict[str, str]:
+    return {
+        f"{path}.requestsPerMinute": _LIMITS_OF_A_MINUTE,
+        f"{path}.tokensPerMinute": _LIMITS_OF_A_MINUTE,
+        f"{path}.concurrent": _LIMITS_AT_A_TIME,
+    }
+
+
+def _reset(path: str) -> dict[str, str]:
+    return {f"{path}.mode": _BEGINS_ANEW, f"{path}.atHour": _AT_ITS_HOUR, f"{path}.idleMinutes": _BEGINS_ANEW}
+
+
+def _loops(path: str) -> dict[str, str]:
+    return {
+        f"{path}.enabled": f"{_LOOPS}::test_it_can_be_switched_off",
+        f"{path}.historySize": f"{_LOOPS}::test_only_the_latest_calls_are_looked_at",
+        f"{path}.warningThreshold": _LOOPS_OF_ALL,
+        f"{path}.criticalThreshold": f"{_LOOPS}::test_polling_that_shows_the_same_is_blocked_earlier",
+        f"{path}.globalCircuitBreakerThreshold": _LOOPS_OF_ALL,
+    }
+
+
+_AGENT: Final = {
+    "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
+    "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
+    "workspace": f"{_FORCE}::test_an_agent_works_in_the_directory_that_is_set",
+    "thinkingDefault": "tests/unit/engine/test_made_again.py"
+    "::test_a_refused_thinking_level_is_an_attempt_and_in_the_ledger",
+    "contextTokens": f"{_FORCE}::test_an_agent_may_see_less_than_its_model_can",
+    "timeoutSeconds": "tests/integration/test_queue_modes.py::test_a_turn_past_its_deadline_ends_as_timed_out",
+    "userTimezone": _AT_ITS_HOUR,
+    "promptMode": f"{_PROMPT}::test_how_much_is_told_can_be_set",
+    "bootstrapMaxChars": _TOLD,
+    "bootstrapTotalMaxChars": f"{_FORCE}::test_files_of_the_workspace_share_one_limit",
+    "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
+    **_loops("tools.loopDetection"),
+    "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
+    "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
+    "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_gives_way_to_its_summary",
+    "compaction.maxHistoryShare": f"{_COMPACTION}::test_safeguard_drops_halves_as_the_article_has_it",
+    "compaction.reserveTokensFloor": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
+    "compaction.identifierPolicy": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_what_is_said",
+    "compaction.identifierInstructions": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_what_is_said",
+    "compaction.memoryFlush.enabled": (f"{_FLUSH}::test_without_a_tool_to_write_with_or_when_switched_off_it_never_is"),
+    "compaction.memoryFlush.softThresholdTokens": f"{_FLUSH}::test_it_is_due_shortly_before_the_compaction",
+    "compaction.memoryFlush.forceFlushTranscriptBytes": (
+        f"{_ASIDE}::test_notes_are_saved_once_a_cycle_and_nobody_is_shown"
+    ),
+    "compaction.memoryFlush.prompt": f"{_FLUSH}::test_a_prompt_of_ones_own_is_used_and_made_silent",
+    "compaction.memoryFlush.systemPrompt": f"{_FLUSH}::test_the_systems_prompt_is_added_to",
+    "contextPruning.mode": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "contextPruning.ttl": f"{_PRUNING}::test_nothing_happens_while_the_cache_is_warm",
+    "contextPruning.keepLastAssistants": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "contextPruning.softTrimRatio": f"{_PRUNING}::test_results_are_trimmed_and_cleared_from_the_fill_that_is_set",
+    "contextPruning.hardClearRatio": f"{_PRUNING}::test_results_are_trimmed_and_cleared_from_the_fill_that_is_set",
+    "contextPruning.minPrunableToolChars": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "contextPruning.tools.allow": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "contextPruning.tools.deny": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "contextPruning.softTrim.maxChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "contextPruning.softTrim.headChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "contextPruning.softTrim.tailChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "contextPruning.hardClear.enabled": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "contextPruning.hardClear.placeholder": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "subagents.maxSpawnDepth": f"{_SPAWN}::test_max_spawn_depth_1_forbids_nesting",
+    "subagents.maxChildrenPerAgent": f"{_SPAWN}::test_max_children_counts_those_at_work_and_not_those_done",
+    "subagents.maxTreeRuns": f"{_SPAWN}::test_max_tree_runs_counts_the_whole_tree",
+    "subagents.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
+    "subagents.archiveAfterMinutes": "tests/unit/engine/test_announce.py::test_archive_after_0_minutes_means_never",
+    "subagents.runTimeoutSeconds": f"{_SPAWN}::test_the_timeout_of_children_by_configuration_and_by_call",
+    "subagents.announceTimeoutMs": (
+        "tests/unit/engine/test_announce.py::test_one_try_takes_no_longer_than_announce_timeout"
+    ),
+    "subagents.model.primary": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
+    "subagents.model.fallbacks": f"{_FAILOVER}::test_children_have_the_fallbacks_that_are_set_for_them",
+    "subagents.thinking": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
+    "subagents.allowAgents": f"{_SPAWN}::test_another_agent_does_it_where_that_is_allowed",
+    "subagents.requireAgentId": f"{_SPAWN}::test_each_check_has_its_word_and_a_message_to_act_on",
+    **_budget("budget"),
+    "sandbox.sessionToolsVisibility": _SEEN,
+    "identity.name": _TOLD,
+    "identity.emoji": _TOLD,
+    "identity.theme": _TOLD,
+    "identity.avatar": _TOLD,
+}
+
+EFFECTS: Final = {
+    **{f"agents.*.{path}": test for path, test in _AGENT.items()},
+    "agents.defaultAgent": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
+    "agents.defaults.models.*.alias": _TOLD,
+    "agents.list.*.id": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
+    "agents.list.*.default": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
+    "agents.list.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
+    "agents.profiles.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
+    "agents.profiles.*.authDir": "tests/unit/engine/test_profiles.py::test_the_file_may_be_elsewhere",
+    "session.scope": _ADDRESS,
+    "session.mainKey": _ADDRESS,
+    "session.dmScope": _ADDRESS,
+    "session.identityLinks": _ADDRESS,
+    **_reset("session.reset"),
+    **_reset("session.resetByType.dm"),
+    **_reset("session.resetByType.group"),
+    **_reset("session.resetByType.thread"),
+    **_reset("session.resetByChannel.*"),
+    "session.resetTriggers": (
+        "tests/unit/engine/test_turns.py::test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do"
+    ),
+    "session.agentToAgent.maxPingPongTurns": (
+        "tests/unit/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
+    ),
+    "messages.queue.mode": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
+    "messages.queue.byChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
+    "messages.queue.debounceMs": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
+    "messages.queue.debounceMsByChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
+    "messages.queue.cap": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
+    "messages.queue.drop": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
+    "lanes.main.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
+    "lanes.main.maxConcurrent": "tests/faults/test_lanes.py::test_a_lane_cap_is_never_exceeded_by_three_workers",
+    "lanes.subagent.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
+    "lanes.subagent.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
+    "lanes.service.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
+    "engine.leaseSeconds": f"{_FORCE}::test_a_lease_lasts_as_long_as_it_is_set_to",
+    "engine.maxAttempts": "tests/unit/engine/test_sweep.py::test_calls_of_a_turn_that_is_given_up_are_closed",
+    "engine.graceSeconds": (
+        "tests/faults/test_rolling.py::test_a_model_call_longer_than_the_grace_is_abandoned_and_repeated_elsewhere"
+    ),
+    "engine.sweepSeconds": f"{_WORKER}::test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to",
+    "engine.visibilityTimeoutSeconds": f"{_CELERY}::test_redelivery_and_key_names_are_as_configured",
+    "engine.acceptTimeoutSeconds": (
+        f"{_ACCEPT}::test_who_waits_for_a_redis_that_is_silent_is_told_after_the_time_that_is_set"
+    ),
+    "engine.namespace": f"{_FORCE}::test_two_installations_share_one_redis_under_two_names",
+    "engine.taskEvents": f"{_CELERY}::test_task_events_are_sent_only_where_they_are_wanted",
+    "engine.maxSteps": "tests/unit/engine/test_turns.py::test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript",
+    "engine.toolTimeoutSeconds": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_loops("tools.loopDetection"),
+    "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    "tools.agentToAgent.enabled": _SEEN,
+    "tools.agentToAgent.allow.*.from": _SEEN,
+    "tools.agentToAgent.allow.*.to": _SEEN,
+    "tools.sessions.visibility": _SEEN,
+    "models.mode": _LISTED,
+    "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    "models.providers.*.api": "tests/unit/providers/test_failures.py::test_messages_of_the_wire_decide_too",
+    "models.providers.*.apiKey": f"{_REGISTRY}::test_a_key_alone_makes_a_provider_ready",
+    "models.providers.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    **_limits("models.providers.*.limits"),
+    "models.providers.*.authProfiles.*.id": f"{_REGISTRY}::test_profiles_come_in_their_order_and_the_single_key_last",
+    "models.providers.*.authProfiles.*.apiKey": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
+    **_limits("models.providers.*.authProfiles.*.limits"),
+    "models.providers.*.authOrder": f"{_KEYS}::test_with_an_order_the_first_is_used_while_it_may_be",
+    "models.providers.*.models.*.id": _LISTED,
+    "models.providers.*.models.*.api": _LISTED,
+    "models.providers.*.models.*.reasoning": f"{_CHAT}::test_levels_are_reasoning_efforts",
+    "models.providers.*.models.*.input": (
+        "tests/unit/engine/test_attaching.py"
+        "::test_images_and_pdfs_are_sent_to_models_that_take_them_and_named_to_others"
+    ),
+    "models.providers.*.models.*.cost.input": f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer",
+    "models.providers.*.models.*.cost.output": f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer",
+    "models.providers.*.models.*.cost.cacheRead": _CACHE_PRICES,
+    "models.providers.*.models.*.cost.cacheWrite": _CACHE_PRICES,
+    "models.providers.*.models.*.contextWindow": (
+        "tests/unit/engine/test_smaller_fallback.py::test_what_the_fallback_is_sent_fits_into_its_own_window"
+    ),
+    "models.providers.*.models.*.maxTokens": f"{_SPENDING}::test_a_reservation_covers_the_longest_answer",
+    "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    **_limits("models.providers.*.models.*.limits"),
+    "models.cli.*.command": f"{_CLI}::test_plain_text_comes_as_it_is",
+    "models.cli.*.resumeArgs": f"{_CLI}::test_a_session_goes_on_with_what_is_new",
+    "models.cli.*.input": f"{_CLI}::test_a_prompt_can_be_an_argument",
+    "models.cli.*.output": f"{_CLI}::test_json_lines_give_text_session_and_usage",
+    "models.cli.*.textField": f"{_CLI}::test_json_lines_give_text_session_and_usage",
+    "models.cli.*.sessionField": f"{_CLI}::test_a_session_is_known_by_the_field_that_is_named",
+    "models.cli.*.env": f"{_CLI}::test_it_gets_its_own_variables_and_not_the_workers",
+    "models.cli.*.timeoutSeconds": f"{_CLI}::test_time_and_output_are_limited",
+    "models.cli.*.maxOutputBytes": f"{_CLI}::test_time_and_output_are_limited",
+    "models.cli.*.contextWindow": f"{_REGISTRY}::test_programs_are_a_provider_where_one_is_configured",
+    "models.cooldownScope": f"{_KEYS}::test_with_scope_model_other_models_of_the_key_go_on",
+    "models.aliases": "tests/unit/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
+    **_budget("budgets.day"),
+    **_budget("budgets.tree"),
+    "redis.url": (
+        "tests/unit/test_runtime.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
+    ),
+}
+"""Path to `file::test`."""
