@@ -143,7 +143,9 @@ class Messenger:
             except BadInput as error:
                 return Refusal("error", error.message)
         if args.label is not None:
-            return self._labelled(ident, args.label, args.agent_id)
+            # One that has answered may be gone since, and its label with it; the answer is still to be read.
+            asked = self._stores.exchanges.asked(ident, self._sender.session)
+            return asked or self._labelled(ident, args.label, args.agent_id)
         agent = args.agent_id or mine
         if agent not in agent_ids(settings):
             return Refusal("error", f"no agent {agent!r}; there are {', '.join(agent_ids(settings))}")

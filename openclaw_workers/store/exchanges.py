@@ -46,15 +46,20 @@ class Exchanges:
     def expect(self, target: SessionKey, message: MessageId, waiting: SessionKey) -> None:
         """Say before a message is sent that its answer will be waited for: it may come before the wait begins."""
         k = self._keys
-        run_script(
-            self._redis, "wait", [k.receipts(target), k.waiters(target), k.ctl(waiting)], [message, waiting, 0, 1]
-        )
+        keys = [k.receipts(target), k.waiters(target), k.ctl(waiting)]
+        run_script(self._redis, "wait", keys, [message, waiting, 0, 1, target])
+
+    def asked(self, message: MessageId, waiting: SessionKey) -> SessionKey | None:
+        """Whom a session has sent the message to whose answer it waits for, or is about to."""
+        with store_errors():
+            waits_for, target = self._redis.hmget(self._keys.ctl(waiting), ["waits_for", "waits_on"])
+        return SessionKey(str(target)) if waits_for == message and target else None
 
     def wait(self, target: SessionKey, message: MessageId, waiting: SessionKey, wait_ms: int) -> Wait:
         """Enter `waiting` as one that waits, unless the message is settled or the time is over. Safe to repeat."""
         k = self._keys
         keys = [k.receipts(target), k.waiters(target), k.ctl(waiting)]
-        match run_script(self._redis, "wait", keys, [message, waiting, wait_ms, 0]):
+        match run_script(self._redis, "wait", keys, [message, waiting, wait_ms, 0, target]):
             case ["waiting", left]:
                 return Wait("waiting", left_ms=int(left))
             case ["over", raw]:
@@ -66,7 +71,7 @@ class Exchanges:
     def give_up(self, target: SessionKey, message: MessageId, waiting: SessionKey) -> None:
         with store_errors(), self._redis.pipeline() as pipe:
             pipe.hdel(self._keys.waiters(target), message)
-            pipe.hdel(self._keys.ctl(waiting), "waits_for")
+            pipe.hdel(self._keys.ctl(waiting), "waits_for", "waits_on")
             pipe.execute()
 
     def waiting_for(self, session: SessionKey) -> set[SessionKey]:

@@ -585,7 +585,7 @@ end
 -- A run ends that waited in a call. What it has not read of the answer is announced after all.
 local function end_wait(ctl, run_key, due, now)
   local k_batch = redis.call("HGET", ctl, "unread")
-  redis.call("HDEL", ctl, "waits_for", "unread")
+  redis.call("HDEL", ctl, "waits_for", "waits_on", "unread")
   local b = k_batch and redis.call("HMGET", k_batch, "id", "state", "mode_before", "k_run") or {}
   if not b[3] then
     return

@@ -49,7 +49,7 @@ for i = first_entry, first_entry + count - 1 do
   redis.call("RPUSH", log, ARGV[i])
 end
 if count > 0 and c[9] then
-  redis.call("HDEL", ctl, "waits_for", "unread") -- the call that waited has its result in the transcript
+  redis.call("HDEL", ctl, "waits_for", "waits_on", "unread") -- the call that waited has its result in the transcript
 end
 show(events, ctl, run_key, now, shown)
 

@@ -9,6 +9,7 @@
   ARGV[2]  session that waits
   ARGV[3]  how long it waits in all, from when the message was accepted, milliseconds
   ARGV[4]  1 if the message is sent next: it is only written down that its answer will be waited for
+  ARGV[5]  the other session
 
   Returns  {"waiting", milliseconds left} | {"over", receipt} | {"settled", receipt} | {"gone"}
 
@@ -23,7 +24,7 @@ local id, session, wait_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local function write_down()
   if (redis.call("HGET", ctl, "state") or "idle") ~= "idle" then
-    redis.call("HSET", ctl, "waits_for", id)
+    redis.call("HSET", ctl, "waits_for", id, "waits_on", ARGV[5])
   end
   return { "waiting", wait_ms }
 end
@@ -38,7 +39,7 @@ local left = known and math.ceil(known.accepted_at + wait_ms - now_ms()) or 0
 if not known or settled or left <= 0 then
   redis.call("HDEL", waiters, id)
   if not settled and redis.call("HGET", ctl, "waits_for") == id then
-    redis.call("HDEL", ctl, "waits_for", "unread")
+    redis.call("HDEL", ctl, "waits_for", "waits_on", "unread")
   end
   if not known then
     return { "gone" }

@@ -232,3 +232,20 @@ def test_a_parent_that_waits_for_its_settled_child_hears_it_once(house: House) -
     assert told(house)[-1]["delivery"] == {"status": "skipped"}
     assert len(heard(house, provenance="subagent")) == 1
     assert house.stores.tree.counts(SESSION, SESSION) == (0, 0)
+
+
+def test_an_answer_is_read_also_if_who_gave_it_was_deleted_since_and_its_label_with_it(house: House) -> None:
+    house.say(text(spawn(program(say("first")), label="worker"), say("spawned"), say("heard")))
+    run_on(house)
+    (child,) = house.stores.tree.children(SESSION)
+    asking = use("sessions_send", label="worker", message=text(say("second")), timeoutSeconds=3600)
+    house.say(text(asking, say("got it")), authority=Authority.OWNER)
+    house.runner.run(*house.waker.turns.pop(0))
+    house.runner.run(*house.waker.turns.pop(0))
+    assert house.stores.reader.control(SESSION).state == "parked"
+
+    house.control.delete(child.session_key)
+    run_on(house)
+
+    assert told(house)[-1]["reply"] == "second"
+    assert len(heard(house, provenance="subagent")) == 1
