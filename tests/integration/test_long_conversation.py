@@ -29,10 +29,12 @@ from openclaw_workers.models.untrusted import unwrapped
 from tests.support.fleet import Fleet
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Hang, Recorded, Reply, WireServer
+from tests.support.wire.words import newest_text
 
 WINDOW = 12_000
 TURNS = 300
 NUMBER = re.compile(r"question (\d+)\b")
+NOTE = Called("write", {"path": "memory/notes.md", "content": "likes blue"}, id="toolu_note")
 
 
 def tokens(request: Recorded) -> int:
@@ -40,20 +42,22 @@ def tokens(request: Recorded) -> int:
     return len(json.dumps(request.body)) // 4
 
 
+def told(request: Recorded) -> str:
+    """The system prompt, wherever the API has it."""
+    body = request.body
+    return json.dumps(body.get("system") or body.get("instructions") or body["messages"][0]["content"])
+
+
 def is_summary(request: Recorded) -> bool:
-    return BASE[:40] in json.dumps(request.body["system"])
+    return BASE[:40] in told(request)
 
 
 def quoted(request: Recorded) -> str:
     return str(request.body["messages"][0]["content"][0]["text"])
 
 
-def last_text(request: Recorded) -> str:
-    return str(request.body["messages"][-1]["content"][-1].get("text", ""))
-
-
 class Model:
-    """Uses a tool in each third turn, and forgets identifiers in the first draft of each summary."""
+    """Uses a tool in each third turn, forgets identifiers in the first draft of each summary, and notes what it may."""
 
     def __init__(self, *, counts: bool = True) -> None:
         self.drafts = self.answers = 0
@@ -64,10 +68,12 @@ class Model:
         size = tokens(request) if self.counts else 0
         if is_summary(request):
             self.drafts += 1
-            told = json.dumps(request.body["system"])
-            names = told.partition(OMITTED)[2][:400] if OMITTED in told else ""
+            _, omitted, rest = told(request).partition(OMITTED)
+            names = rest[:400] if omitted else ""
             return Reply(f"Summary {self.drafts}: many questions were asked. {names}", input=size)
-        asked = NUMBER.search(last_text(request))
+        if PROMPT[:40] in newest_text(request):
+            return Reply(calls=[NOTE], input=size)
+        asked = NUMBER.search(newest_text(request))
         number = int(asked[1]) if asked else -1
         if number >= 0 and number % 3 == 0:
             command = {"command": f"seq {number} {number + 150}"}
@@ -82,11 +88,14 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
-def fleet_for(tmp_path: Path, server: WireServer, **more: Any) -> Fleet:
+def fleet_for(
+    tmp_path: Path, server: WireServer, *, api: str = "anthropic-messages", mode: str = "safeguard", **more: Any
+) -> Fleet:
     model = {"id": "m", "contextWindow": WINDOW, "maxTokens": 500}
-    provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [model]}
+    url = server.url if api == "anthropic-messages" else server.openai_url
+    provider = {"baseUrl": url, "api": api, "apiKey": "k", "models": [model]}
     flush = more.pop("flush", {"enabled": False})
-    agent = {"model": "wire/m", "compaction": {"memoryFlush": flush}}
+    agent = {"model": "wire/m", "compaction": {"mode": mode, "memoryFlush": flush}}
     config = {"models": {"providers": {"wire": provider}}, "agents": {"defaults": agent}, **more}
     return Fleet(tmp_path / "fleet", {"engine": {"leaseSeconds": 8.0}, **config})
 
@@ -130,7 +139,7 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
     places = [index for index, entry in enumerate(log) if isinstance(entry, CompactionEntry)]
     assert len(places) >= 5
     summaries = [request for request in server.requests if is_summary(request)]
-    assert all(STRICT in json.dumps(request.body["system"]) for request in summaries)
+    assert all(STRICT in told(request) for request in summaries)
     read = "\n".join(map(quoted, summaries))
     for place in places:
         dropped = dropped_by(log, place)
@@ -142,10 +151,43 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
         assert names
         assert all(name in entry.summary for name in names)
         assert entry.details["identifiersAskedAgain"] == len(names), "the first draft had none of them"
-    repeated = [request for request in summaries if OMITTED in json.dumps(request.body["system"])]
+    repeated = [request for request in summaries if OMITTED in told(request)]
     assert len(repeated) == len(places), "asked once more for each, and no more than once"
     later = [request for request in server.requests if quoted(request).startswith(SUMMARY_HEADING)]
     assert later, "and the conversation went on from the summaries"
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses"])
+def test_the_other_apis_and_the_other_mode_with_notes_before_each_compaction(
+    tmp_path: Path, server: WireServer, api: str
+) -> None:
+    turns = 60
+    with fleet_for(tmp_path, server, api=api, mode="default", flush={"enabled": True}) as fleet:
+        fleet.worker()
+        outcomes = fleet.outcomes([fleet.send(question(number)) for number in range(turns)], within=200)
+        assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}, fleet.logs()[-4000:]
+        log: list[Any] = list(fleet.transcript())
+        notes = (fleet.workspace / "memory" / "notes.md").read_text()
+
+    path = {"openai-completions": "/v1/chat/completions", "openai-responses": "/v1/responses"}[api]
+    assert {(request.path, *request.problems) for request in server.requests} == {(path,)}
+    assert max(map(tokens, server.requests)) <= WINDOW, "no request was refused as too large"
+    asked = [NUMBER.search(text_of(entry)) for entry in log if isinstance(entry, UserEntry)]
+    assert [int(found[1]) for found in asked if found] == list(range(turns))
+    calls = [call.id for entry in log if isinstance(entry, AssistantEntry) for call in entry.tool_calls]
+    assert calls == [entry.tool_call_id for entry in log if isinstance(entry, ToolResultEntry)]
+    assert len(calls) == turns // 3
+
+    kinds = [type(entry) for entry in log if isinstance(entry, CompactionEntry | NoticeEntry)]
+    compactions = kinds.count(CompactionEntry)
+    assert compactions >= 2
+    assert kinds[: 2 * compactions] == [NoticeEntry, CompactionEntry] * compactions, "notes are saved once before each"
+    saved = {entry.text for entry in log if isinstance(entry, NoticeEntry)}
+    assert saved == {f"{DONE}: saved to memory/notes.md"}
+    assert notes == "likes blue"
+    assert PROMPT[:40] not in str(log), "nobody sees it"
+    assert any(is_summary(request) for request in server.requests)
 
 
 @pytest.mark.timeout(180)
@@ -188,13 +230,12 @@ def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
 ) -> None:
     """In the middle of a turn: its calls and their results stay as they are, and nothing of the notes is in the log."""
     hung: list[Recorded] = []
-    note = Called("write", {"path": "memory/notes.md", "content": "likes blue"}, id="toolu_note")
 
     def answer(request: Recorded) -> Reply | Hang:
         text = json.dumps(request.body)
         if PROMPT[:40] in text:
             if "toolu_note" not in text:
-                return Reply(calls=[note])
+                return Reply(calls=[NOTE])
             if not hung:
                 hung.append(request)
                 return Hang()
@@ -217,11 +258,11 @@ def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
 
     assert [entry.role for entry in before] == ["user", "assistant", "toolResult"]
     assert log[: len(before)] == before
-    told, last = log[len(before) :]
-    assert isinstance(told, NoticeEntry)
-    assert told.text == f"{DONE}: saved to memory/notes.md"
+    done, last = log[len(before) :]
+    assert isinstance(done, NoticeEntry)
+    assert done.text == f"{DONE}: saved to memory/notes.md"
     assert isinstance(last, AssistantEntry)
     assert text == "read"
-    begun = [request for request in server.requests if PROMPT[:40] in last_text(request)]
+    begun = [request for request in server.requests if PROMPT[:40] in newest_text(request)]
     assert len(begun) == 2, "anew after the crash, and not in the next turn"
     assert [request.problems for request in server.requests if request.problems] == []

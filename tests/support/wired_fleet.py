@@ -8,6 +8,7 @@ from openclaw_workers.models.ledger import ModelCall
 from openclaw_workers.store.ledger import Ledger
 from tests.support.fleet import Fleet
 from tests.support.wire import Recorded, WireServer
+from tests.support.wire.words import newest_text
 
 MOST_OUTPUT = 500
 """Tokens of the longest answer."""
@@ -46,5 +47,4 @@ def ledger(fleet: Fleet) -> list[ModelCall]:
 
 def said(request: Recorded) -> str:
     """The last words of a person in a request."""
-    content = request.body["messages"][-1]["content"]
-    return content if isinstance(content, str) else str(content[-1].get("text") or content[-1].get("content"))
+    return newest_text(request)

@@ -53,12 +53,3 @@ def system(request: Recorded) -> tuple[str, str]:
     """The system prompt that Anthropic is sent: what is cached, and what follows it."""
     blocks = request.body["system"]
     return blocks[0]["text"], "".join(block["text"] for block in blocks[1:])
-
-
-def worker_line(request: Recorded) -> str:
-    """What the newest message ends with, where that is the worker's line."""
-    newest = (request.body.get("messages") or request.body["input"])[-1]
-    content = newest.get("content", "")
-    text = content if isinstance(content, str) else content[-1].get("text", "")
-    start = text.rfind("[Runtime: ")
-    return text[start:] if start >= 0 else ""

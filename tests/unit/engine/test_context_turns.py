@@ -13,8 +13,9 @@ from openclaw_workers.agent.history import SUMMARY_HEADING
 from openclaw_workers.agent.tokens import Estimator
 from openclaw_workers.models.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
 from tests.support.wire import Called, Failure, Raw, Recorded, Reply, WireServer
+from tests.support.wire.words import worker_line
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
-from tests.unit.engine.model_talk import APIS, ask, house_with, is_summary, said, system, valid, worker_line
+from tests.unit.engine.model_talk import APIS, ask, house_with, is_summary, said, system, valid
 from tests.unit.engine.wired_house import wired_house
 
 TOO_LONG = {

@@ -18,8 +18,9 @@ from openclaw_workers.models.ids import MessageId
 from openclaw_workers.models.messages import InboundMessage, Route
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Failure, Recorded, Reply, WireServer
+from tests.support.wire.words import worker_line
 from tests.unit.engine.conftest import SESSION, House, MakeHouse
-from tests.unit.engine.model_talk import APIS, ask, house_with, system, valid, worker_line
+from tests.unit.engine.model_talk import APIS, ask, house_with, system, valid
 from tests.unit.engine.tree_talk import settle
 
 SETTINGS: dict[str, Any] = {
