@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from openclaw_workers.models.runs import RunState
@@ -94,6 +95,38 @@ def test_arguments_that_are_no_json_come_back_to_the_model(tmp_path: Path, serve
         assert result.is_error
         assert "were not a JSON object" in result.content[0].text
         assert server.requests[1].body["messages"][1]["content"][0]["signature"] == "signed hm"
+
+
+@pytest.mark.parametrize("how", ["/stop", "kill -9"])
+def test_nothing_of_a_program_outlives_its_turn(tmp_path: Path, how: str) -> None:
+    """Neither when a person stops it, nor when its worker dies without a word."""
+    home = tmp_path / "home"
+    home.mkdir()
+    helper = {"command": [sys.executable, str(PROGRAM), "--home", str(home)]}
+    with fleet_for(tmp_path, models={"cli": {"helper": helper}}, agents={"defaults": {"model": "cli/helper"}}) as fleet:
+        worker = fleet.worker()
+        queued = fleet.send("child")
+        told = home / "grandchild"
+        eventually(lambda: told.exists() and told.read_text(), within=60)
+        grandchild = psutil.Process(int(told.read_text()))
+        tree = [grandchild, psutil.Process(grandchild.ppid())]
+        assert all(map(lives, tree))
+        if how == "/stop":
+            fleet.command("/stop")
+        else:
+            worker.kill()
+        assert eventually(lambda: not any(map(lives, tree)), within=10)
+        if how == "/stop":
+            run = fleet.outcome(queued).run
+            assert run is not None
+            assert run.state is RunState.KILLED
+
+
+def lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_program_answers_and_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -22,12 +22,14 @@ def main(arguments: list[str]) -> int:
     if order == "fail":
         sys.stderr.write("cannot: no licence\n")
         return 3
-    if order == "child":
+    if order.startswith("child"):
         # A grandchild that would outlive its parent, and tells us its number.
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        (Path(options.get("--home") or ".") / "grandchild").write_text(str(child.pid))
         say(child.pid)
-        time.sleep(600)
-    if order == "flood":
+        if order == "child":
+            time.sleep(600)
+    if order in ("flood", "child flood"):
         while True:
             say("x" * 1000)
     if order == "hang":

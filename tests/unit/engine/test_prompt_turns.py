@@ -268,6 +268,21 @@ def test_a_child_is_told_what_its_agent_adds(make_house: MakeHouse, server: Wire
     assert system(child)[0].endswith("## Subagent Context\nAnswer in Norwegian.")
 
 
+def test_a_child_is_asked_of_the_model_that_its_alias_names(make_house: MakeHouse, server: WireServer) -> None:
+    def answer(request: Recorded) -> Reply:
+        asked = "sessions_spawn" in str(request.body["messages"]) or "## Sub-agent\n" in system(request)[0]
+        return Reply("done") if asked else Reply(calls=[Called("sessions_spawn", {"task": "count", "model": "Quick"})])
+
+    server.answer = answer
+    house = house_with(make_house, server, models={"wire/other": {"alias": "quick"}})
+    ask(house, "spawn one")
+    settle(house)
+    house.work()
+    of_child = ["## Sub-agent\n" in system(request)[0] for request in server.requests]
+    assert [request.body["model"] for request in server.requests] == ["other" if its else "m" for its in of_child]
+    assert of_child.count(True) == 1
+
+
 def test_a_child_gets_less(make_house: MakeHouse, server: WireServer) -> None:
     def answer(request: Recorded) -> Reply:
         if "## Sub-agent\n" in system(request)[0]:

@@ -127,6 +127,15 @@ def test_time_and_output_are_limited(tmp_path: Path) -> None:
     assert Agent(tmp_path, maxOutputBytes=5000).failure("flood").code == "output_limit"
 
 
+@pytest.mark.parametrize(
+    ("order", "limit", "code"),
+    [("child", {"timeoutSeconds": 1}, "time_limit"), ("child flood", {"maxOutputBytes": 5000}, "output_limit")],
+)
+def test_a_limit_ends_the_whole_tree(tmp_path: Path, order: str, limit: dict[str, int], code: str) -> None:
+    assert Agent(tmp_path, **limit).failure(order).code == code
+    assert eventually(lambda: not _lives(_grandchild(tmp_path)), within=1)
+
+
 def test_it_gets_its_own_variables_and_not_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "ours")
     assert text_of(Agent(tmp_path, env={"AGENT_KEY": "its"}).events("env")) == f"its None {tmp_path}\n"
@@ -163,5 +172,10 @@ def _first_words(events: Iterator[StreamEvent]) -> str:
     return next(event.text for event in events if isinstance(event, TextDelta))
 
 
-def _lives(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+def _grandchild(home: Path) -> psutil.Process | None:
+    pid = int((home / "grandchild").read_text())
+    return psutil.Process(pid) if psutil.pid_exists(pid) else None
+
+
+def _lives(process: psutil.Process | None) -> bool:
+    return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
