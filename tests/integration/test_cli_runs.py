@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import select
+import time
 
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw, finish
@@ -83,11 +84,15 @@ def test_stop_ends_one_run_and_a_second_stop_says_it_was_too_late(staffed: Fleet
     following = staffed.send(program(say("next")), "stopped")
     eventually(lambda: staffed.stores.reader.control(session_key("stopped")).state == "running", within=20)
 
+    typed_ms = time.time() * 1000
     done = ocw_cli("runs", "stop", str(run), "--wait", "--json")
     late = ocw_cli("runs", "stop", str(run))
 
     assert (done.code, done.json["state"]) == (0, "killed")
-    assert staffed.run(run).state == "killed"
+    stopped = staffed.run(run)
+    assert stopped.state == "killed"
+    assert stopped.ended_at is not None
+    assert stopped.ended_at - typed_ms < 2_000
     assert late.code == 6
     assert "had already ended (killed)" in late.err
     assert staffed.outcome(following).text == "next"

@@ -40,6 +40,21 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def prefork_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """The same with a worker whose turns have a process each."""
+    with Fleet(tmp_path_factory.mktemp("prefork"), CONFIG) as running:
+        running.worker(concurrency=2, pool="prefork")
+        yield running
+
+
+@pytest.fixture(params=["threads", "prefork"])
+def either_fleet(request: pytest.FixtureRequest) -> Fleet:
+    name = "prefork_fleet" if request.param == "prefork" else "fleet"
+    found: Fleet = request.getfixturevalue(name)
+    return found
+
+
 class Chat:
     """One session, spoken to as its owner unless told otherwise."""
 
@@ -108,12 +123,13 @@ def answer(text: str) -> Program:
 MakeChat = Callable[[QueueMode], Chat]
 
 
-@pytest.fixture(params=["by default", "by channel", "by session"])
-def in_mode(request: pytest.FixtureRequest, fleet: Fleet) -> MakeChat:
-    """A chat whose messages are queued in a mode, set in each of the three ways."""
+@pytest.fixture(params=["by default", "by channel", "by session", "by channel, prefork"])
+def in_mode(request: pytest.FixtureRequest) -> MakeChat:
+    """A chat whose messages are queued in a mode, set in each of the three ways, and with either pool."""
+    fleet: Fleet = request.getfixturevalue("prefork_fleet" if "prefork" in request.param else "fleet")
 
     def make(mode: QueueMode) -> Chat:
-        if request.param == "by channel":
+        if request.param.startswith("by channel"):
             return Chat(fleet, channel=f"by-{mode}")
         if request.param == "by default":
             messages = fleet.settings.messages
@@ -277,8 +293,8 @@ def test_at_the_cap_the_policy_decides_who_gives_way(fleet: Fleet, drop: str) ->
 
 
 @pytest.mark.parametrize("busy_with", ["a model call", "a streaming answer", "a command"])
-def test_stop_ends_the_turn_within_two_seconds(fleet: Fleet, busy_with: str) -> None:
-    chat = Chat(fleet)
+def test_stop_ends_the_turn_within_two_seconds(either_fleet: Fleet, busy_with: str) -> None:
+    fleet, chat = either_fleet, Chat(either_fleet)
     if busy_with == "a command":
         first = chat.busy()
     else:
@@ -349,8 +365,8 @@ def test_nothing_is_steered_past_a_command_that_waits(fleet: Fleet) -> None:
     assert [entry.message_ids for entry in chat.users()] == [[after.message_id]]
 
 
-def test_a_turn_past_its_deadline_ends_as_timed_out(fleet: Fleet) -> None:
-    chat = Chat(fleet, agent="hasty")
+def test_a_turn_past_its_deadline_ends_as_timed_out(either_fleet: Fleet) -> None:
+    fleet, chat = either_fleet, Chat(either_fleet, agent="hasty")
     begun = time.monotonic()
 
     outcome = fleet.outcome(chat.send(program(say("never", delay_ms=60_000))))
