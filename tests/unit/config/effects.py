@@ -123,7 +123,7 @@ _AGENT: Final = {
         "tests/unit/engine/test_announce.py::test_one_try_takes_no_longer_than_announce_timeout"
     ),
     "subagents.model.primary": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
-    "subagents.model.fallbacks": f"{_FAILOVER}::test_children_have_the_fallbacks_that_are_set_for_them",
+    "subagents.model.fallbacks": f"{_SPAWN}::test_children_have_the_fallbacks_that_are_configured_for_them",
     "subagents.thinking": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
     "subagents.allowAgents": f"{_SPAWN}::test_another_agent_does_it_where_that_is_allowed",
     "subagents.requireAgentId": f"{_SPAWN}::test_each_check_has_its_word_and_a_message_to_act_on",
