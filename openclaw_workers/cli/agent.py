@@ -40,6 +40,9 @@ the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-a
 @click.option("--session", metavar="KEY", default="", help="Which session, such as notes or agent:main:main.")
 @click.option("--thread", metavar="ID", default="", help="Say it in a thread, to the sub-agent that stays there.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
+@click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
+@click.option("--context-tokens", type=click.IntRange(min=1), metavar="N", help="Context for this turn at most.")
+@click.option("--run-timeout", type=click.IntRange(min=1), metavar="SECONDS", help="Time for this turn at most.")
 @click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
 @click.option(
     "--file",
@@ -68,6 +71,9 @@ def agent(
     thread: str,
     model: str | None,
     system: str | None,
+    thinking: str | None,
+    context_tokens: int | None,
+    run_timeout: int | None,
     files: tuple[Path, ...],
     wait_for: str | None,
     no_wait: bool,
@@ -85,7 +91,19 @@ def agent(
         message = sys.stdin.read()
     key = cli.session_key(session, agent=agent_id, thread=thread)
     ident = MessageId(message_id or new_message_id())
-    answer = send(cli, message, key, ident, model=model, system=system, thread=thread, files=files)
+    answer = send(
+        cli,
+        message,
+        key,
+        ident,
+        model=model,
+        system=system,
+        thinking=thinking,
+        context_tokens=context_tokens,
+        timeout_seconds=run_timeout,
+        thread=thread,
+        files=files,
+    )
     match answer:
         case Answered(told):
             _tell(cli, Result(key, "command", session_id=_session_id(cli, key), text=told))

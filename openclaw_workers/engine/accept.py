@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from openclaw_workers.config.model_names import named_model
+from openclaw_workers.engine import model_commands
 from openclaw_workers.engine.command_context import CommandContext
 from openclaw_workers.engine.commands import ParsedCommand, parse_command
 from openclaw_workers.engine.control import Control
@@ -78,16 +79,20 @@ class Intake:
         message_id: MessageId | None = None,
         model: str | None = None,
         extra_system_prompt: str | None = None,
+        thinking: str | None = None,
+        context_tokens: int | None = None,
+        timeout_seconds: int | None = None,
         mode: QueueMode | None = None,
         attachments: Sequence[Attachment] = (),
     ) -> Queued | Rejected | Answered:
         """Take a message, or carry out the command it is. `mode` says how a busy session treats this one message.
 
+        What is said of the model, the prompt, thinking, context and time holds for the turn this message starts.
         `attachments`: files that lie in the agent's workspace (`engine/attaching.py`), never paths a stranger named.
 
         Raises:
-            BadInput: the text is empty or too large, there is no such model, or a command is not understood, not
-                allowed, or given files.
+            BadInput: the text is empty or too large, there is no such model or level, or a command is not understood,
+                not allowed, or given files.
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
@@ -110,6 +115,9 @@ class Intake:
             kind="command" if parsed else "user",
             model=None if model is None else named_model(self._stores.settings, model),
             extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
+            thinking=None if thinking is None else model_commands.think.checked(thinking),
+            context_tokens=context_tokens,
+            timeout_seconds=timeout_seconds,
             attachments=tuple(attachments),
         )
         return self._enqueue(message, mode)

@@ -256,7 +256,13 @@ COMMANDS: dict[str, Command] = {
             Authority.AUTHORIZED,
             now=model_commands.usage,
         ),
-        Command("context", "/context", "what fills the model's window", Authority.AUTHORIZED, now=context),
+        Command(
+            "context",
+            "/context [limit tokens|default]",
+            "what fills the model's window, or how much of it is used at most",
+            Authority.AUTHORIZED,
+            now=context,
+        ),
         Command(
             "new",
             "/new [provider/model]",

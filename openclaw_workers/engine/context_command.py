@@ -5,11 +5,14 @@ The prompt is built where the workspace is, so the worker leaves its sizes in th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from openclaw_workers.engine.command_context import CommandContext
+from openclaw_workers.engine.model_commands import CLEARING
+from openclaw_workers.errors import BadInput
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -20,10 +23,14 @@ from openclaw_workers.models.transcript import (
 )
 
 PAGE = 200
+FEWEST_TOKENS = 1000
+_NUMBER = re.compile(r"(\d{1,9})(k?)")
 _ROLES = {UserEntry: "user messages", AssistantEntry: "assistant messages", ToolResultEntry: "tool results"}
 
 
-def context(ctx: CommandContext, _: str) -> str:
+def context(ctx: CommandContext, argument: str) -> str:
+    if argument:
+        return _limit(ctx, argument)
     row = ctx.row()
     report = row.system_prompt_report if row else None
     if row is None or not report:
@@ -34,6 +41,24 @@ def context(ctx: CommandContext, _: str) -> str:
         lines.append(f"Last request {row.context_tokens:,} tokens, {row.context_tokens / window:.0%} of it")
     lines += ["", *size_lines(report), "", *_conversation(ctx, row.compaction_count)]
     return "\n".join(lines)
+
+
+def _limit(ctx: CommandContext, argument: str) -> str:
+    """`/context limit 50k`: how much of its window the model of this session is given at most."""
+    word, _, wanted = argument.lower().partition(" ")
+    number = _NUMBER.fullmatch(wanted.strip())
+    if word == "limit" and wanted.strip() in CLEARING:
+        ctx.patch("context", {"contextTokensOverride": ""})
+        return "Context limit set: default."
+    if word != "limit" or number is None:
+        raise BadInput(
+            f"/context does not know {argument!r}; expected limit and a number of tokens, such as 50k, or default"
+        )
+    tokens = int(number[1]) * (1000 if number[2] else 1)
+    if tokens < FEWEST_TOKENS:
+        raise BadInput(f"a context of {tokens:,} tokens is too small; expected {FEWEST_TOKENS:,} or more")
+    ctx.patch("context", {"contextTokensOverride": str(tokens)})
+    return f"Context limit set: {tokens:,} tokens."
 
 
 def size_lines(report: dict[str, Any]) -> list[str]:

@@ -93,13 +93,23 @@ class Level:
         if word in CLEARING:
             ctx.patch(self.name, {self.column: ""})
             return f"{title} set: {self._told(ctx)}."
-        value = self.aliases.get(word, word)
-        if value not in self.values:
-            near = difflib.get_close_matches(word, self.values, 1)
-            meant = f" (did you mean {near[0]!r}?)" if near else ""
-            raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
+        value = self.checked(word)
         ctx.patch(self.name, {self.column: value})
         return f"{title} set: {value}.{self.remark(ctx, value)}"
+
+    def checked(self, word: str) -> str:
+        """The level that a word stands for.
+
+        Raises:
+            BadInput: none.
+        """
+        word = word.strip().lower()
+        value = self.aliases.get(word, word)
+        if value in self.values:
+            return value
+        near = difflib.get_close_matches(word, self.values, 1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
 
     def _told(self, ctx: CommandContext) -> str:
         value = ctx.stores.reader.row(ctx.session).get(self.column)

@@ -144,7 +144,7 @@ class Preparer:
             ProviderError: the model is not known.
         """
         session = taken.lease.session
-        call = Overrides(model=bound[0].model) if bound else NOTHING
+        call = _call_overrides(bound[0]) if bound else NOTHING
         place = self._place(session, taken.row, bound)
         overrides = _session_overrides(session, taken.row)
         workspace = self._workspace(agent_of(session), overrides, call)
@@ -385,6 +385,15 @@ def zone_of(name: str) -> tzinfo:
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     return zone
+
+
+def _call_overrides(message: InboxEntry) -> Overrides:
+    return Overrides(
+        model=message.model,
+        thinking=cast("Thinking | None", message.thinking),
+        context_tokens=message.context_tokens,
+        timeout_seconds=message.timeout_seconds,
+    )
 
 
 def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:

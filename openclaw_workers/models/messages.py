@@ -68,6 +68,12 @@ class _Message(BaseModel):
     """Model for the turn this message starts; such a message is not merged with others."""
     extra_system_prompt: str | None = None
     """Added to the system prompt of the turn this message starts; it is not merged with others either."""
+    thinking: str | None = None
+    """Thinking level, likewise."""
+    context_tokens: int | None = None
+    """Tokens of context used at most, likewise."""
+    timeout_seconds: int | None = None
+    """How long that turn may take, likewise."""
     metadata: dict[str, str] = Field(default_factory=dict)
     attachments: tuple[Attachment, ...] = ()
 

@@ -329,9 +329,21 @@ local function forget_old_receipts(receipts, ages)
   end
 end
 
--- What a message says of its turn holds for that message alone.
+-- What a message may say of its turn, which holds for that message alone.
+local TERMS = { "model", "extra_system_prompt", "thinking", "context_tokens", "timeout_seconds" }
+
+-- Whether a turn that keeps the terms of one message keeps those of another.
+local function keeps_terms(first, entry)
+  for _, term in ipairs(TERMS) do
+    if entry[term] and entry[term] ~= first[term] then
+      return false
+    end
+  end
+  return true
+end
+
 local function is_plain(entry)
-  return entry.kind == "user" and entry.mode == "collect" and not entry.model and not entry.extra_system_prompt
+  return entry.kind == "user" and entry.mode == "collect" and keeps_terms({}, entry)
 end
 
 local function merges(first, entry)

@@ -55,13 +55,11 @@ show(events, ctl, run_key, now, shown)
 
 -- What a message asks of its turn must hold for it: else it waits for a turn of its own.
 local function has_its_terms(entry)
-  if not entry.model and not entry.extra_system_prompt then
+  if keeps_terms({}, entry) then
     return true
   end
   local head = redis.call("ZRANGE", bound, 0, 0)[1]
-  local first = head and read_message(head) or {}
-  return (entry.model or first.model) == first.model
-    and (entry.extra_system_prompt or first.extra_system_prompt) == first.extra_system_prompt
+  return keeps_terms(head and read_message(head) or {}, entry)
 end
 
 local steered, ids, shown_seq = {}, {}, tonumber(c[6]) or 0

@@ -176,18 +176,18 @@ local function bind()
     end
     redis.call("RPUSH", log, user_entry(entries, run, now, first.metadata.provenance, dropped))
   end
-  return messages, covers, first and first.model or ""
+  return messages, covers, first or {}
 end
 
 local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers", "timeout_ms", "session_id", "k_events", "k_ctl",
   "label", "metadata")
-local deadline, messages, covers, wanted = known[2], nil, nil, nil
+local deadline, messages, covers, first = known[2], nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), cjson.decode(known[3] or "[]")
 elseif known[1] then
   -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
-  messages, covers, wanted = bind()
+  messages, covers, first = bind()
   local before = cjson.decode(known[3] or "[]")
   for _, id in ipairs(covers) do
     before[#before + 1] = id
@@ -195,8 +195,8 @@ elseif known[1] then
   changed[#changed + 1], changed[#changed + 2] = "covers", #before > 0 and cjson.encode(before) or "[]"
 else
   local session_id = start_anew_if_stale()
-  messages, covers, wanted = bind()
-  deadline = now + (tonumber(known[4]) or time_ms)
+  messages, covers, first = bind()
+  deadline = now + (first.timeout_seconds and first.timeout_seconds * 1000 or tonumber(known[4]) or time_ms)
   if known[6] then
     tell(known[6], known[7], now, "subagent.started", {
       run = run, session = session, label = known[8], worker = worker, metadata = metadata_of(known[9]),
@@ -207,9 +207,9 @@ else
     changed[#changed + 1] = value
   end
 end
-if wanted then
+if first then
   -- Kept with the run: whoever books what a dead owner asked may not find the message any more.
-  changed[#changed + 1], changed[#changed + 2] = "wanted_model", wanted
+  changed[#changed + 1], changed[#changed + 2] = "wanted_model", first.model or ""
 end
 redis.call("HSET", run_key, unpack(changed))
 event(events, ctl, now, "run.started", { run = run, attempt = attempt, worker = worker, covers = covers })
