@@ -167,7 +167,7 @@ class Sweeper(threading.Thread):
             self._waker.turn(session, run)
         elif rescue.lease is not None:
             try:
-                self._runner.settle_lost(rescue.lease)
+                self._runner.settle_lost(rescue.lease, rescue.losses, stood_still=rescue.stood_still)
             except LeaseLost:
                 log.info("run.settled_elsewhere", run_id=run, session_key=session)
                 self._runner.let_go(rescue.lease)

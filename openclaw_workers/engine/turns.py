@@ -103,7 +103,7 @@ class TurnRunner:
             if suspect:
                 self._free_suspect(run)
 
-    def settle_lost(self, lease: Lease) -> None:
+    def settle_lost(self, lease: Lease, losses: int, *, stood_still: bool) -> None:
         """End a run whose last attempt was lost; the sweep holds its lease.
 
         Raises:
@@ -111,14 +111,15 @@ class TurnRunner:
         """
         history = self._preparer.history_of(lease.session)
         attempts = self._preparer.max_attempts
-        error = f"the turn was given up: its worker died {attempts} times without getting any further"
+        stuck = f"its worker died {attempts} times without getting any further"
+        error = f"the turn was given up: {stuck if stood_still else f'{losses} workers died while they carried it'}"
         closing = [*endings.close(history, lease.run), endings.notice(error, "error", lease.run)]
         partial = partial_result(history, run=lease.run)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
         books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease, tokens)
         outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
         self._commit(lease, outcome, books=books)
-        log.error("run.given_up", run_id=lease.run, session_key=lease.session, attempts=attempts)
+        log.error("run.given_up", run_id=lease.run, session_key=lease.session, losses=losses)
 
     def settle_orphan(self, orphan: Orphan) -> None:
         """Book what a dead owner was asking when its run was taken away; if it only sleeps, it corrects that."""

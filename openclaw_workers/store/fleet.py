@@ -34,6 +34,10 @@ class Rescue:
     verb: str
     lease: Lease | None = None
     granted: Granted = ()
+    losses: int = 0
+    """Workers that the run to settle has lost."""
+    stood_still: bool = False
+    """Whether the last of them died without getting any further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +116,9 @@ class Fleet:
             match reply:
                 case ["other", other]:
                     run = other
-                case ["settle", token, granted]:
-                    return current, Rescue("settle", Lease(session, current, lane, token), pairs(granted))
+                case ["settle", token, granted, losses, stood_still]:
+                    lease = Lease(session, current, lane, token)
+                    return current, Rescue("settle", lease, pairs(granted), int(losses), bool(stood_still))
                 case [verb, granted]:
                     return current, Rescue(verb, granted=pairs(granted))
                 case [verb]:

@@ -22,7 +22,7 @@
   ARGV[9]  nonce, for the lease that the sweeper takes to settle a lost run
   ARGV[10] worker id of the sweeper
 
-  Returns  {"wake", granted} | {"settle", lease, granted} | {"wait"} | {"gone", granted} | {"other", run}
+  Returns  {"wake", granted} | {"settle", lease, granted, workers it lost, 1 if it stood still} | {"wait"} | {"gone", granted} | {"other", run}
 
   Invariant
     An expired lease is replaced in the same moment it is judged (rule 6). A crash is charged to the suspect of its
@@ -88,7 +88,7 @@ if state == "running" then
     redis.call("HSET", ctl, "lease", lease, "lease_until", now + lease_ms, "owner", sweeper,
       "attempt", attempt, "losses", losses, "stalls", stalls)
     redis.call("ZADD", due, now + lease_ms, item)
-    return { "settle", lease, grant(slots, line, due, cap, now, grant_ms) }
+    return { "settle", lease, grant(slots, line, due, cap, now, grant_ms), losses, stalls >= most and 1 or 0 }
   end
   redis.call("HDEL", ctl, "lease", "lease_until", "owner")
   redis.call("HSET", ctl, "state", "queued", "resumed", 1, "how", "takeover", "attempt", attempt, "losses", losses,

@@ -7,7 +7,7 @@ import pytest
 from openclaw_workers.models.ids import SessionKey, WorkerId
 from openclaw_workers.models.ledger import call_id
 from openclaw_workers.models.runs import Lane
-from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, ToolCallBlock, ToolResultEntry
+from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, TextBlock, ToolCallBlock, ToolResultEntry
 from openclaw_workers.store.keys import TURN
 from openclaw_workers.store.ledger import Ledger
 from openclaw_workers.store.turns import Taken
@@ -76,6 +76,20 @@ def test_a_turn_whose_worker_died_too_often_is_settled_and_the_session_goes_on(h
     calls = list(Ledger(house.stores.redis, house.stores.keys).calls())
     assert sorted(call.outcome for call in calls) == ["lost"] * 3 + ["ok"], "each may have been asking the model"
     assert run.usage.input == sum(call.usage.input for call in calls if call.outcome == "lost") > 0
+
+
+def test_a_turn_that_moved_but_lost_too_many_workers_is_not_said_to_have_stood_still(make_house: MakeHouse) -> None:
+    house = make_house({"engine": {"maxAttempts": 2}})
+    sent = house.say("hi")
+    for number in range(7):
+        taken = house.take(nonce=f"n{number}")
+        house.turns.step(taken.lease, taken.step + 1, [AssistantEntry(content=[TextBlock(text="a step")])])
+        house.set_ctl("lease_until", 1)
+        fall_due(house, TURN + SESSION)
+        house.sweeper.sweep()
+
+    error = house.run_of(sent).error or ""
+    assert error == "the turn was given up: 7 workers died while they carried it"
 
 
 def test_a_lost_call_has_the_id_its_owner_knows_it_by_although_a_sweeper_died_too(make_house: MakeHouse) -> None:
