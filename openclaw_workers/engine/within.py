@@ -29,6 +29,7 @@ class _Hand(threading.Thread):
                 answer = None, error
             _idle.put(self)
             outcome.put(answer)
+            del call, outcome, answer  # what was asked is not kept until something else is
 
 
 _idle: queue.SimpleQueue[_Hand] = queue.SimpleQueue()

@@ -21,6 +21,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import MasterDownError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
 from openclaw_workers.errors import CorruptRecord, StoreUnavailable
@@ -53,6 +54,8 @@ def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32
         client_name="openclaw-workers",
         # redis-py would read its version from the package's metadata again for each connection, as dear as the rest.
         driver_info=DRIVER,
+        # For Redis Enterprise alone; it costs a command for each connection, and ties each one to its pool for ever.
+        maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
 
 

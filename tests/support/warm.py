@@ -13,6 +13,7 @@ import os
 import pkgutil
 import runpy
 import select
+import selectors
 import signal
 import socket
 import struct
@@ -57,12 +58,17 @@ class WarmProcess:
         return code
 
     def _ended(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._line], [], [], timeout)[0]:
+        if self.returncode is None and self._has_ended(timeout):
             with self._lock:  # several threads may wait; the line stays readable once the process has ended
                 if self.returncode is None:
                     told = self._line.recv(_LENGTH.size, socket.MSG_WAITALL)
                     self.returncode = os.waitstatus_to_exitcode(_LENGTH.unpack(told)[0] if told else signal.SIGKILL)
         return self.returncode
+
+    def _has_ended(self, timeout: float | None) -> bool:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._line, selectors.EVENT_READ)
+            return bool(selector.select(timeout))
 
 
 _parents: dict[int, tuple[subprocess.Popen[bytes], str]] = {}

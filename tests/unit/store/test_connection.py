@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from weakref import ref
 
 import pytest
 
@@ -41,3 +43,15 @@ def test_a_server_that_was_restarted_meanwhile_is_not_noticed() -> None:
         server.restart()
 
         assert ask(client) == first
+
+
+def test_a_client_that_is_not_used_any_more_leaves_no_connection_behind() -> None:
+    with RedisServer() as server:
+        client = connect(server.url)
+        ask(client)
+        pool = ref(client.connection_pool)
+
+        del client
+        gc.collect()
+
+        assert pool() is None
