@@ -1,0 +1,229 @@
+"""docs/cli.md against what every command prints with `--json`: no field more, no field less."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from openclaw_workers.cli.main import cli
+from openclaw_workers.models.runs import Run
+from openclaw_workers.models.tree import BatchState
+from tests.support.cli_docs import PAGE, CliDocs
+from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Gate, Ocw, finish
+from tests.support.programs import Program, as_text, call, execute, program, say, spawn
+from tests.support.redis_server import free_port
+from tests.support.waiting import eventually
+from tests.support.wire import Failure, Reply, WireServer
+
+WITHOUT_FIELDS = {"worker", "config schema"}
+"""One logs, the other prints a schema that has a form of its own."""
+
+Answers = dict[str, list[Any]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def house(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """A worker for each lane; one agent is scripted, the other asks a model that thinks and may fail."""
+    models = [{"id": "m", "reasoning": True}]
+    provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": models}
+    wired = {
+        "id": "wired",
+        "model": {"primary": "wire/m", "fallbacks": ["offline/script"]},
+        "thinkingDefault": "low",
+        "compaction": {"keepRecentTokens": 1, "memoryFlush": {"enabled": False}},
+    }
+    config = {
+        "models": {"providers": {"wire": provider}},
+        "agents": {"list": [{"id": "main", "default": True}, wired]},
+        "engine": {"leaseSeconds": 8.0},
+    }
+    with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
+        fleet.workspace.mkdir(parents=True)
+        (fleet.workspace / "AGENTS.md").write_text("Be brief.\n")
+        fleet.ready(*(fleet.worker(lane, wait=False) for lane in ("main", "subagent", "service")))
+        yield fleet
+
+
+def test_the_documented_fields_are_those_that_are_printed(house: Fleet, server: WireServer, tmp_path: Path) -> None:
+    docs, asking = CliDocs(PAGE.read_text()), Asking(house, server, tmp_path)
+
+    asking.talks()
+    asking.subagents()
+    asking.what_is_there()
+    asking.runs_and_endings()
+    asking.set_up()
+    asking.failures()
+
+    assert asking.answers.keys() == docs.commands.keys()
+    problems = dict.fromkeys(
+        each for command, told in asking.answers.items() for one in told for each in docs.problems(command, one)
+    )
+    assert list(problems) == []
+    assert docs.never_seen() == []
+
+
+def test_every_command_has_its_fields_documented() -> None:
+    documented = {
+        " ".join(word for word in name.split() if word.islower()) for name in CliDocs(PAGE.read_text()).commands
+    }
+
+    assert set(commands(cli, "")) - documented == WITHOUT_FIELDS
+
+
+def commands(group: click.Group, path: str) -> Iterator[str]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}"
+
+
+class Asking:
+    """Runs commands, and keeps what each printed under the name it is documented by."""
+
+    def __init__(self, fleet: Fleet, server: WireServer, directory: Path) -> None:
+        self.fleet, self.server, self.directory = fleet, server, directory
+        self.ocw = Ocw(fleet)
+        self.answers: Answers = defaultdict(list)
+
+    def ask(self, name: str, *words: str, code: int = 0, stdin: str = "", **env: str) -> Any:
+        done = self.ocw(*words, "--json", stdin=stdin, env=env, within=120)
+        assert done.code == code, f"{words}: {done.out}{done.err}"
+        self.answers[name].append(done.json)
+        return done.json
+
+    def say(self, session: str, message: str | Program, *options: str, code: int = 0) -> Any:
+        return self.ask("agent", "agent", "--session", session, "-m", as_text(message), *options, code=code)
+
+    def talks(self) -> None:
+        self.plain = self.say("plain", program(call(execute("echo x")), say("done")), "--file", str(PAGE))
+        self.say("plain", "/status")
+        self.say("plain", program({"fail": "billing"}), code=1)
+        self.server.script += [
+            Reply("One. " * 500, thinking="hm"),
+            Reply("Two."),
+            Reply("In short."),
+            Failure(401, "no such key"),
+        ]
+        for text in ("one", "two", "/compact", "three"):
+            self.say("agent:wired:main", text)
+        self.tree()
+        self.ask("chat", "chat", "--session", "chat", stdin=as_text(program(say("hello"))) + "\n")
+
+    def tree(self) -> None:
+        """The sub-agent ends after the turn that spawned it, so that there is a reply."""
+        gate = Gate(self.fleet, "tree")
+        spoken = as_text(program(spawn(program(gate.step, say("found")), label="settled"), say("asked"), say("heard")))
+        waiting = self.ocw.start("agent", "--json", "--wait", "tree", "--session", "tree", "-m", spoken)
+        eventually(lambda: [run for run in self.fleet.runs() if (run.text, run.state) == ("asked", "ok")], within=60)
+        gate.open()
+        done = finish(waiting)
+        assert done.code == 0, done.err
+        self.answers["agent --wait tree"].append(done.json)
+
+    def subagents(self) -> None:
+        gate = Gate(self.fleet, "held")
+        held = self.child("held", gate)
+        self.ask("subagents info", "subagents", "info", "held")
+        self.ask("subagents steer", "subagents", "steer", "held", "hurry up")
+        self.ask("subagents send", "subagents", "send", "settled", as_text(program(say("more"))), "--wait")
+        self.ask("subagents stop", "subagents", "stop", held.id, "--wait")
+        self.blocked()
+        self.ask("subagents list", "subagents", "list")
+        self.ask("subagents log", "subagents", "log", "settled")
+
+    def child(self, name: str, gate: Gate) -> Run:
+        """A sub-agent of a session of its own, at work until the gate opens."""
+        task = program(gate.step, say("late"))
+        self.fleet.outcome(self.fleet.send(program(spawn(task, label=name), say("ok"), say("heard")), name))
+        (child,) = self.fleet.stores.tree.children(session_key(name))
+        eventually(lambda: self.fleet.run(child.id).state == "running", within=30)
+        return child
+
+    def blocked(self) -> None:
+        gate = Gate(self.fleet, "blocked")
+        child, stores = self.child("blocked", gate), self.fleet.stores
+        assert child.batch is not None
+        batch, inbox = child.batch, stores.keys.inbox(session_key("blocked"))
+        # A parent whose inbox cannot take the result, and no more tries.
+        stores.redis.set(inbox, "broken")
+        stores.redis.hset(stores.keys.batch(batch), "tries", 9)
+        gate.open()
+        eventually(lambda: (found := stores.tree.batch(batch)) and found.state is BatchState.BLOCKED, within=30)
+        stores.redis.delete(inbox)
+        self.ask("subagents retry", "subagents", "retry", batch)
+
+    def what_is_there(self) -> None:
+        damaged = self.fleet.stores.keys.log(session_key("plain"))
+        self.fleet.stores.redis.rpush(damaged, "garbage")
+        self.ask("sessions history", "sessions", "history", "plain")
+        self.ask("sessions history", "sessions", "history", "agent:wired:main")
+        self.ask("sessions list", "sessions", "list")
+        self.ask("sessions show", "sessions", "show", "plain")
+        self.ask("sessions tree", "sessions", "tree")
+        self.ask("runs list", "runs", "list")
+        self.ask("runs tree", "runs", "tree", "tree")
+        self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
+        (child,) = {run.id: run for run in self.fleet.stores.tree.children(session_key("held"))}
+        for run in (self.plain["runId"], child):
+            self.ask("runs show", "runs", "show", run)
+        self.ask("usage", "usage")
+        self.ask("agents list", "agents", "list")
+        self.ask("agents prompt", "agents", "prompt", "main")
+        self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
+        self.ask("completion", "completion", "bash")
+
+    def runs_and_endings(self) -> None:
+        gate = Gate(self.fleet, "busy")
+        watching = self.ocw.start("runs", "watch", "--json")
+        run = self.say("busy", program(gate.step, say("never")), "--no-wait")["runId"]
+        eventually(lambda: self.fleet.run(run).state == "running", within=30)
+        assert watching.stdout is not None
+        self.answers["runs watch"].append(json.loads(watching.stdout.readline()))
+        watching.send_signal(signal.SIGINT)
+        finish(watching)
+        self.ask("status", "status")
+        self.ask("runs stop", "runs", "stop", run, "--wait")
+        self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
+        self.ask("sessions reset", "sessions", "reset", "busy")
+        self.ask("sessions delete", "sessions", "delete", "busy", "--yes")
+
+    def set_up(self) -> None:
+        broken = self.directory / "broken.yaml"
+        broken.write_text("lanez: {}\n")
+        for command in ("check", "show"):
+            self.ask(f"config {command}", "config", command)
+            self.ask(f"config {command}", "--config", str(broken), "config", command, code=3)
+        self.ask("config example", "config", "example")
+        second = Ocw(self.fleet)
+        del second.env["OPENCLAW_CONFIG"]
+        second.env["OPENCLAW_STATE_DIR"] = str(self.directory / "second")
+        for name, words in (("up", ["up", "--detach", "--no-flower"]), ("down", ["down"])):
+            done = finish(second.start(*words, "--json"), within=120)
+            assert done.code == 0, done.err
+            self.answers[name].append(done.json)
+
+    def failures(self) -> None:
+        broken, nobody = str(self.directory / "broken.yaml"), f"redis://127.0.0.1:{free_port()}/0"
+        self.ask("a failure", "runs", "show", "run-0", code=5)
+        self.ask("a failure", "runs", "list", "--limit", "none", code=2)
+        self.ask("a failure", "sessions", "delete", "plain", code=2)
+        self.ask("a failure", "--config", broken, "sessions", "list", code=3)
+        self.ask("a failure", "status", code=4, REDIS_URL=nobody)
+        self.ask("a failure", "runs", "stop", self.plain["runId"], code=6)
