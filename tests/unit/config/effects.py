@@ -137,7 +137,7 @@ _AGENT: Final = {
 
 EFFECTS: Final = {
     **{f"agents.*.{path}": test for path, test in _AGENT.items()},
-    "agents.defaultAgent": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
+    "agents.defaultAgent": f"{_RESOLVE}::test_profiles_are_agents_like_those_of_the_list",
     "agents.defaults.models.*.alias": _TOLD,
     "agents.list.*.id": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
     "agents.list.*.default": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
@@ -214,12 +214,12 @@ EFFECTS: Final = {
     "models.providers.*.models.*.contextWindow": (
         "tests/unit/engine/test_smaller_fallback.py::test_what_the_fallback_is_sent_fits_into_its_own_window"
     ),
-    "models.providers.*.models.*.maxTokens": f"{_SPENDING}::test_a_reservation_covers_the_longest_answer",
+    "models.providers.*.models.*.maxTokens": f"{_CHAT}::test_a_configured_address_is_sent_the_limit_under_its_old_name",
     "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
     **_limits("models.providers.*.models.*.limits"),
     "models.cli.*.command": f"{_CLI}::test_plain_text_comes_as_it_is",
     "models.cli.*.resumeArgs": f"{_CLI}::test_a_session_goes_on_with_what_is_new",
-    "models.cli.*.input": f"{_CLI}::test_a_prompt_can_be_an_argument",
+    "models.cli.*.input": f"{_CLI}::test_a_prompt_is_on_standard_input_only_if_it_is_to_be",
     "models.cli.*.output": f"{_CLI}::test_json_lines_give_text_session_and_usage",
     "models.cli.*.textField": f"{_CLI}::test_json_lines_give_text_session_and_usage",
     "models.cli.*.sessionField": f"{_CLI}::test_a_session_is_known_by_the_field_that_is_named",

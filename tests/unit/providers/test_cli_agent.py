@@ -61,6 +61,17 @@ def test_a_prompt_can_be_an_argument(tmp_path: Path) -> None:
     assert text_of(agent.events("{system} stays")) == "turn 1: helper hears You are terse.\n\n{system} stays\n"
 
 
+@pytest.mark.parametrize(("way", "on_input"), [("argument", ""), ("stdin", "hello")])
+def test_a_prompt_is_on_standard_input_only_if_it_is_to_be(tmp_path: Path, way: str, on_input: str) -> None:
+    command = [sys.executable, "-c", "import sys; print(sys.argv[1:], [sys.stdin.read()])", "{prompt}"]
+    helper = Providers(ModelsSettings.model_validate({"cli": {"helper": {"command": command, "input": way}}})).get(
+        "cli"
+    )
+    request = ModelRequest("helper", "", [user("hello")], workspace=tmp_path)
+
+    assert text_of(until_answered(lambda: helper.stream(request, Cancel()))) == f"['hello'] {[on_input]}\n"
+
+
 def test_json_lines_give_text_session_and_usage(resumable: Agent) -> None:
     events = resumable.events("hello")
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["turn 1: You ar", "e terse.\n\nhello"]
@@ -125,6 +136,7 @@ def test_time_and_output_are_limited(tmp_path: Path) -> None:
     late = Agent(tmp_path, timeoutSeconds=1).failure("hang")
     assert (late.reason, late.code) == (FailureReason.TIMEOUT, "time_limit")
     assert Agent(tmp_path, maxOutputBytes=5000).failure("flood").code == "output_limit"
+    assert Agent(tmp_path, maxOutputBytes=5000).failure("x" * 6000).code == "output_limit", "no more than is set"
 
 
 @pytest.mark.parametrize(

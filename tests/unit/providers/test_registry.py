@@ -99,10 +99,10 @@ def test_models_are_known_dated_or_like_their_family(model: str, window: int, ap
 
 
 def test_configured_models_join_the_built_in_ones_or_stand_alone() -> None:
-    mine = {"openai": {"models": [{"id": "gpt-4o", "contextWindow": 9000}, {"id": "own", "api": "openai-responses"}]}}
+    mine = {"openai": {"models": [{"id": "gpt-4o", "contextWindow": 9000}, {"id": "own", "api": "openai-completions"}]}}
     merged = configured(providers=mine).catalog
     assert merged.model("openai", "gpt-4o").context_window == 9000
-    assert merged.model("openai", "own").api == "openai-responses"
+    assert merged.model("openai", "own").api == "openai-completions"
     assert merged.model("openai", "gpt-5").context_window == 400_000
     alone = configured(providers=mine, mode="replace").catalog
     assert [model.id for model in alone.models("openai")] == ["gpt-4o", "own"]
