@@ -29,7 +29,7 @@ class Turn:
 
     def call(self, tool: str, result: str, run: str = RUN, **arguments: Any) -> Action:
         call = ToolCallBlock(id=f"call-{len(self.log)}", name=tool, arguments=arguments)
-        verdict = judge(past_calls(self.log, run, self.settings.history_size), call, self.settings)
+        verdict = judge(past_calls(self.log, run, len(self.log)), call, self.settings)
         blocked = verdict.action is Action.BLOCK
         answer = result_for(call, verdict.text if blocked else warned(result, verdict), is_error=blocked)
         answer.run_id = run

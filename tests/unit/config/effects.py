@@ -65,7 +65,9 @@ def _loops(path: str) -> dict[str, str]:
     return {
         f"{path}.enabled": f"{_LOOPS}::test_it_can_be_switched_off",
         f"{path}.historySize": f"{_LOOPS}::test_only_the_latest_calls_are_looked_at",
-        f"{path}.warningThreshold": _LOOPS_OF_ALL,
+        f"{path}.warningThreshold": (
+            f"{_LOOPS}::test_a_repeated_call_is_warned_about_now_and_then_and_blocked_by_the_breaker"
+        ),
         f"{path}.criticalThreshold": f"{_LOOPS}::test_polling_that_shows_the_same_is_blocked_earlier",
         f"{path}.globalCircuitBreakerThreshold": _LOOPS_OF_ALL,
     }
