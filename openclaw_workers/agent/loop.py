@@ -7,7 +7,8 @@ goes on. That is all there is to resuming after a crash.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -74,8 +75,9 @@ class Journal(Viewers, Protocol):
         *,
         starting: str = "",
         may_steer: bool = False,
+        worked: float = 0.0,
     ) -> list[UserEntry]:
-        """Append entries; returns messages that were steered in.
+        """Append entries; returns messages that were steered in. `worked` is how many seconds tools took.
 
         Raises:
             TurnEnded: the turn must stop here. The entries are recorded all the same.
@@ -144,6 +146,8 @@ class AgentLoop:
         self.history = list(history)
         """The newest entries of the session's log as they are stored, and what this turn adds to them."""
         self._keeper = self._make_keeper(setup.view) if setup.view else None
+        self.worked = 0.0
+        """Seconds that tools took since the last record."""
         asker.on_chosen = self._check_window
 
     @property
@@ -183,7 +187,8 @@ class AgentLoop:
     def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
         self.history += entries
         self._asker.partial = ""
-        self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer)
+        worked, self.worked = self.worked, 0.0
+        self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer, worked=worked)
 
     def _ask(self) -> AssistantEntry:
         candidate, answer = self._ask_within_window()
@@ -286,7 +291,8 @@ class AgentLoop:
 
     def _record_own(self, entry: CompactionEntry | NoticeEntry) -> None:
         self.history.append(entry)
-        self._journal.record([entry])
+        worked, self.worked = self.worked, 0.0
+        self._journal.record([entry], worked=worked)
 
     def _finish_calls(self, *, resuming: bool = False) -> None:
         groups = self._groups(open_calls(self.history))
@@ -337,7 +343,8 @@ class AgentLoop:
             self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._cancel.check()
         self._journal.allow(self._setup.tool_timeout_seconds)
-        told = carry_out_together(tool, [(call, self._context(call)) for call in calls])
+        with self._working():
+            told = carry_out_together(tool, [(call, self._context(call)) for call in calls])
         for call, each in zip(calls, told, strict=True):
             self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
         return [result_for(call, each.quoted, is_error=each.failed) for call, each in zip(calls, told, strict=True)]
@@ -357,10 +364,19 @@ class AgentLoop:
         self._cancel.check()
         self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._journal.allow(setup.tool_timeout_seconds)
-        told = carry_out(call, setup.tools, self._context(call))
+        with self._working():
+            told = carry_out(call, setup.tools, self._context(call))
         shown = {"result": told.plain[:RESULT_CHARS]} if setup.shows_results else {}
         self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": told.failed, **shown})
         return result_for(call, warned(told.quoted, verdict), is_error=told.failed)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.worked += time.monotonic() - began
 
     def _judge(self, call: ToolCallBlock) -> Verdict:
         detection = self._setup.loop_detection
@@ -372,7 +388,8 @@ class AgentLoop:
     def _execute_unseen(self, call: ToolCallBlock) -> ToolResultEntry:
         """For a side conversation, which nobody is shown. It has the time of the step it is a part of."""
         self._cancel.check()
-        told = carry_out(call, self._setup.tools, self._context(call))
+        with self._working():
+            told = carry_out(call, self._setup.tools, self._context(call))
         return result_for(call, told.quoted, is_error=told.failed)
 
     def _context(self, call: ToolCallBlock) -> ToolContext:

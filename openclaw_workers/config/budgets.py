@@ -18,7 +18,7 @@ class BudgetSettings(Section):
     """Model calls."""
 
     seconds: StrictInt | None = Field(default=None, ge=1)
-    """Seconds that model calls take in all."""
+    """Seconds that model calls and tools take in all."""
 
 
 class BudgetsSettings(Section):

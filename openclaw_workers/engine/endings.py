@@ -117,7 +117,8 @@ def done(text: str, loop: AgentLoop) -> Outcome:
 
 def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
     """A clear final answer instead of a failure: whoever asked, a person or a parent, reads why it ends here."""
-    text = f"I have to stop here: {error.message}. {error.hint or ''}".strip()
+    said = f"{loop.partial[:PARTIAL_CHARS]}\n\n" if loop.partial else ""  # the time was over in the middle of it
+    text = f"{said}I have to stop here: {error.message}. {error.hint or ''}".strip()
     answer = AssistantEntry(content=[TextBlock(text=text)], timestamp=now_ms(), run_id=run)
     closing = [*close(loop.history, run), answer]
     return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, entries=closing)

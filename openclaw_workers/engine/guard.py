@@ -21,7 +21,7 @@ HOLD_SECONDS = 3.0
 TOLD_AFTER_SECONDS = 2.0
 """Waits shorter than this are nobody's concern."""
 _NEXT_DAY = "It begins anew at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
-_UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of model calls"}
+_UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of work"}
 
 
 @dataclass(slots=True)
@@ -44,6 +44,17 @@ class Rest:
 
 
 @dataclass(slots=True)
+class _Held:
+    call: str
+    limits: Sequence[Limit]
+    cancel: Cancel
+    again_at: float
+    """When to hold on to it again."""
+    began: float | None = None
+    """None while it waits."""
+
+
+@dataclass(slots=True)
 class Guard:
     """For one turn. Without limits and budgets it costs nothing."""
 
@@ -55,9 +66,8 @@ class Guard:
     on_wait: Callable[[str], None] = lambda _: None
     """Told once of a wait that takes its time, and what for."""
     rest: Rest = field(default_factory=Rest)
-    _held: tuple[str, Sequence[Limit]] | None = None
-    """The call that is being made or waits for its turn, and its limits."""
-    _held_at: float = 0.0
+    _held: _Held | None = None
+    """The call that is being made or waits for its turn."""
 
     def enter(self, candidate: Candidate, call_id: str, tokens: Callable[[Candidate], int], cancel: Cancel) -> None:
         """Wait until the call may be made.
@@ -72,35 +82,44 @@ class Guard:
             if limits or self.budgets:
                 self._enter(candidate, call_id, tokens(candidate), limits, cancel)
             self.rest.end()
+            if self._held:
+                self._held.began = time.monotonic()
         except BaseException:
             self.leave()
             raise
 
     def _enter(self, candidate: Candidate, call_id: str, size: int, limits: Sequence[Limit], cancel: Cancel) -> None:
         self._reserve(candidate, call_id, size, cancel)
-        self._held, self._held_at = (call_id, limits), time.monotonic()
+        self._held = _Held(call_id, limits, cancel, time.monotonic() + HOLD_SECONDS)
         wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)
         while limits and (wait_ms := self.limits.ask(limits, self.run, call_id, size)):
             wait(wait_ms / 1000)
 
     def hold(self) -> None:
-        """Keep what the call has taken while it lasts; asked every second, from another thread.
+        """Keep what the call has taken while it lasts, and end it when the time of a budget is used up.
+
+        Asked every second, from another thread.
 
         Raises:
             StoreUnavailable: Redis is away.
         """
         held, now = self._held, time.monotonic()
-        if held is None or now - self._held_at < HOLD_SECONDS:
+        if held is None or now < held.again_at:
             return
-        self._held_at = now
-        self.limits.hold(self.run, *held, self.budgets)
+        held.again_at = now + HOLD_SECONDS
+        lasted = now - held.began if held.began else 0.0
+        answer = self.limits.hold(self.run, held.call, held.limits, self.budgets, lasted)
+        if isinstance(answer, Exhausted):
+            held.cancel.set(_used_up(answer))
+        else:
+            held.again_at = now + min(HOLD_SECONDS, answer)
 
     def leave(self) -> None:
         """The call is over. If Redis is away the places end by themselves: what the call brought is worth more."""
         held, self._held = self._held, None
         try:
-            if held and held[1]:
-                self.limits.done(held[1], self.run, held[0])
+            if held and held.limits:
+                self.limits.done(held.limits, self.run, held.call)
         except StoreUnavailable as error:
             log.warning("limit.kept", error=error.message)
 
@@ -112,11 +131,7 @@ class Guard:
         while True:
             answer = self.limits.reserve(self.run, call_id, amounts, self.budgets)
             if isinstance(answer, Exhausted):
-                unit = _UNITS[answer.what]
-                raise BudgetExhausted(
-                    f"the budget {answer.budget.name} is used up: {answer.spent:g} of {answer.limit:g} {unit}",
-                    hint=_NEXT_DAY,
-                )
+                raise _used_up(answer)
             if answer:
                 return
             wait(WAIT_SECONDS)
@@ -134,3 +149,8 @@ class Guard:
             cancel.wait(seconds)
 
         return wait
+
+
+def _used_up(answer: Exhausted) -> BudgetExhausted:
+    told = f"{answer.spent:g} of {answer.limit:g} {_UNITS[answer.what]}"
+    return BudgetExhausted(f"the budget {answer.budget.name} is used up: {told}", hint=_NEXT_DAY)

@@ -71,6 +71,7 @@ class RedisJournal:
         *,
         starting: str = "",
         may_steer: bool = False,
+        worked: float = 0.0,
     ) -> list[UserEntry]:
         leaving = self._process.draining
         events = self._taken()
@@ -83,6 +84,7 @@ class RedisJournal:
                 # A call marked as started is never run again, so a worker that is leaving starts none.
                 starting="" if leaving else starting,
                 may_steer=may_steer and not leaving,
+                worked=worked,
                 events=events,
                 books=books,
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import structlog
 from pydantic import ValidationError
@@ -249,7 +250,7 @@ class TurnRunner:
             for each in asked:
                 accounts.note_lost(each, loop.next_tokens())
             journal.book()
-        outcome = self._loop(loop, handle, focus)
+        outcome = replace(self._loop(loop, handle, focus), worked=loop.worked)
         if taken.row.get("deliver") == "1" or asker.reasoning != "off":
             # The commit shows the last words to its own viewers, but not to those of its parent, and no thoughts.
             journal.flush()

@@ -81,12 +81,22 @@ class Limits:
         """The call is over, or is not made after all."""
         self._limit("done", limits, run, call, 0)
 
-    def hold(self, run: RunId, call: str, limits: Sequence[Limit], budgets: Sequence[Budget]) -> None:
-        """The call goes on: keep what it has taken."""
+    def hold(
+        self, run: RunId, call: str, limits: Sequence[Limit], budgets: Sequence[Budget], lasted: float = 0.0
+    ) -> Exhausted | float:
+        """The call goes on, so many seconds by now: keep what it has taken.
+
+        Returns how many seconds it may go on for, as far as is known now; or that the time of a budget is used up.
+        """
         k = self._keys
         keys = [key for limit in limits for key in (k.working(limit.name), k.asked(limit.name))]
-        keys += [k.aside(budget.name) for budget in budgets]
-        run_script(self._redis, "hold", keys, [run, call, KEEP_MS, len(limits)])
+        keys += [key for budget in budgets for key in (k.spent(budget.name), k.aside(budget.name))]
+        allowed = [budget.seconds or 0 for budget in budgets]
+        reply = run_script(self._redis, "hold", keys, [run, call, KEEP_MS, len(limits), int(lasted * 1000), *allowed])
+        if reply[0] == "over":
+            _, number, spent, limit = reply
+            return Exhausted(budgets[int(number) - 1], "seconds", float(spent), float(limit))
+        return float("inf") if int(reply[1]) < 0 else int(reply[1]) / 1000
 
     def reserve(self, run: RunId, call: str, amounts: Amounts, budgets: Sequence[Budget]) -> Exhausted | bool:
         """Set a call's price aside; False when others have set the rest aside and it is worth asking again."""

@@ -99,6 +99,8 @@ class Outcome:
     text: str = ""
     error: str = ""
     model: str = ""
+    worked: float = 0.0
+    """Seconds that tools took since the last step."""
     context_tokens: int = 0
     entries: Sequence[TranscriptEntry] = ()
     reset: bool = False
@@ -222,6 +224,7 @@ class Turns:
         *,
         starting: str = "",
         may_steer: bool = False,
+        worked: float = 0.0,
         events: Sequence[dict[str, Any]] = (),
         books: Books = NO_BOOKS,
     ) -> tuple[str, list[Any]]:
@@ -241,6 +244,7 @@ class Turns:
                 number,
                 starting,
                 int(may_steer),
+                worked,
                 json.dumps(list(events)),
                 books.entries(),
             ]
@@ -309,6 +313,7 @@ class Turns:
             "text": outcome.text,
             "error": outcome.error,
             "model": outcome.model,
+            "worked": outcome.worked,
             "context_tokens": outcome.context_tokens,
             "reset": outcome.reset,
             "row": outcome.row,

@@ -69,7 +69,7 @@ def test_requests_over_the_limit_of_a_minute_wait_until_their_deadline(
 def test_what_a_dead_worker_had_taken_is_free_again_soon(make_fleet: MakeFleet, server: WireServer) -> None:
     """I8: its run is taken away, so that nobody comes who would give it back."""
     given = config(server, limits={"concurrent": 1})
-    given["budgets"] = {"day": {"seconds": 100}}  # of which a call sets sixty aside
+    given["budgets"] = {"day": {"seconds": 100}}  # of which a call sets sixty aside, to begin with
     fleet = make_fleet(given)
     server.script.append(Hang())
     victim = fleet.worker()
@@ -108,22 +108,30 @@ def test_turns_that_wait_for_a_limit_when_their_worker_dies_leave_no_call_behind
     assert redis.hget(budget, "calls") == str(len(calls))
 
 
-CHILDREN, BUDGET = 20, 30_000
+CHILDREN = 20
+BUDGETS = {"tokens": 30_000, "cost": 0.03, "seconds": 8}
+"""In dollars a thousandth for each thousand tokens."""
 
 
+@pytest.mark.parametrize("what", BUDGETS)
 def test_twenty_children_overspend_a_budget_by_one_reservation_at_most(
-    make_fleet: MakeFleet, server: WireServer
+    make_fleet: MakeFleet, server: WireServer, what: str
 ) -> None:
+    limit = BUDGETS[what]
     given = config(server)
-    given["budgets"] = {"tree": {"tokens": BUDGET}}
+    given["models"]["providers"]["a"]["models"][0]["cost"] = {"input": 1.0, "output": 1.0}
+    given["budgets"] = {"tree": {what: limit}}
     given["agents"]["defaults"]["subagents"] = {"maxChildrenPerAgent": CHILDREN}
     fleet = make_fleet(given)
     spawn = [Called("sessions_spawn", {"task": f"task {number}"}, f"c{number}") for number in range(CHILDREN)]
+    patient = iter(range(4))
 
     def answer(request: Recorded) -> Behaviour:
         size = len(json.dumps(request.body)) // 4
         if said(request).rstrip().endswith("go") and "sessions_spawn" in str(request.body.get("tools")):
             return Reply(calls=spawn, input=size, output=100)
+        if what == "seconds" and next(patient, None) is None:
+            return Hang()  # longer than anything that could be set aside for it
         return Reply("done", input=size, output=MOST_OUTPUT, gap_seconds=0.05)
 
     server.answer = answer
@@ -133,8 +141,13 @@ def test_twenty_children_overspend_a_budget_by_one_reservation_at_most(
     check_tree(fleet.stores, within=90)
 
     calls = ledger(fleet)
-    spent = sum(call.usage.total for call in calls)
-    assert BUDGET <= spent < BUDGET + max(call.usage.total for call in calls)
+    amounts = [call.amounts()[what] for call in calls]
+    # One call had begun when the last of it was spent; of a call that is ended by its time two ticks may pass.
+    most = 3 if what == "seconds" else max(amounts)
+    (budget,) = [str(key) for key in fleet.stores.redis.keys("*:spent")]
+    spent = float(str(fleet.stores.redis.hget(budget, what)))
+    assert limit <= spent < limit + most
+    assert sum(amounts) == pytest.approx(spent, rel=0.05), "the rest is the time of tools"
     assert len(calls) == len(server.requests)
     children = children_of(fleet.stores)
     assert len(children) == CHILDREN

@@ -177,6 +177,11 @@ local function reserved(raw)
   return ok and type(aside) == "table" and tonumber(aside["until"]) and aside or nil
 end
 
+-- How long the call has lasted that this is set aside for.
+local function lasted_seconds(aside, now)
+  return math.max(0, now - (tonumber(aside.since) or now)) / 1000
+end
+
 -- A sum that cannot be read begins anew: the turn that would add to it must not fail for that.
 local function add_to(key, field, amount)
   local sum = redis.pcall("HINCRBYFLOAT", key, field, amount)
@@ -268,6 +273,16 @@ local function book(ledger, before, books, run, run_key, owns, keys, first)
       if aside and aside.call == id then
         redis.call("HDEL", keys[i], run)
       end
+    end
+  end
+end
+
+-- Time that the tools of a turn took counts against the budgets too.
+local function charge_work(seconds, keys, first)
+  for i = first, #keys, 2 do
+    if seconds > 0 then
+      add_to(keys[i], "seconds", seconds)
+      redis.call("EXPIRE", keys[i], 90 * 86400)
     end
   end
 end

@@ -36,7 +36,7 @@
   ARGV[3]  run id
   ARGV[4]  worker id
   ARGV[5]  outcome, JSON: state, reason, text, error, messages (how the bound messages settle), model,
-           context_tokens, reset (a new session begins), row (fields to set)
+           worked (seconds that tools took since the last step), context_tokens, reset (a new session begins), row (fields to set)
   ARGV[6]  run id to open if messages wait
   ARGV[7]  lane
   ARGV[8]  agent id
@@ -88,6 +88,7 @@ if not owns then
 end
 
 unreserve(run, KEYS, first_budget)
+charge_work(outcome.worked, KEYS, first_budget)
 if count > 0 then
   redis.call("RPUSH", log, unpack(ARGV, first_entry, first_entry + count - 1))
 end

@@ -2,33 +2,63 @@
   Hold on to what a model call has taken from limits and budgets, for as long as it lasts: its owner is alive.
 
   KEYS[1]  for each limit two, from KEYS[1] on: calls at work (zset) and what they are about (hash), as in `limit`; then
-           for each budget what is set aside (hash)
+           for each budget two: what is spent (hash), and what is set aside (hash: run -> JSON)
 
   ARGV[1]  run id
   ARGV[2]  id of the call
   ARGV[3]  how long it is kept from now on, milliseconds
   ARGV[4]  how many limits there are
+  ARGV[5]  how long the call has lasted, milliseconds; 0 while it waits to begin
+  ARGV[6]  for each budget, from ARGV[6] on, how many seconds it allows; 0 for no limit
 
-  Returns  {"ok"}
+  Returns  {"ok", milliseconds until its seconds are used up, if nothing changes; -1 if that is not limited}
+           {"over", which budget, from 1, seconds spent with those of the calls under way, limit}
 
   Invariant
-    It gives nothing back that has ended, and touches nothing that another call of the run has taken since.
+    It gives nothing back that has ended, and touches nothing that another call of the run has taken since. Time is what
+    a call cannot be told beforehand: so it counts while it passes, that of all calls under way together.
 ]]
-local run, call, keep_ms, limits = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local first_key = 1
+local run, call, keep_ms, limits, lasted_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local first_key, first_seconds = 1, 6
 local first_budget = first_key + 2 * limits
-local ends = now_ms() + keep_ms
+local now = now_ms()
+local ends = now + keep_ms
 
 for i = first_key, first_budget - 1, 2 do
   if redis.call("HGET", KEYS[i + 1], "call " .. run) == call then
     redis.call("ZADD", KEYS[i], "XX", ends, run)
   end
 end
-for i = first_budget, #KEYS do
-  local aside = reserved(redis.call("HGET", KEYS[i], run) or "")
+
+-- Seconds that the calls under way have lasted so far, and how many they are.
+local function passing(aside_key)
+  local seconds, count = 0, 0
+  for _, raw in ipairs(redis.call("HVALS", aside_key)) do
+    local each = reserved(raw)
+    if each and tonumber(each["until"]) > now then
+      seconds, count = seconds + lasted_seconds(each, now), count + 1
+    end
+  end
+  return seconds, count
+end
+
+local left_ms = -1
+for i = first_budget, #KEYS, 2 do
+  local aside = reserved(redis.call("HGET", KEYS[i + 1], run) or "")
   if aside and aside.call == call then
-    aside["until"] = ends
-    redis.call("HSET", KEYS[i], run, cjson.encode(aside))
+    aside["until"], aside.since = ends, now - lasted_ms
+    redis.call("HSET", KEYS[i + 1], run, cjson.encode(aside))
+    local number = (i - first_budget) / 2
+    local limit = tonumber(ARGV[first_seconds + number])
+    if limit > 0 then
+      local seconds, count = passing(KEYS[i + 1])
+      local spent = (tonumber(redis.call("HGET", KEYS[i], "seconds") or 0) or 0) + seconds
+      if spent >= limit then
+        return { "over", number + 1, tostring(spent), tostring(limit) }
+      end
+      local left = math.ceil((limit - spent) * 1000 / count)
+      left_ms = left_ms < 0 and left or math.min(left_ms, left)
+    end
   end
 end
-return { "ok" }
+return { "ok", left_ms }

@@ -17,7 +17,7 @@
 
   Invariant
     What is spent passes a limit by one reservation at most: with nothing set aside by others a call may still begin,
-    with something it may not. A run has one reservation in each budget; asking again replaces it. One that nobody
+    with something it may not. Seconds that a call takes beyond those are counted while it lasts (`hold`). A run has one reservation in each budget; asking again replaces it. One that nobody
     holds on to, because its owner died, ends by itself (`hold`).
 ]]
 local run, wanted, count = ARGV[1], cjson.decode(ARGV[2]), tonumber(ARGV[3])
@@ -43,6 +43,8 @@ local function set_aside(key)
       for _, field in ipairs(FIELDS) do
         sums[field] = sums[field] + (tonumber(each[field]) or 0)
       end
+      -- One that lasts longer than was thought has taken more by now.
+      sums.seconds = sums.seconds + math.max(0, lasted_seconds(each, now) - (tonumber(each.seconds) or 0))
     end
   end
   return sums, others
@@ -71,7 +73,8 @@ for i = 0, count - 1 do
     end
   end
 end
-wanted["until"] = now_ms() + wanted.keep_ms
+wanted.since = now_ms()
+wanted["until"] = wanted.since + wanted.keep_ms
 for i = 0, count - 1 do
   local aside_key = KEYS[first_key + 2 * i + 1]
   redis.call("HSET", aside_key, run, cjson.encode(wanted))

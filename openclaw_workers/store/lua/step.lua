@@ -17,9 +17,10 @@
   ARGV[3]  step number, one more than the last
   ARGV[4]  call id of the tool call that starts next, or ""
   ARGV[5]  1 if a model call comes next, so that steering may land
-  ARGV[6]  events, a JSON list of {type, data}
-  ARGV[7]  what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
-  ARGV[8]  how many entries follow, then the entries (JSON) from ARGV[9] on
+  ARGV[6]  seconds that tools took since the last step
+  ARGV[7]  events, a JSON list of {type, data}
+  ARGV[8]  what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
+  ARGV[9]  how many entries follow, then the entries (JSON) from ARGV[10] on
 
   Returns  {"ok", abort reason or "", steered user entries as a JSON list} | {"lost"}
 
@@ -30,12 +31,12 @@
 ]]
 local ctl, inbox, bound, receipts, log, events, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local lease, run, step, starting, may_steer = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == "1"
-local shown, count = cjson.decode(ARGV[6]), tonumber(ARGV[8])
-local first_entry, first_budget = 9, 10
+local shown, count = cjson.decode(ARGV[7]), tonumber(ARGV[9])
+local first_entry, first_budget = 10, 10
 
 local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done",
   "waits_for")
-book(KEYS[8], KEYS[9], ARGV[7], run, run_key, c[1] == lease, KEYS, first_budget)
+book(KEYS[8], KEYS[9], ARGV[8], run, run_key, c[1] == lease, KEYS, first_budget)
 if c[1] ~= lease then
   return { "lost" }
 end
@@ -51,6 +52,7 @@ end
 if count > 0 and c[9] then
   redis.call("HDEL", ctl, "waits_for", "waits_on", "unread") -- the call that waited has its result in the transcript
 end
+charge_work(tonumber(ARGV[6]), KEYS, first_budget)
 show(events, ctl, run_key, now, shown)
 
 -- What a message asks of its turn must hold for it: else it waits for a turn of its own.

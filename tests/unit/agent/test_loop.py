@@ -58,6 +58,7 @@ class MemoryJournal:
         *,
         starting: str = "",
         may_steer: bool = False,
+        worked: float = 0.0,
     ) -> list[UserEntry]:
         self.entries += entries
         self.started.append(starting)

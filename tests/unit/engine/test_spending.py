@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -136,7 +137,54 @@ def test_seconds_count_too(make_house: MakeHouse, server: WireServer, place: str
     assert wired.turn().text == "slow"
     run = wired.turn("more")
     assert (run.reason, wired.asked()) == ("budget", ["a1:m"])
-    assert "of 1 seconds of model calls" in (run.text or "")
+    assert "of 1 seconds of work" in (run.text or "")
+
+
+def test_seconds_of_tools_count_when_their_result_is_written(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server, **budget_of("day", {"seconds": 1}))
+    wired.plan("a1:m", Reply(calls=[Called("exec", {"command": "sleep 1.1"})]))
+    run = wired.turn()
+    assert (run.reason, wired.asked()) == ("budget", ["a1:m"])
+    assert sum(call.milliseconds for call in wired.ledger()) < 1000, "the calls alone had time left"
+    result = wired.house.log()[-2]
+    assert result.role == "toolResult"
+
+
+def test_a_stopped_tool_is_counted_too(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server, budgets={"day": {"seconds": 100}})
+    wired.plan("a1:m", Reply(calls=[Called("exec", {"command": "touch begun; sleep 60"})]))
+    thread, queued = in_background(wired)
+    eventually((Path(wired.house.loaded.state_dir) / "workspace" / "begun").exists, within=15)
+    (handle,) = wired.house.process.runs()
+    handle.cancel.set(TurnAborted("killed"))
+    assert finish(wired, thread, queued).state == "killed"
+    (spent,) = [str(key) for key in wired.house.stores.redis.keys("*:spent")]
+    asked = sum(call.milliseconds for call in wired.ledger()) / 1000
+    assert float(str(wired.house.stores.redis.hget(spent, "seconds"))) > asked
+
+
+def test_a_call_is_ended_when_the_time_of_a_budget_is_used_up(
+    make_house: MakeHouse, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it will take is not known beforehand: it may be longer than what was set aside for it."""
+    monkeypatch.setattr(guard, "HOLD_SECONDS", 0.0)
+    wired = wired_house(make_house, server, model="a/m", budgets={"tree": {"seconds": 1}})
+    wired.plan("a1:m", Reply("half an answer", after=4, then="hang"))
+    thread, queued = in_background(wired)
+    eventually(server.is_silent.is_set, within=15)
+
+    def hold() -> bool:
+        for handle in wired.house.process.runs():
+            handle.hold()  # as the ticker does
+        return not thread.is_alive()
+
+    eventually(hold, within=15)
+    run = finish(wired, thread, queued)
+    assert (run.state, run.reason) == ("ok", "budget")
+    assert "I have to stop here: the budget tree agent:main:main" in (run.text or "")
+    assert (run.text or "").startswith("half"), "what was said is kept"
+    (call,) = wired.ledger()
+    assert (call.outcome, 1000 <= call.milliseconds < 3000) == ("aborted", True)
 
 
 @pytest.mark.parametrize("api", APIS)

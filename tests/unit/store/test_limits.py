@@ -146,6 +146,22 @@ def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: Limits, desk: De
     assert set(desk.redis.hkeys(desk.keys.asked("p"))) == {f"call {B}"}, "nothing is left of who died"
 
 
+def test_seconds_count_while_they_pass_those_of_all_calls_under_way(limits: Limits, desk: Desk) -> None:
+    day = Budget("day", seconds=100)
+    spend(desk, "day", seconds=10)
+    for run in (A, B):
+        assert limits.reserve(run, f"call-{run}", Amounts(seconds=5), [day]) is True
+    assert limits.hold(A, f"call-{A}", [], [day], 30.0) == pytest.approx(30, abs=1), "two share what is left"
+    assert limits.reserve(C, "call-c", Amounts(seconds=60), [day]) is False, "more is taken than was set aside"
+    assert limits.reserve(C, "call-c", Amounts(seconds=50), [day]) is True
+    answer = limits.hold(B, f"call-{B}", [], [day], 61.0)
+    assert isinstance(answer, Exhausted)
+    assert (answer.what, answer.limit) == ("seconds", 100)
+    assert answer.spent == pytest.approx(101, abs=1)
+    assert limits.hold(B, f"call-{B}", [], [day], 0.0) == pytest.approx(20, abs=1), "who waits has taken nothing yet"
+    assert limits.hold(A, f"call-{A}", [], [Budget("day", tokens=5)], 500.0) == float("inf")
+
+
 def test_who_waits_gets_no_place_by_holding_on(limits: Limits, desk: Desk) -> None:
     """The ticker asks for it in any case: it does not know whether the call has begun."""
     limit = Limit("p", concurrent=1)

@@ -343,7 +343,7 @@ def hold(desk: Desk) -> None:
     limit(desk)
     reserve(desk)
     held = [Limit("p", concurrent=1)], [Budget("day", tokens=9)]
-    Limits(desk.redis, desk.keys).hold(RunId("run-a"), "call-1", *held)
+    Limits(desk.redis, desk.keys).hold(RunId("run-a"), "call-1", *held, 2.0)
 
 
 def book(desk: Desk) -> None:
