@@ -11,7 +11,7 @@ from openclaw_workers.agent.calibration import Calibration
 from openclaw_workers.agent.calling import Candidate, Chain, Check
 from openclaw_workers.agent.silent import Speech
 from openclaw_workers.agent.thoughts import Thoughts
-from openclaw_workers.agent.tokens import Estimator
+from openclaw_workers.agent.tokens import Estimator, estimator_for
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.models.ids import RunId
@@ -110,7 +110,7 @@ class Asker:
                 return candidate, answer
 
     def _estimator(self, candidate: Candidate) -> Estimator:
-        return Estimator(candidate.provider.name, candidate.model, self.calibration)
+        return estimator_for(candidate, self.calibration)
 
     def _stream(self, candidate: Candidate, this: str, request: ModelRequest, aside: bool) -> Answer:
         self.cancel.check()

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from openclaw_workers.agent.calibration import Calibration
+from openclaw_workers.agent.calling import Candidate
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
+    Attachment,
     CompactionEntry,
     NoticeEntry,
     TextBlock,
@@ -24,13 +26,17 @@ from openclaw_workers.models.transcript import (
     Usage,
     UserEntry,
 )
+from openclaw_workers.providers.attachments import PDF
 from openclaw_workers.providers.base import ModelRequest
+from openclaw_workers.providers.pdf_pages import pdf_pages
 
 ENTRY_TOKENS = 4
 """What a message costs beside its content: its role, and the marks around it."""
 CALL_TOKENS = 12
 IMAGE_TOKENS = 1600
-"""The most that current APIs count for one image, and about what they do for a page of a document."""
+"""The most that current APIs count for one image."""
+PAGE_TOKENS = 2400
+"""About what they count for a full page of a PDF, which is read both as text and as an image."""
 MARGIN = 1.25
 """Of the estimate, where too little would be worse than too much."""
 MOST_KNOWN = 5_000
@@ -76,7 +82,8 @@ def rates_for(provider: str, model: str) -> Rates:
 class Estimator:
     """Counts for one model and one turn. Estimates of entries are kept, because entries never change."""
 
-    def __init__(self, provider: str, model: str, calibration: Calibration) -> None:
+    def __init__(self, provider: str, model: str, calibration: Calibration, *, reads_pdfs: bool = True) -> None:
+        self._reads_pdfs = reads_pdfs
         self._name = f"{provider}/{model}"
         self._rates = rates_for(provider, model)
         self._calibration = calibration
@@ -130,19 +137,30 @@ class Estimator:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             # The entry is kept with its number, so that no other one can come to have the same id.
-            known = self._known[id(entry)] = entry, _entry_tokens(entry, self._rates)
+            known = self._known[id(entry)] = entry, _entry_tokens(entry, self._rates, self._reads_pdfs)
         return known[1]
+
+
+def estimator_for(candidate: Candidate, calibration: Calibration) -> Estimator:
+    provider, model = candidate.provider, candidate.model
+    return Estimator(provider.name, model, calibration, reads_pdfs=provider.reads_pdfs(model))
 
 
 def _has_pages(entry: TranscriptEntry) -> bool:
     return isinstance(entry, UserEntry) and any(_SHOWN.match(file.mime_type) for file in entry.attachments)
 
 
-def _entry_tokens(entry: TranscriptEntry, rates: Rates) -> float:
+def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:
+    if file.mime_type == PDF:
+        return FILE_TOKENS + (pdf_pages(file.path) * PAGE_TOKENS if reads_pdfs else 0)
+    return IMAGE_TOKENS if file.mime_type.startswith("image/") else FILE_TOKENS
+
+
+def _entry_tokens(entry: TranscriptEntry, rates: Rates, reads_pdfs: bool) -> float:
     if isinstance(entry, NoticeEntry | CompactionEntry):
         return 0
     files = entry.attachments if isinstance(entry, UserEntry) else []
-    attached = sum(IMAGE_TOKENS if _SHOWN.match(file.mime_type) else FILE_TOKENS for file in files)
+    attached = sum(_file_tokens(file, reads_pdfs) for file in files)
     return ENTRY_TOKENS + attached + sum(_block_tokens(block, rates) for block in entry.content)
 
 

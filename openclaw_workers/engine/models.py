@@ -28,8 +28,8 @@ from openclaw_workers.store.health import Health
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 
-RESERVED_OUTPUT, RESERVED_SECONDS = 1_000, 60
-"""What a reservation counts on where nothing better is known; what a call really took is booked afterwards."""
+RESERVED_SECONDS = 60
+"""What is set aside of a budget's time when a call begins; what it takes beyond that counts while it lasts."""
 PER_MILLION = 1_000_000
 MOST_AGENTS = 1024
 _NOTHING_GIVEN, _UNLIMITED = ProviderSettings(), LimitSettings()
@@ -151,7 +151,7 @@ class Models:
     def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
         """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
         provider = candidate.provider
-        most = provider.model(candidate.model).max_tokens if isinstance(provider, RemoteProvider) else RESERVED_OUTPUT
+        most = provider.most_output(candidate.model)
         # What a provider writes into its cache may cost more than what it only reads.
         possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
         cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)

@@ -23,7 +23,7 @@ from openclaw_workers.agent.compaction import Context
 from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
 from openclaw_workers.agent.prompt import Facts, prompt_parts
 from openclaw_workers.agent.surroundings import repo_of, zone_name
-from openclaw_workers.agent.tokens import Estimator
+from openclaw_workers.agent.tokens import estimator_for
 from openclaw_workers.agent.view import View
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.agents import AgentSettings
@@ -211,7 +211,7 @@ class Preparer:
     ) -> View | None:
         if not candidate.provider.summarises:
             return None
-        estimator = Estimator(candidate.provider.name, candidate.model, self._calibration)
+        estimator = estimator_for(candidate, self._calibration)
         tokens = estimator.frame(frame.told, frame.specs)
         window = candidate.provider.context_window(candidate.model)
         context = Context(min(window, agent.context_tokens or window), tokens, estimator)

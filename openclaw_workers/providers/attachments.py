@@ -18,7 +18,7 @@ _NO_BRACKETS: Final = str.maketrans("[]<>", "()()")
 _IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MOST_IMAGE_BYTES: Final = 3_750_000
 """Both APIs take five megabytes of base64."""
-_MOST_PDF_BYTES: Final = 15_000_000
+MOST_PDF_BYTES: Final = 15_000_000
 """Anthropic takes 32 megabytes in one request, as base64 and with all that was said."""
 
 
@@ -27,7 +27,7 @@ def data_for(model: ModelInfo, attachment: Attachment) -> str | None:
     if attachment.mime_type in _IMAGE_TYPES and model.images:
         return _encoded(attachment, _MOST_IMAGE_BYTES)
     if attachment.mime_type == PDF and model.files:
-        return _encoded(attachment, _MOST_PDF_BYTES)
+        return _encoded(attachment, MOST_PDF_BYTES)
     return None
 
 

@@ -13,6 +13,9 @@ from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import AssistantBlock, TranscriptEntry, Usage
 from openclaw_workers.providers.endpoint import Endpoint
 
+RESERVED_OUTPUT = 1_000
+"""What is set aside for an answer where nothing limits it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
@@ -92,6 +95,14 @@ class Provider(ABC):
     def api_of(self, model: str) -> str:
         """The protocol spoken with this model."""
         return self.api
+
+    def most_output(self, model: str) -> int:
+        """Tokens that its longest answer has, as far as that is known."""
+        return RESERVED_OUTPUT
+
+    def reads_pdfs(self, model: str) -> bool:
+        """Whether the model is sent PDFs, and not only told of them."""
+        return False
 
     @abstractmethod
     def context_window(self, model: str) -> int:

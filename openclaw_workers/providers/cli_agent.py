@@ -43,6 +43,9 @@ class CliProvider(Provider):
     def context_window(self, model: str) -> int:
         return self._found(model).context_window
 
+    def most_output(self, model: str) -> int:
+        return self._found(model).max_output_bytes // 4
+
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         settings = self._found(request.model)
         prompt = prompt_for(request, can_resume=bool(settings.resume_args))

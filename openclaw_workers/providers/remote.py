@@ -46,6 +46,12 @@ class RemoteProvider(Provider):
     def context_window(self, model: str) -> int:
         return self.model(model).context_window
 
+    def most_output(self, model: str) -> int:
+        return self.model(model).max_tokens
+
+    def reads_pdfs(self, model: str) -> bool:
+        return self.model(model).files
+
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         endpoint = request.endpoint or self._first()
         call = Call(request, self.model(request.model), endpoint)

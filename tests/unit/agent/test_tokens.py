@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import zlib
+from pathlib import Path
 from weakref import ref
 
 import pytest
@@ -10,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.calibration import Calibration
-from openclaw_workers.agent.tokens import ENTRY_TOKENS, MOST_KNOWN, Estimator, rates_for
+from openclaw_workers.agent.tokens import ENTRY_TOKENS, MOST_KNOWN, PAGE_TOKENS, Estimator, rates_for
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import Attachment, CompactionEntry, NoticeEntry, TranscriptEntry, Usage
+from openclaw_workers.providers.attachments import MOST_PDF_BYTES
 from tests.unit.agent.entries import ENTRIES, TEXT, assistant, user
 
 SPEC = ToolSpec("read", "Read a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -45,13 +48,39 @@ def test_what_a_model_never_sees_costs_nothing_and_calls_cost_more_than_their_te
     assert estimate.entry(assistant("", "call")) > estimate.entry(assistant(""))
 
 
-def test_an_attached_image_or_document_costs_as_much_as_a_page() -> None:
+PLAIN = b"%PDF-1.4\n1 0 obj <</Type /Pages /Count 3>> endobj\n" + b"2 0 obj <</Type /Page>> endobj\n" * 3
+PACKED = (
+    b"%PDF-1.5\n1 0 obj <</Type /ObjStm /N 40 /Filter /FlateDecode>>\nstream\r\n"
+    + zlib.compress(b"<</Type/Page/Parent 1 0 R>> " * 40 + b"<</Type/Pages>>")
+    + b"\nendstream endobj\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "pages"),
+    [(PLAIN, 3), (PACKED, 40), (PACKED + PLAIN, 43), (b"%PDF-1.7 /Encrypt" + b"x" * 95_000, 5)],
+    ids=["plain", "packed", "both", "by its size"],
+)
+def test_a_pdf_costs_as_much_as_its_pages(tmp_path: Path, data: bytes, pages: int) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(data)
+    entry, without = user("look"), user("look")
+    entry.attachments = [Attachment(name="a.pdf", mime_type="application/pdf", path=str(path))]
+    without.attachments = [Attachment(name="a.zip", mime_type="application/zip", path="a.zip")]
+    assert estimator().entry(entry) - estimator().entry(without) == pages * PAGE_TOKENS
+    unread = Estimator("openai", "gpt-4o", Calibration(), reads_pdfs=False)
+    assert unread.entry(entry) == unread.entry(without), "it is only named to this one"
+
+    path.write_bytes(b"x" * (MOST_PDF_BYTES + 1))
+    assert estimator().entry(user("look").model_copy(update={"attachments": entry.attachments})) == estimator().entry(
+        without
+    ), "too large to be sent"
+
+
+def test_an_attached_image_costs_more_than_the_name_of_a_file() -> None:
     seen, named = user("look"), user("look")
     seen.attachments = [Attachment(name="a.png", mime_type="image/png", path="a.png")]
     named.attachments = [Attachment(name="a.zip", mime_type="application/zip", path="a.zip")]
-    page = Attachment(name="a.pdf", mime_type="application/pdf", path="a.pdf")
-    read = user("look").model_copy(update={"attachments": [page]})
-    assert estimator().entry(read) == estimator().entry(seen)
     assert estimator().entry(seen) > estimator().entry(named) > estimator().entry(user("look"))
 
 

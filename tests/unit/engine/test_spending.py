@@ -373,6 +373,24 @@ def test_a_reservation_covers_the_longest_answer(make_house: MakeHouse, server: 
     assert redis.hlen(budget) == 0
 
 
+def test_a_reservation_for_a_program_covers_all_it_may_write(make_house: MakeHouse, server: WireServer) -> None:
+    program = {"command": ["sleep", "60"], "maxOutputBytes": 80_000}
+    wired = wired_house(
+        make_house,
+        server,
+        model="cli/sleeper",
+        models={"cli": {"sleeper": program}},
+        budgets={"day": {"tokens": 50_000}},
+    )
+    redis = wired.house.stores.redis
+    thread, queued = in_background(wired)
+    budget = eventually(lambda: [str(key) for key in redis.keys("*aside*")], within=15)[0]
+    assert 20_000 < json.loads(str(redis.hvals(budget)[0]))["tokens"] < 30_000
+    (handle,) = wired.house.process.runs()
+    handle.cancel.set(TurnAborted("killed"))
+    finish(wired, thread, queued)
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_a_reservation_is_no_less_than_what_the_api_counts(make_house: MakeHouse, server: WireServer, api: Api) -> None:
     """Prompt, tools and tail included, for notes and summaries aside too; the server counts four bytes to a token."""
