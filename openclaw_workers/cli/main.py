@@ -29,6 +29,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "sessions": ("sessions:sessions", "List, read, export, reset and delete sessions."),
         "runs": ("runs:runs", "List, inspect, watch and stop runs; show them as trees."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
+        "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, talk to them, stop them."),
     },

@@ -30,7 +30,9 @@ AGAIN = frozenset({FailureReason.CUT, FailureReason.TIMEOUT, FailureReason.RATE_
 """Worth another try with the same model when there is no other; so is whatever a server says is its own fault."""
 OF_THE_KEY = frozenset({FailureReason.AUTH, FailureReason.AUTH_PERMANENT})
 """What another key would mend; a key that was changed is another one, and is not left alone."""
-_NEW_KEY = "a key that was changed is tried at once; `ocw runs show` lists each attempt"
+_EACH = "`ocw runs show` lists each attempt"
+_PAUSED = "`ocw models status` lists the pauses, `ocw models resume <provider>` ends one"
+_NEW_KEY = "a key that was changed is tried at once"
 RETRIES = 2
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30
 SPREAD = 0.5
@@ -210,11 +212,12 @@ class ModelChain:
         if last is not None and len({each.model for each in self.attempts}) == 1:
             return last
         told = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
-        reasons = {each.reason for each in self.attempts if each.skipped}
+        paused = {each.reason for each in self.attempts if each.skipped and each.model not in self.refused}
+        hints = [*([_NEW_KEY] if paused & OF_THE_KEY else []), *([_PAUSED] if paused else []), _EACH]
         return ProviderError(
             f"all models failed ({len(self.attempts)}): {told}",
             reason=last.reason if last else self.attempts[-1].reason,
-            hint=_NEW_KEY if reasons & OF_THE_KEY else "`ocw runs show` lists each attempt",
+            hint="; ".join(hints),
         )
 
 

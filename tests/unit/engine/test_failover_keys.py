@@ -156,6 +156,7 @@ def test_what_was_wrong_with_a_key_says_nothing_of_another_in_its_place(
     assert again.error is not None
     assert re.search(r"is left alone after a failure \(auth_permanent\), for another 2[4-6] h", again.error)
     assert "a key that was changed is tried at once" in again.error
+    assert "`ocw models resume <provider>` ends one" in again.error
     assert wired.asked() == ["typo:m"]
 
     right = {
