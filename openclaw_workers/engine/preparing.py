@@ -308,7 +308,8 @@ class Preparer:
         calls_tools = first.provider.calls_tools
         frame = Frame(with_prompt(setup, parts), agent, parts, calls_tools)
         listed = setup.specs if calls_tools else ()
-        report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=window)
+        room = min(window, agent.context_tokens or window)
+        report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
 
     def _facts(

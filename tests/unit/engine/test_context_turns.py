@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 from openclaw_workers.agent.calibration import Calibration
 from openclaw_workers.agent.history import SUMMARY_HEADING
 from openclaw_workers.agent.tokens import Estimator
+from openclaw_workers.engine.accept import Answered
+from openclaw_workers.models.messages import Authority
 from openclaw_workers.models.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
 from tests.support.wire import Called, Failure, Raw, Recorded, Reply, WireServer
 from tests.support.wire.words import worker_line
-from tests.unit.engine.conftest import SESSION, House, MakeHouse
+from tests.unit.engine.conftest import CLI, SESSION, House, MakeHouse
 from tests.unit.engine.model_talk import APIS, ask, house_with, is_summary, said, system, valid
 from tests.unit.engine.wired_house import wired_house
 
@@ -37,6 +40,32 @@ def server() -> Iterator[WireServer]:
 
 def compactions(house: House) -> list[CompactionEntry]:
     return [entry for entry in house.log() if isinstance(entry, CompactionEntry)]
+
+
+def test_less_than_the_window_is_used_where_that_is_set(make_house: MakeHouse, server: WireServer) -> None:
+    """Compaction begins at eighty percent of what is set, and no request is larger than that, summaries included."""
+    sizes: dict[bool, list[int]] = {True: [], False: []}
+
+    def answer(request: Recorded) -> Reply:
+        size = len(said(request)) // 4
+        sizes[is_summary(request)].append(size)
+        return Reply("Much was asked." if is_summary(request) else "so it is. " * 20, input=size)
+
+    server.answer = answer
+    house = house_with(make_house, server, window=30_000, contextTokens=6_000, promptMode="none")
+    for turn in range(40):
+        assert ask(house, f"question {turn} " + "and more words " * 30).state == "ok"
+
+    assert len(compactions(house)) >= 2
+    assert all(entry.tokens_before <= 6_000 for entry in compactions(house))
+    assert max(sizes[False]) <= 4_800
+    assert max(sizes[True]) <= 6_000
+    assert valid(server)
+    report = json.loads(house.stores.reader.row(SESSION)["systemPromptReport"])
+    assert report["window"] == house.preparer.prompt("main").report["window"] == 6_000
+    shown = house.intake.accept("/context", session=SESSION, route=CLI, authority=Authority.OWNER)
+    assert isinstance(shown, Answered)
+    assert shown.text.startswith("Model wire/m, window 6,000 tokens\n")
 
 
 def workspace(house: House) -> Path:
