@@ -137,7 +137,7 @@ class CliAgentSettings(Section):
     """Arguments added to go on with an earlier session, such as --resume {session}; empty: it cannot."""
 
     input: Literal["stdin", "argument"] = "stdin"
-    """How the prompt goes in: on standard input, or only where {prompt} stands in command."""
+    """How the prompt goes in: on standard input, or only where {prompt} stands in command, up to 128 KiB."""
 
     output: Literal["text", "jsonl"] = "text"
     """What comes out: the answer as it is, or a JSON object on each line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import subprocess
 import tempfile
@@ -20,11 +21,13 @@ from openclaw_workers.providers.answers import finish
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
 from openclaw_workers.providers.calls import without
 from openclaw_workers.providers.cli_output import Output
-from openclaw_workers.providers.cli_prompt import SESSION, Prompt, prompt_for
+from openclaw_workers.providers.cli_prompt import SESSION, Prompt, prompt_for, system_for
 from openclaw_workers.providers.cli_running import Running
 
 _SHOWN_CHARS: Final = 300
 _FORGOTTEN_KEPT: Final = 1000
+_ARGUMENT_TOKENS: Final = (128 << 10) // 4
+"""Linux takes no longer argument than 128 KiB, and messages are counted at four bytes to a token."""
 
 
 class CliProvider(Provider):
@@ -41,16 +44,20 @@ class CliProvider(Provider):
         """Sessions that their programs no longer know."""
 
     def context_window(self, model: str) -> int:
-        return self._found(model).context_window
+        settings = self._found(model)
+        return (
+            min(settings.context_window, _ARGUMENT_TOKENS) if settings.input == "argument" else settings.context_window
+        )
 
     def most_output(self, model: str) -> int:
         return self._found(model).max_output_bytes // 4
 
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         settings = self._found(request.model)
-        prompt = prompt_for(request, can_resume=bool(settings.resume_args))
+        has_system = any("{system}" in part for part in settings.command)
+        prompt = prompt_for(request, can_resume=bool(settings.resume_args), has_system=has_system)
         if prompt.session in self._forgotten:
-            prompt = prompt_for(request, can_resume=False)
+            prompt = prompt_for(request, can_resume=False, has_system=has_system)
         try:
             yield from _run(settings, request, prompt, cancel)
         except ProviderError as error:
@@ -106,7 +113,7 @@ def _start(
     resume = settings.resume_args if prompt.session else ()
     values = {
         "{prompt}": prompt.text,
-        "{system}": request.system,
+        "{system}": system_for(request),
         "{model}": request.model,
         "{session}": prompt.session or "",
     }
@@ -117,6 +124,12 @@ def _start(
             extra_env={name: value.get_secret_value() for name, value in settings.env.items()},
         )
     except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) == errno.E2BIG:
+            raise ProviderError(
+                f"the prompt for cli/{request.model} is longer than an argument may be",
+                reason=FailureReason.CONTEXT_OVERFLOW,
+                hint=f"set models.cli.{request.model}.input to stdin",
+            ) from error
         raise _not_started(settings, request, str(error)) from error
 
 

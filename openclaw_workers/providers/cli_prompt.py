@@ -31,15 +31,23 @@ class Prompt:
     """The program's session that already knows everything before this text."""
 
 
-def prompt_for(request: ModelRequest, *, can_resume: bool) -> Prompt:
+def system_for(request: ModelRequest) -> str:
+    return "\n\n".join(part for part in (request.system, request.system_tail, request.worker_line) if part)
+
+
+def prompt_for(request: ModelRequest, *, can_resume: bool, has_system: bool = False) -> Prompt:
+    """`has_system`: the program gets the system prompt by another way."""
     last = max((i for i, entry in enumerate(request.messages) if isinstance(entry, AssistantEntry)), default=-1)
     answer = request.messages[last] if last >= 0 else None
     if can_resume and isinstance(answer, AssistantEntry) and (session := _session(answer, request.model)):
-        new = [request.system_extra, _said(request.messages[last + 1 :])]
+        new = ["" if has_system else request.system_extra, _said(request.messages[last + 1 :])]
         return Prompt("\n\n".join(part for part in new if part), session)
-    system = "\n\n".join(part for part in (request.system, request.system_tail, request.worker_line) if part)
     before, now = request.messages[: last + 1], request.messages[last + 1 :]
-    parts = [system, f"The conversation so far:\n\n{_told(before)}" if before else "", _said(now)]
+    parts = [
+        "" if has_system else system_for(request),
+        f"The conversation so far:\n\n{_told(before)}" if before else "",
+        _said(now),
+    ]
     return Prompt("\n\n".join(part for part in parts if part))
 
 

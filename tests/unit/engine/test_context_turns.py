@@ -68,6 +68,19 @@ def test_less_than_the_window_is_used_where_that_is_set(make_house: MakeHouse, s
     assert shown.text.startswith("Model wire/m, window 6,000 tokens\n")
 
 
+def test_a_program_that_is_told_by_an_argument_goes_on_when_all_would_be_too_long(make_house: MakeHouse) -> None:
+    counter = {"command": ["sh", "-c", 'echo "${#1}"', "sh", "{prompt}"], "input": "argument"}
+    house = make_house({"models": {"cli": {"count": counter}}, "agents": {"defaults": {"model": "cli/count"}}})
+    sizes: list[int] = []
+    for turn in range(20):
+        run = ask(house, f"{turn} " + "x" * 10_000)
+        assert run.state == "ok", run.error
+        sizes.append(int(run.text or ""))
+    assert sizes[0] < sizes[5] < sizes[9]
+    assert max(sizes) < 128 << 10
+    assert max(sizes) > 90_000, "and as much is told as there is room for"
+
+
 def workspace(house: House) -> Path:
     path = house.loaded.state_dir / "workspace"
     path.mkdir(parents=True, exist_ok=True)

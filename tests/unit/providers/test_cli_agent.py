@@ -72,6 +72,43 @@ def test_a_prompt_is_on_standard_input_only_if_it_is_to_be(tmp_path: Path, way: 
     assert text_of(until_answered(lambda: helper.stream(request, Cancel()))) == f"['hello'] {[on_input]}\n"
 
 
+def test_what_is_too_long_for_an_argument_is_too_long_for_the_model(tmp_path: Path) -> None:
+    """And not a program that cannot be started: compaction may help, another model would not."""
+    agent = Agent(tmp_path, "--say", "{prompt}", input="argument")
+    assert len(text_of(agent.events("x" * 120_000))) > 120_000
+    failed = agent.failure("x" * 140_000)
+    assert failed.reason is FailureReason.CONTEXT_OVERFLOW
+    assert failed.hint == "set models.cli.helper.input to stdin"
+    assert text_of(Agent(tmp_path).events("x" * 140_000)).endswith("x\n")
+
+
+def test_a_long_conversation_is_cut_to_what_an_argument_holds(tmp_path: Path) -> None:
+    windows = [
+        Agent(tmp_path, "{prompt}", input=how).provider.context_window("helper") for how in ("stdin", "argument")
+    ]
+    assert windows == [200_000, 32_768]
+    assert Agent(tmp_path, "{prompt}", input="argument", contextWindow=900).provider.context_window("helper") == 900
+
+
+def test_a_system_prompt_that_has_a_place_of_its_own_is_not_said_twice(tmp_path: Path) -> None:
+    agent = Agent(tmp_path, "--say", "<{system}> {prompt}", input="argument")
+    assert text_of(agent.events("hello")) == "turn 1: <You are terse.> hello\n"
+    resumable = Agent(
+        tmp_path,
+        *("--json", "--say", "<{system}> {prompt}"),
+        input="argument",
+        output="jsonl",
+        textField="message.text",
+        resumeArgs=["--resume", "{session}"],
+    )
+    first = answer_of(resumable.events("one"))
+    request = ModelRequest(
+        "helper", "Be terse.\n\nIn Latin.", [user("one"), recorded(first), user("two")], system_extra="In Latin."
+    )
+    again = until_answered(lambda: resumable.provider.stream(request, Cancel()))
+    assert text_of(again) == "turn 2: <Be terse.\n\nIn Latin.> two"
+
+
 def test_json_lines_give_text_session_and_usage(resumable: Agent) -> None:
     events = resumable.events("hello")
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["turn 1: You ar", "e terse.\n\nhello"]
