@@ -122,13 +122,16 @@ class AgentEntry(AgentSettings):
     name: str | None = None
     """Name shown to people; unset: the id."""
 
+    auth_dir: UserPath | None = None
+    """Directory of this agent's own keys, in auth-profiles.json; unset: <state>/agents/<id>."""
+
 
 class AgentProfile(AgentSettings):
     name: str | None = None
     """Name shown to people; unset: the id."""
 
     auth_dir: UserPath | None = None
-    """Directory of this agent's own keys."""
+    """Directory of this agent's own keys, in auth-profiles.json; unset: <state>/agents/<id>."""
 
 
 class AgentsSettings(Section):

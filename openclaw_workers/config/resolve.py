@@ -148,7 +148,7 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
         **{name: getattr(merged, name) for name in AgentSettings.model_fields},
         id=agent_id,
         name=(entry.name if entry else None) or agent_id,
-        auth_dir=entry.auth_dir if isinstance(entry, AgentProfile) else None,
+        auth_dir=entry.auth_dir if entry else None,
         primary=resolve_model(settings, merged.model.primary or default_model),
         fallbacks=tuple(resolve_model(settings, name) for name in merged.model.fallbacks or ()),
     )

@@ -137,13 +137,13 @@ class Models:
 
     def _limits_of(self, candidate: Candidate) -> Sequence[Limit]:
         provider, given = candidate.provider.name, self._given(candidate.provider.name)
-        if given is _NOTHING_GIVEN:
+        own = candidate.endpoint.limits if candidate.endpoint else _UNLIMITED
+        if given is _NOTHING_GIVEN and not _says_something(own):
             return ()
-        profile = next((each for each in given.auth_profiles if each.id == candidate.profile), None)
         model = next((each for each in given.models if each.id == candidate.model), None)
         named = {
             provider: given.limits,
-            f"{provider}/{candidate.profile}": profile.limits if profile else _UNLIMITED,
+            f"{provider}/{candidate.profile}": own,
             f"{provider}//{candidate.model}": model.limits if model else _UNLIMITED,
         }
         return [_limit(name, settings) for name, settings in named.items() if _says_something(settings)]

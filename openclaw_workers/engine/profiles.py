@@ -4,6 +4,8 @@ An agent's own keys are in `auth-profiles.json`, in its `authDir` or in `agents/
 
     {"profiles": {"work": {"provider": "anthropic", "apiKey": "..."}}, "order": {"anthropic": ["work"]}}
 
+A profile may have `limits`, as those of a provider's `authProfiles` do.
+
 Those in `order` are used in that order, then the others in turn. They serve that agent alone: their ids carry its name,
 so that nothing the fleet notes about them touches another's.
 """
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from openclaw_workers.config.budgets import LimitSettings
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.errors import BadInput
@@ -32,6 +35,7 @@ class _Profile(BaseModel):
 
     provider: str
     api_key: SecretStr = Field(validation_alias=AliasChoices("apiKey", "api_key", "key", "token"))
+    limits: LimitSettings = LimitSettings()
 
 
 class _File(BaseModel):
@@ -70,7 +74,10 @@ def _own(agent: AgentConfig, provider: str, given: ProviderSettings, state_dir: 
         return []
     file = _read(path, changed)
     mine = {name: profile for name, profile in file.profiles.items() if profile.provider == provider}
-    endpoints = [endpoint(provider, given, f"{agent.id}:{name}", profile.api_key) for name, profile in mine.items()]
+    endpoints = [
+        endpoint(provider, given, f"{agent.id}:{name}", profile.api_key, profile.limits)
+        for name, profile in mine.items()
+    ]
     return _grouped(endpoints, [f"{agent.id}:{name}" for name in file.order.get(provider, [])])
 
 

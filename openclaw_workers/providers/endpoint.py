@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from openclaw_workers.config.budgets import LimitSettings
+
 CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 120.0
 """Between two events of a stream, for a provider's own service."""
 SELF_HOSTED_IDLE_SECONDS: Final = 300.0
 """The same for a server nearby, which may have to load the model first."""
+_UNLIMITED: Final = LimitSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Endpoint:
     api_key: SecretStr | None = None
     headers: tuple[tuple[str, SecretStr], ...] = ()
     idle_seconds: float = IDLE_SECONDS
+    limits: LimitSettings = _UNLIMITED
+    """What the whole fleet may ask by this key."""
 
     def plain_headers(self) -> dict[str, str]:
         return {name: value.get_secret_value() for name, value in self.headers}

@@ -9,6 +9,7 @@ from typing import Final, cast
 from pydantic import SecretStr
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.config.budgets import LimitSettings
 from openclaw_workers.config.catalog import Catalog, ModelInfo
 from openclaw_workers.config.models import Api, ProviderSettings
 from openclaw_workers.errors import FailureReason, ProviderError
@@ -80,11 +81,18 @@ def endpoints_of(name: str, given: ProviderSettings) -> list[Endpoint]:
         keys.setdefault("default", given.api_key)
     if not keys and given.base_url:
         keys["default"] = None
-    return [endpoint(name, given, profile, key) for profile, key in keys.items()]
+    limits = {profile.id: profile.limits for profile in given.auth_profiles}
+    return [endpoint(name, given, profile, key, limits.get(profile)) for profile, key in keys.items()]
 
 
-def endpoint(name: str, given: ProviderSettings, profile_id: str, api_key: SecretStr | None) -> Endpoint:
-    """A provider's address with one key."""
+def endpoint(
+    name: str,
+    given: ProviderSettings,
+    profile_id: str,
+    api_key: SecretStr | None,
+    limits: LimitSettings | None = None,
+) -> Endpoint:
+    """A provider's address with one key, and what may be asked by it."""
     return Endpoint(
         provider=name,
         profile_id=profile_id,
@@ -92,4 +100,5 @@ def endpoint(name: str, given: ProviderSettings, profile_id: str, api_key: Secre
         api_key=api_key,
         headers=tuple(sorted(given.headers.items())),
         idle_seconds=idle_seconds_for(given.base_url),
+        limits=limits or LimitSettings(),
     )

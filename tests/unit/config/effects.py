@@ -145,6 +145,7 @@ EFFECTS: Final = {
     "agents.list.*.default": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
     "agents.list.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
     "agents.profiles.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
+    "agents.list.*.authDir": "tests/unit/engine/test_profiles.py::test_the_file_may_be_elsewhere",
     "agents.profiles.*.authDir": "tests/unit/engine/test_profiles.py::test_the_file_may_be_elsewhere",
     "session.scope": _ADDRESS,
     "session.mainKey": _ADDRESS,

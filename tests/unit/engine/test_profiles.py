@@ -123,9 +123,11 @@ def test_a_key_is_in_no_record_and_in_no_log(wired: WiredHouse, capsys: pytest.C
         assert "own-secret" not in text
 
 
-def test_the_file_may_be_elsewhere(make_house: MakeHouse, server: WireServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["profiles", "list"])
+def test_the_file_may_be_elsewhere(make_house: MakeHouse, server: WireServer, tmp_path: Path, form: str) -> None:
     profiles = {"main": {"authDir": str(tmp_path / "keys")}, "other": {}}
-    wired = wired_house(make_house, server, agents={"profiles": profiles}, model="a/m")
+    listed = [{"id": name, **given} for name, given in profiles.items()]
+    wired = wired_house(make_house, server, agents={form: listed if form == "list" else profiles}, model="a/m")
     own(wired, "main", "own-main", at=tmp_path / "keys")
     assert (talk(wired, "main", 1), talk(wired, "other", 1)) == (["own-main:m"], ["a1:m"])
 

@@ -213,13 +213,19 @@ def finish(wired: WiredHouse, thread: threading.Thread, queued: Any) -> Run:
     return wired.house.run_of(queued)
 
 
-PLACES = {"provider": "a", "profile": "a/a1", "model": "a//m"}
+PLACES = {"provider": "a", "profile": "a/a1", "own": "a/main:k1", "model": "a//m"}
 
 
 def limited(make_house: MakeHouse, server: WireServer, place: str, given: dict[str, int]) -> WiredHouse:
     a = provider(server, "openai-completions", "a1", models=("m", "n"))
-    {"provider": a, "profile": a["authProfiles"][0], "model": a["models"][0]}[place]["limits"] = given
-    return wired_house(make_house, server, model="a/m", a=a)
+    own: dict[str, Any] = {"provider": "a", "apiKey": "a1"}
+    {"provider": a, "profile": a["authProfiles"][0], "model": a["models"][0], "own": own}[place]["limits"] = given
+    wired = wired_house(make_house, server, model="a/m", a=a)
+    if place == "own":
+        path = wired.house.loaded.state_dir / "agents" / "main" / "auth-profiles.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"profiles": {"k1": own}}))
+    return wired
 
 
 @pytest.mark.parametrize("place", PLACES)
