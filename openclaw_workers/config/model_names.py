@@ -25,6 +25,12 @@ def usable_models(settings: Settings) -> list[str]:
     return [*remote, *(f"cli/{name}" for name in models.cli), *(f"offline/{name}" for name in OFFLINE)]
 
 
+def shown_names(settings: Settings) -> dict[str, str]:
+    """What people call models, where the configuration says so, by provider/model."""
+    listed = ((name, model) for name, given in settings.models.providers.items() for model in given.models)
+    return {f"{provider}/{model.id}": model.name for provider, model in listed if model.name}
+
+
 def named_model(settings: Settings, name: str) -> str:
     """`provider/model` for a name or an alias. A provider may serve models that are not listed.
 

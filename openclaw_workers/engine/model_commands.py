@@ -10,7 +10,7 @@ from typing import get_args
 
 from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.catalog import Catalog
-from openclaw_workers.config.model_names import has_key, named_model, usable_models
+from openclaw_workers.config.model_names import has_key, named_model, shown_names, usable_models
 from openclaw_workers.config.resolve import default_model, model_aliases, resolve_agent, resolve_model
 from openclaw_workers.engine.command_context import CommandContext
 from openclaw_workers.errors import BadInput, ProviderError
@@ -56,7 +56,9 @@ def _list(ctx: CommandContext) -> str:
     for alias, full in model_aliases(settings).items():
         names.setdefault(full, []).append(alias)
     every = sorted({*known, *names})
-    lines = [f"{'*' if full == current else ' '} {full}  {', '.join(names.get(full, []))}".rstrip() for full in every]
+    shown = {full: f"({name})" for full, name in shown_names(settings).items()}
+    told = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
+    lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in told.items()]
     remote = sorted({full.partition("/")[0] for full in every} - {*_SILENT_THINKERS})
     return "\n".join([*lines, *([f"Other models of {', '.join(remote)} may be named too."] if remote else [])])
 

@@ -117,6 +117,14 @@ def test_models_are_listed_with_their_aliases_and_the_present_one_is_marked(begu
     assert lines[-1] == "Other models of local may be named too."
 
 
+def test_the_list_has_the_names_that_people_know_models_by(make_house: MakeHouse) -> None:
+    models = [{"id": "m", "name": "The Large One"}, {"id": "n", "name": "The Small One"}, {"id": "o"}]
+    providers = {"local": {"baseUrl": "http://127.0.0.1:9/v1", "models": models}}
+    house = make_house({"models": {"providers": providers, "aliases": {"big": "local/m"}}})
+    lines = told(house, "/model list").splitlines()
+    assert {"* local/m  big (The Large One)", "  local/n  (The Small One)", "  local/o"} <= set(lines)
+
+
 def test_the_offline_models_are_all_there_is_without_a_provider(house: House) -> None:
     assert [line.strip(" *") for line in told(house, "/model list").splitlines()] == ["offline/demo", "offline/script"]
 
