@@ -28,8 +28,6 @@ FULL = (
 )
 MINIMAL = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
 """For sub-agents and scheduled turns: how to work, but not what is private to the main conversation."""
-HEARTBEAT = ("HEARTBEAT.md",)
-"""For a heartbeat with lightContext."""
 
 LARGEST_BYTES = 2 << 20
 LEAST_ROOM = 256

@@ -71,14 +71,6 @@ class Facts:
         return self.mode or ("full" if self.role is Role.MAIN else "minimal")
 
 
-def system_prompt(
-    *, agent_id: str, agent_name: str, workspace: Path, specs: Sequence[ToolSpec], role: Role = Role.MAIN
-) -> str:
-    return join(
-        prompt_parts(Facts(agent_id=agent_id, agent_name=agent_name, workspace=workspace, specs=specs, role=role))
-    )
-
-
 def prompt_parts(facts: Facts) -> list[Part]:
     """The parts that apply, in order."""
     if facts.effective_mode == "none":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from threading import Lock
 
 from openclaw_workers.config.catalog import Catalog
@@ -67,13 +66,3 @@ class Providers:
             case _:
                 given = self._settings.providers.get(name, ProviderSettings())
                 return RemoteProvider(name, self.catalog, endpoints_of(name, given))
-
-
-@lru_cache(maxsize=1)
-def _unconfigured() -> Providers:
-    return Providers()
-
-
-def get_provider(name: str) -> Provider:
-    """A provider as it is without configuration."""
-    return _unconfigured().get(name)

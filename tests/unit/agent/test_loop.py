@@ -32,7 +32,7 @@ from openclaw_workers.models.transcript import (
 )
 from openclaw_workers.models.untrusted import wrap
 from openclaw_workers.providers.base import Answer, ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
-from openclaw_workers.providers.registry import get_provider
+from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tools.base import ToolContext
 from openclaw_workers.tools.read import Read, ReadInput
 from openclaw_workers.tools.registry import builtin_tools, specs
@@ -147,7 +147,7 @@ def make_loop(tmp_path: Path, journal: MemoryJournal, cancel: Cancel) -> MakeLoo
             max_model_calls=20,
             tool_timeout_seconds=30,
         )
-        asker = Asker(RunId("run-1"), 1, chain_of(provider or get_provider("offline"), cancel), journal, cancel)
+        asker = Asker(RunId("run-1"), 1, chain_of(provider or Providers().get("offline"), cancel), journal, cancel)
         return AgentLoop(replace(setup, **changed), history, journal, asker)
 
     return make

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.agent.bootstrap import ContextFile
-from openclaw_workers.agent.prompt import Facts, join, prompt_parts, split, system_prompt
+from openclaw_workers.agent.prompt import Facts, join, prompt_parts, split
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.tree import Role
 
@@ -151,9 +151,3 @@ def test_the_runtime_line_names_what_is_known() -> None:
 
 def test_the_timezone_is_told_without_a_clock() -> None:
     assert "Asia/Shanghai" in text(facts(timezone="Asia/Shanghai"), "time")
-
-
-def test_the_short_form_is_the_same_prompt() -> None:
-    given = facts("read")
-    short = system_prompt(agent_id="main", agent_name="Claw", workspace=Path("/ws"), specs=given.specs)
-    assert short == join(prompt_parts(given))

@@ -21,7 +21,7 @@ from openclaw_workers.errors import TurnAborted
 from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, Usage
-from openclaw_workers.providers.registry import get_provider
+from openclaw_workers.providers.registry import Providers
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Failure, Hang, Recorded, Reply, WireServer
@@ -451,6 +451,6 @@ def test_without_limits_and_budgets_no_request_is_measured() -> None:
     def measured(_: object) -> int:
         raise AssertionError("this costs time in every call")
 
-    candidate = Candidate(get_provider("offline"), "demo")
+    candidate = Candidate(Providers().get("offline"), "demo")
     nobody = cast("Any", None)
     Guard(nobody, ELSEWHERE, [], lambda _: [], nobody).enter(candidate, "call", measured, Cancel())

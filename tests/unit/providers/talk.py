@@ -18,7 +18,7 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.base import Answer, ModelRequest, StreamEvent, TextDelta
-from openclaw_workers.providers.registry import get_provider
+from openclaw_workers.providers.registry import Providers
 
 TOOLS = [ToolSpec(name, f"The tool {name}.", {}) for name in ("exec", "read", "write")]
 TREE_TOOLS = [*TOOLS, ToolSpec("sessions_spawn", "The tool sessions_spawn.", {})]
@@ -57,7 +57,7 @@ def ask(
     cancel: Cancel | None = None,
 ) -> list[StreamEvent]:
     request = ModelRequest(model, "", list(messages), tools, failed_calls=failed_calls)
-    return list(get_provider("offline").stream(request, cancel or Cancel()))
+    return list(Providers().get("offline").stream(request, cancel or Cancel()))
 
 
 def until_answered(ask: Callable[[], Iterator[StreamEvent]]) -> list[StreamEvent]:

@@ -15,7 +15,7 @@ from openclaw_workers.errors import TurnAborted
 from openclaw_workers.models.untrusted import wrap
 from openclaw_workers.providers.base import ModelRequest, TextDelta
 from openclaw_workers.providers.offline.intents import reply_to
-from openclaw_workers.providers.registry import get_provider
+from openclaw_workers.providers.registry import Providers
 from tests.unit.providers.talk import TOOLS, ask, calls_of, entry_of, result, text_of, user
 
 
@@ -111,7 +111,7 @@ def test_slowly_is_a_word_per_second(said: str, words: int) -> None:
 
 def test_slow_counting_can_be_stopped() -> None:
     cancel = Cancel()
-    events = get_provider("offline").stream(ModelRequest("demo", "", [user("count to 20 slowly")]), cancel)
+    events = Providers().get("offline").stream(ModelRequest("demo", "", [user("count to 20 slowly")]), cancel)
     next(events)
     next(events)
     threading.Timer(0.05, cancel.set, [TurnAborted("stopped")]).start()

@@ -8,7 +8,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest
-from openclaw_workers.providers.registry import Providers, get_provider
+from openclaw_workers.providers.registry import Providers
 from openclaw_workers.providers.remote import RemoteProvider
 from tests.unit.providers.talk import ask, user
 
@@ -35,7 +35,7 @@ def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
 
 
 def test_a_provider_is_built_once() -> None:
-    assert get_provider("offline") is get_provider("offline")
+    assert (providers := Providers()).get("offline") is providers.get("offline")
 
 
 def test_an_unknown_offline_model_is_told_with_the_two_there_are() -> None:
@@ -43,8 +43,8 @@ def test_an_unknown_offline_model_is_told_with_the_two_there_are() -> None:
         ask("dmo", user("hello"))
     assert refused.value.reason is FailureReason.MODEL_NOT_FOUND
     with pytest.raises(ProviderError, match="offline/demo and offline/script"):
-        get_provider("offline").context_window("dmo")
-    assert get_provider("offline").context_window("demo") == 16_000
+        Providers().get("offline").context_window("dmo")
+    assert Providers().get("offline").context_window("demo") == 16_000
 
 
 def configured(**settings: object) -> Providers:
@@ -61,7 +61,7 @@ def test_a_key_alone_makes_a_provider_ready() -> None:
 
 def test_without_a_key_a_call_says_which_variable_to_set() -> None:
     with pytest.raises(ProviderError, match="there is no key for openai") as refused:
-        get_provider("openai").stream(ModelRequest("gpt-4o", "", []), Cancel())
+        Providers().get("openai").stream(ModelRequest("gpt-4o", "", []), Cancel())
     assert refused.value.hint == "set OPENAI_API_KEY"
     assert refused.value.reason is FailureReason.AUTH_PERMANENT
 
@@ -94,7 +94,7 @@ def test_a_local_server_needs_no_key_and_is_waited_for_longer() -> None:
     ],
 )
 def test_models_are_known_dated_or_like_their_family(model: str, window: int, api: str) -> None:
-    provider = get_provider("openai")
+    provider = Providers().get("openai")
     assert (provider.context_window(model), provider.api_of(model)) == (window, api)
 
 

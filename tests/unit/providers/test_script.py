@@ -21,7 +21,7 @@ from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Transc
 from openclaw_workers.providers.base import Answer, ModelRequest, TextDelta, UsageSoFar
 from openclaw_workers.providers.offline.program import Step, read_program
 from openclaw_workers.providers.offline.streaming import estimate_tokens, pieces
-from openclaw_workers.providers.registry import get_provider
+from openclaw_workers.providers.registry import Providers
 from tests.unit.providers.talk import answer_of, ask, calls_of, entry_of, program, result, text_of, user
 
 DOCS = Path(__file__).parents[3] / "docs" / "offline-models.md"
@@ -75,10 +75,10 @@ import json
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.transcript import TextBlock, UserEntry
 from openclaw_workers.providers.base import ModelRequest
-from openclaw_workers.providers.registry import get_provider
+from openclaw_workers.providers.registry import Providers
 text = json.dumps({"steps": [{"text": "half of this", "fail": "crash"}]})
 request = ModelRequest("script", "", [UserEntry(content=[TextBlock(text=text)])])
-for event in get_provider("offline").stream(request, Cancel()):
+for event in Providers().get("offline").stream(request, Cancel()):
     print(event, flush=True)
 """
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -157,7 +157,7 @@ def test_call_ids_are_repeatable_and_never_used_twice_in_a_session() -> None:
 def test_tokens_are_told_before_the_wait_so_that_an_abandoned_call_is_counted() -> None:
     message = user(program({"delayMs": 60_000, "text": "late"}))
     cancel = Cancel()
-    events = get_provider("offline").stream(ModelRequest("script", "system", [message]), cancel)
+    events = Providers().get("offline").stream(ModelRequest("script", "system", [message]), cancel)
     first = next(events)
     assert isinstance(first, UsageSoFar)
     assert first.usage.input == estimate_tokens("system" + message.content[0].text)
@@ -171,7 +171,7 @@ def test_tokens_are_told_before_the_wait_so_that_an_abandoned_call_is_counted() 
 def test_a_stop_between_two_pieces_is_noticed() -> None:
     cancel = Cancel()
     message = user(program({"text": "a b c d", "chunkDelayMs": 60_000}))
-    events = get_provider("offline").stream(ModelRequest("script", "", [message]), cancel)
+    events = Providers().get("offline").stream(ModelRequest("script", "", [message]), cancel)
     next(events)
     next(events)
     cancel.set(TurnAborted("stopped"))
