@@ -121,7 +121,9 @@ class Messenger:
         }
         about = {} if is_subagent(target) else exchange
         posted = self._intake.post(internal(ident, target, me, first_text(me, text), about=about))
-        return no_room(posted.reason) if isinstance(posted, Rejected) else None
+        if not isinstance(posted, Rejected):
+            return None
+        return _no_session(target) if posted.reason == "gone" else no_room(posted.reason)
 
     def _refusal(self, target: SessionKey, *, creates: bool) -> Refusal | None:
         if target == self._sender.session:
@@ -132,7 +134,7 @@ class Messenger:
         if parse_key(target).thread_id:
             return Refusal("error", f"{target} is a thread; write to the session it belongs to")
         if not creates and not self._stores.reader.row(target):
-            return Refusal("error", f"no session {target}; sessions_list shows those there are")
+            return _no_session(target)
         return None
 
     def _target(self, ident: MessageId, args: SendInput) -> SessionKey | Refusal:
@@ -169,6 +171,10 @@ class Messenger:
                 "error", f"several sessions are labelled {label!r}: {', '.join(found[:10])}; name one by key"
             )
         return Refusal("error", f"no session you can see is labelled {label!r}")
+
+
+def _no_session(target: SessionKey) -> Refusal:
+    return Refusal("error", f"no session {target}; sessions_list shows those there are")
 
 
 def _json(answer: dict[str, Any]) -> str:

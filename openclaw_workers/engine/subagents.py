@@ -91,11 +91,11 @@ class Overseer:
 
     def _say(self, call_id: str, run: Run, text: str, mode: QueueMode) -> dict[str, Any]:
         controller, key = self._controller, run.session_key
-        if not self._stores.reader.row(key):
-            return Refusal("error", f"the session of {run.label!r} is archived; start a new sub-agent").as_answer()
         ident = message_id(mode, controller.session_id, controller.taken.lease.run, call_id)
         message = internal(ident, key, controller.session, controller_text(controller.session, text))
         queued = Intake(self._stores, self._waker).post(message, mode)
+        if isinstance(queued, Rejected) and queued.reason == "gone":
+            return Refusal("error", f"the session of {run.label!r} is archived; start a new sub-agent").as_answer()
         if isinstance(queued, Rejected):
             return no_room(queued.reason).as_answer()
         current = queued.run or self._stores.inbox.current_run(key)

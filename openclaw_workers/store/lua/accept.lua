@@ -36,12 +36,13 @@
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON}
-           {"rejected", "busy" | "full" | "children" | "tree", event id}
+           {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
     A message id enters the inbox at most once. Whatever leaves the inbox here leaves a receipt with the reason.
     Only the change from idle to queued makes a wake-up. An agent's message starts no sub-agent again that would be one
-    too many for the session that spawned it, or for the tree: it is counted and refused in the same moment.
+    too many for the session that spawned it, or for the tree: it is counted and refused in the same moment. Nor does it
+    bring back a sub-agent that was deleted (rule 19): nobody would hear its answer.
 ]]
 local row, ctl, inbox, receipts, ages, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local due, sessions, run_key, runs, queue = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -58,6 +59,9 @@ if known then
 end
 
 if redis.call("EXISTS", row) == 0 then
+  if kind == "internal" and lane == "subagent" then
+    return { "rejected", "gone", "" }
+  end
   redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
     "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
   -- A deleted session left these to expire; now they belong to a living one again.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from openclaw_workers.engine.accept import Intake
+from openclaw_workers.engine.inter_session import internal
 from openclaw_workers.models.ids import MessageId, SessionKey
 from openclaw_workers.models.messages import Authority
 from openclaw_workers.models.runs import RunState
@@ -249,3 +251,21 @@ def test_an_answer_is_read_also_if_who_gave_it_was_deleted_since_and_its_label_w
 
     assert told(house)[-1]["reply"] == "second"
     assert len(heard(house, provenance="subagent")) == 1
+
+
+def test_a_message_does_not_bring_a_child_back_that_was_deleted_meanwhile(house: House) -> None:
+    """Rule 19: nobody would hear its answer, and the sender is told so instead of being told to wait for it."""
+    house.say(text(spawn(program(say("first")), label="worker"), say("spawned"), say("heard")))
+    run_on(house)
+    (child,) = house.stores.tree.children(SESSION)
+    house.control.delete(child.session_key)
+
+    posted = Intake(house.stores, house.waker).post(internal("late", child.session_key, SESSION, "hello?"))
+    house.say(text(use("subagents", action="send", target="worker", message="hello?"), say("oh")))
+    run_on(house)
+
+    assert posted is None
+    assert told(house)[-1]["status"] == "error"
+    assert "is archived" in told(house)[-1]["error"]
+    keys = house.stores.keys
+    assert house.stores.redis.exists(keys.row(child.session_key), keys.inbox(child.session_key)) == 0
