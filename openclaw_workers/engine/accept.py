@@ -125,8 +125,8 @@ class Intake:
     def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
         """Take a message from within: it is no command, and does not move where the session speaks.
 
-        It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which there
-        is no room; a repeat of it then is refused like the first.
+        It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
+        there is no room; a repeat of it then is refused like the first.
 
         Raises:
             StoreUnavailable: as for `accept`.

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.models.tree import Cleanup
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet
 from tests.support.tree import check_tree
 from tests.support.tree_chaos import Felled, Forest, rage
+from tests.support.tree_talk import is_follow_up, is_spoken_to
 
 DRAINED_WITHIN = 60
 """Seconds after the last fault, as promised."""
@@ -27,12 +29,14 @@ def weather(fleet: Fleet, forest: Forest) -> None:
     runs = {run.id: run for run in check_tree(fleet.stores, within=DRAINED_WITHIN)}
     undisturbed = [queued for queued in felled.sent if queued.session_key not in felled.upset]
     check(fleet.stores, undisturbed)
+    check(fleet.stores, [queued for queued in felled.posted if queued.session_key not in felled.upset])
     assert {fleet.receipt(queued).state for queued in undisturbed} == {MessageState.ANSWERED}
     for run in runs.values():
         assert_true(run, runs, felled)
     assert [name for name in felled.marks if fleet.count(name) > 1] == []
     assert felled.pauses > 1, felled
     assert len(runs) > forest.trees
+    assert any(is_follow_up(run) and run.state is RunState.OK for run in runs.values()), "nobody was spoken to again"
     assert any(attempt.how == "takeover" for run in runs.values() for attempt in run.attempts), "nobody died in a turn"
 
 
@@ -44,13 +48,17 @@ def assert_true(run: Run, runs: dict[RunId, Run], felled: Felled) -> None:
     plan = run.metadata["plan"]
     match run.state:
         case RunState.OK:
-            assert plan == "ok", f"{run.id} was meant to end with {plan}"
+            # What it is told meanwhile, or later, is another program, and ends well.
+            meant = plan == "ok" or is_follow_up(run) or is_spoken_to(run)
+            assert meant, f"{run.id} was meant to end with {plan}"
         case RunState.KILLED:
             line = [run, *ancestors(run, runs)]
             stopped = any(each.id in felled.stopped for each in line)
             upset = any(felled.upset & {each.session_key, each.requester_session_key} for each in line)
             reaped = any(above.state is not RunState.OK for above in line[1:])
-            assert stopped or upset or reaped, f"nobody stopped {run.id}, and it is {run.reason}"
+            # With cleanup delete it goes once its result is delivered: what it is told in that moment ends with it.
+            cleaned = run.reason == "session-delete" and run.cleanup is Cleanup.DELETE and is_follow_up(run)
+            assert stopped or upset or reaped or cleaned, f"nobody stopped {run.id}, and it is {run.reason}"
         case _:
             assert run.state == plan, f"{run.id} was meant to end with {plan}: {run.error}"
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from openclaw_workers.engine.accept import Queued
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
+from openclaw_workers.models.ledger import ModelCall
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, Run, RunState
 from openclaw_workers.models.transcript import (
@@ -17,10 +18,12 @@ from openclaw_workers.models.transcript import (
     ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
+    Usage,
     UserEntry,
 )
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import TURN
+from openclaw_workers.store.ledger import Ledger
 from tests.support.waiting import eventually
 
 UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)
@@ -165,3 +168,41 @@ def _receipt(stores: Stores, session: SessionKey, message: MessageId) -> Receipt
     receipt = stores.inbox.receipt(session, message)
     assert receipt is not None, f"accepted message {message} left no receipt (I1)"
     return receipt
+
+
+def check_books(stores: Stores, *, within: float = 30) -> None:
+    """I9: what each run is said to have used is the sum of its calls in the ledger, and no call is there twice.
+
+    A worker that was paused may tell of its call late, and the sweep of a dead one's that was left without an heir.
+    """
+    eventually(lambda: Unrest(_orphans(stores)), within=within)
+    eventually(lambda: Unrest(misbooked(stores)), within=within)
+
+
+def misbooked(stores: Stores) -> list[str]:
+    calls: defaultdict[RunId, list[ModelCall]] = defaultdict(list)
+    for call in Ledger(stores.redis, stores.keys).calls(days=2):
+        calls[call.run].append(call)
+    wrong = [f"{name} is booked {times} times" for name, times in _ids(calls.values()).items() if times > 1]
+    runs = {run.id: run for run in stores.reader.runs(limit=100_000)}
+    roots = {run.session_key: run.root_session_key for run in runs.values() if run.root_session_key}
+    wrong += [f"calls of {run}, which nobody knows" for run in calls.keys() - runs.keys()]
+    for run in runs.values():
+        used, cost, own = Usage(), 0.0, calls[run.id]
+        for call in own:
+            used, cost = used.plus(call.usage), cost + call.cost
+        if run.usage != used or abs(run.cost - cost) > 1e-9:
+            wrong.append(f"{run.id} has used {run.usage} for ${run.cost}, and its calls took {used} for ${cost}: {own}")
+        root = roots.get(run.session_key, run.session_key)
+        wrong += [f"{call.id} is booked for the tree {call.tree}, not {root}" for call in own if call.tree != root]
+        wrong += [f"{call.id} is booked for {call.session}" for call in own if call.session != run.session_key]
+    return wrong
+
+
+def _ids(calls: Iterable[Sequence[ModelCall]]) -> Counter[str]:
+    return Counter(call.id for each in calls for call in each)
+
+
+def _orphans(stores: Stores) -> list[str]:
+    """Calls of runs that were taken away: their owner is to book them, or the sweep."""
+    return [f"orphan: {name!s}" for name in stores.redis.hkeys(stores.keys.orphans)]

@@ -18,6 +18,7 @@ from openclaw_workers.engine.accept import Queued
 from openclaw_workers.errors import NotFound
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Run
+from openclaw_workers.models.tree import Cleanup
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import Call, Program, Step, as_text, call, mark, program, say
 from tests.support.tree import children_of
@@ -32,8 +33,9 @@ class Forest:
     """How much grows, and for how long it is hurt."""
 
     trees: int = 30
-    seconds: float = 25
-    meddling: int = 6
+    seconds: float = 60
+    meddling: int = 12
+    posts: int = 24
     seed: int = field(default_factory=lambda: int(os.environ.get("OCW_SEED") or random.randrange(10**6)))
 
     def config(self) -> dict[str, Any]:
@@ -53,6 +55,8 @@ class Felled:
     stopped: set[RunId] = field(default_factory=set)
     upset: set[SessionKey] = field(default_factory=set)
     """Sessions that were begun anew or deleted."""
+    posted: list[Queued] = field(default_factory=list)
+    """What children that had settled were told."""
     meddled: int = 0
     kills: int = 0
     pauses: int = 0
@@ -66,6 +70,10 @@ class Gardener:
         self._marks = marks
         self._names = 0
 
+    def answer(self) -> Program:
+        """To be told to a child; no other answers the same."""
+        return program(say(self._named("answer"), delay_ms=self._delay()))
+
     def tree(self) -> Program:
         return program(*self._steps(3, spawning=True))
 
@@ -73,20 +81,26 @@ class Gardener:
         rng = self._rng
         steps: list[Step] = []
         if rng.random() < 0.3:
-            self._names += 1
-            self._marks.append(f"mark-{self._names}")
+            self._marks.append(self._named("mark"))
             steps.append(call(mark(self._marks[-1]), text="marked"))
         for _ in range(rng.choice([1, 1, 2]) if spawning else 0):
-            steps.append(call(*(self._child(depth - 1) for _ in range(rng.choice([1, 2, 2, 3])))))
+            children = [self._child(depth - 1) for _ in range(rng.choice([1, 2, 2, 3]))]
+            steps.append(call(*children))
+            if rng.random() < 0.4:
+                steps.append(call(self._word_to(rng.choice(children))))
         if fail:
             return [*steps, {"fail": "format", "delayMs": self._delay()}]
-        return [*steps, say("first", delay_ms=self._delay()), say("second", delay_ms=self._delay())]
+        first = say("first", delay_ms=self._delay())
+        if spawning and rng.random() < 0.3:
+            first = call({"tool": "sessions_yield", "input": {"message": "yielded"}}, delay_ms=self._delay())
+        return [*steps, first, say("second", delay_ms=self._delay())]
 
     def _child(self, depth: int) -> Call:
         rng = self._rng
         plan = rng.choices(["ok", "error", "timeout"], [8, 1, 1])[0]
         steps = self._steps(depth, spawning=depth > 0 and rng.random() < 0.4, fail=plan == "error")
         options: dict[str, Any] = {
+            "label": self._named("child"),
             "announce": rng.choices(["batch", "each", "none"], [6, 2, 1])[0],
             "wakeOnDescendantSettle": rng.random() < 0.8,
             "cleanup": rng.choices(["keep", "delete"], [4, 1])[0],
@@ -96,6 +110,19 @@ class Gardener:
             steps = [*steps[:-2], say("too late", delay_ms=600_000)]
             options["runTimeoutSeconds"] = rng.choice([1, 3])
         return {"tool": "sessions_spawn", "input": {"task": as_text(program(*steps)), **options}}
+
+    def _word_to(self, child: Call) -> Call:
+        """What a parent says to a child at work, or one that has ended meanwhile; it waits for some of the answers."""
+        label, message = child["input"]["label"], as_text(self.answer())
+        action = self._rng.choice(["wait", "wait", "send", "steer"])
+        if action == "wait":
+            seconds = self._rng.choice([0, 1, 4, 10])
+            return {"tool": "sessions_send", "input": {"label": label, "message": message, "timeoutSeconds": seconds}}
+        return {"tool": "subagents", "input": {"action": action, "target": label, "message": message}}
+
+    def _named(self, what: str) -> str:
+        self._names += 1
+        return f"{what}-{self._names}"
 
     def _delay(self) -> int:
         return self._rng.choice([0, 100, 500, 1500])
@@ -120,6 +147,8 @@ def rage(fleet: Fleet, forest: Forest) -> Felled:
             felled.sent.append(fleet.send(trees[number], f"tree-{number}"))
         if felled.meddled < forest.meddling * age / forest.seconds:
             _meddle(fleet, rng, felled)
+        if len(felled.posted) < forest.posts * age / forest.seconds:
+            _post(fleet, rng, gardener, felled)
         _hurt(fleet, workers, rng, felled)
         time.sleep(rng.uniform(0.2, 1.0))  # chance, not synchronisation: any moment to be hurt will do
     for worker in workers:
@@ -142,6 +171,14 @@ def _hurt(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, felled
         felled.pauses += 1
         worker.pause()
         threading.Timer(rng.choice([0.3, 1.5, 4.0]), worker.resume).start()
+
+
+def _post(fleet: Fleet, rng: random.Random, gardener: Gardener, felled: Felled) -> None:
+    """Tell a child something that has settled and is kept: it goes on, and its parent hears of that as well."""
+    settled = [run for run in children_of(fleet.stores) if run.settled_at is not None and run.cleanup is Cleanup.KEEP]
+    kept = [run.session_key for run in settled if fleet.stores.reader.session(run.session_key) is not None]
+    if kept:
+        felled.posted.append(fleet.send(gardener.answer(), rng.choice(kept)))
 
 
 def _meddle(fleet: Fleet, rng: random.Random, felled: Felled) -> None:
