@@ -49,6 +49,16 @@ class Control:
     def delete(self, session: SessionKey) -> None:
         self._end(session, self._stores.sessions.delete)
 
+    def retire(self, session: SessionKey, *, unused_since: int) -> bool:
+        """Delete a session if nobody has used it since, and say whether it is gone."""
+        lane = lane_of(session)
+        cap = self._stores.caps.get(lane, 0)
+        ended = self._stores.sessions.retire(session, lane, cap=cap, unused_since=unused_since)
+        if ended is None:
+            return not self._stores.reader.row(session)
+        self._ended(session, ended)
+        return True
+
     def reap(self, session: SessionKey, run: RunId | None = None) -> None:
         """Stop the children that a session, or one run of it, is to lose: those still waiting first, then those at
         work."""
@@ -71,6 +81,9 @@ class Control:
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
         if ended is None:
             raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")
+        self._ended(session, ended)
+
+    def _ended(self, session: SessionKey, ended: Ended) -> None:
         wake_all(self._waker, ended.granted)
         self._stores.exchanges.wake_waiters(session)
         self.reap(session)

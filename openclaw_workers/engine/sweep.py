@@ -117,13 +117,13 @@ class Sweeper(threading.Thread):
         """Archive a child whose result is delivered, unless it or a child of its own has been spoken to since."""
         row, now = self._stores.reader.session(session), int(time.time() * 1000)
         if row is not None:
-            fresh_ms = (row.updated_at or 0) + (row.archive_after_ms or 0) - now
+            fresh_ms = row.updated_at + (row.archive_after_ms or 0) - now
             tree = self._stores.tree
-            busy = self._stores.reader.control(session).state != "idle" or any(map(tree.batch, tree.batches(session)))
-            if fresh_ms > 0 or busy:
+            waits = fresh_ms > 0 or any(map(tree.batch, tree.batches(session)))
+            # Whoever speaks to it after this look finds it gone, or keeps it: never a turn that is cut off.
+            if waits or not self._control.retire(session, unused_since=row.updated_at):
                 self._stores.fleet.later(item, max(fresh_ms, CLEAN_UP_AGAIN_MS))
                 return
-            self._control.delete(session)
         self._stores.fleet.done(item)
 
     def _orphan(self, item: str, orphan_id: str) -> None:

@@ -42,6 +42,17 @@ class Ended:
     """A child's run that ended with it, and whose batch must hear of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """How a session is to end."""
+
+    verb: str
+    cap: int
+    partial: Partial = lambda run: ""
+    unused_since: int | None = None
+    """Only if it is idle and was last used then."""
+
+
 class Sessions:
     def __init__(self, redis: Client, keys: Keys, *, grant_ms: int) -> None:
         self._redis = redis
@@ -58,18 +69,22 @@ class Sessions:
 
         `partial`: what there is of the result of a run that is taken away.
         """
-        return self._end(key, lane, "reset", cap, partial)
+        return self._end(key, lane, _Order("reset", cap, partial))
 
     def delete(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> Ended | None:
-        return self._end(key, lane, "delete", cap, partial)
+        return self._end(key, lane, _Order("delete", cap, partial))
 
-    def _end(self, key: SessionKey, lane: Lane, verb: str, cap: int, partial: Partial) -> Ended | None:
+    def retire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> Ended | None:
+        """Delete a session that nobody has used since; otherwise it stays, and the answer is None too."""
+        return self._end(key, lane, _Order("delete", cap, unused_since=unused_since))
+
+    def _end(self, key: SessionKey, lane: Lane, order: _Order) -> Ended | None:
         k, archive = self._keys, new_token()
         while True:
             with store_errors():
                 state, last = self._redis.hmget(k.ctl(key), ["state", "run"])
             run = str(last or "")
-            taken_away = partial(RunId(run)) if run and state != "idle" else ""
+            taken_away = order.partial(RunId(run)) if run and state != "idle" else ""
             reply = run_script(
                 self._redis,
                 "reset",
@@ -85,11 +100,12 @@ class Sessions:
                 + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
                 + [k.archive(archive), k.archives, k.ages(key), k.live(key), k.reaps]
                 + [k.children(key), k.files(key), k.threads, k.orphans],
-                [key, run, verb, new_session_id(), archive, cap, self._grant_ms, taken_away],
+                [key, run, order.verb, new_session_id(), archive, order.cap, self._grant_ms, taken_away]
+                + ["" if order.unused_since is None else order.unused_since],
             )
             if reply[0] == "done":
                 return Ended(pairs(reply[1]), RunId(run) if reply[2] else None)
-            if reply[0] == "missing":
+            if reply[0] in ("missing", "used"):
                 return None
 
     def in_thread(self, address: str) -> SessionKey | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.tree import Cleanup
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet
@@ -56,9 +55,7 @@ def assert_true(run: Run, runs: dict[RunId, Run], felled: Felled) -> None:
             stopped = any(each.id in felled.stopped for each in line)
             upset = any(felled.upset & {each.session_key, each.requester_session_key} for each in line)
             reaped = any(above.state is not RunState.OK for above in line[1:])
-            # With cleanup delete it goes once its result is delivered: what it is told in that moment ends with it.
-            cleaned = run.reason == "session-delete" and run.cleanup is Cleanup.DELETE and is_follow_up(run)
-            assert stopped or upset or reaped or cleaned, f"nobody stopped {run.id}, and it is {run.reason}"
+            assert stopped or upset or reaped, f"nobody stopped {run.id}, and it is {run.reason}"
         case _:
             assert run.state == plan, f"{run.id} was meant to end with {plan}: {run.error}"
 

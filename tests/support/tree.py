@@ -163,7 +163,7 @@ def _heard(stores: Stores, sessions: Iterable[SessionKey]) -> defaultdict[RunId,
 def _check_limits(stores: Stores, runs: Sequence[Run]) -> None:
     """By the records: unsettled runs of one parent, and of one tree, at the same time.
 
-    As they were spawned: a message to a child that has settled starts a run whatever the limits are.
+    As they were spawned: a person's message to a child that has settled starts a run whatever the limits are.
     """
     limits = stores.settings.agents.defaults.subagents
     by_parent, by_root = defaultdict(list), defaultdict(list)

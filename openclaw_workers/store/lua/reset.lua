@@ -32,8 +32,9 @@
   ARGV[6]  lane cap, 0 for none
   ARGV[7]  how long a granted slot is kept, milliseconds
   ARGV[8]  what there is of the run's result
+  ARGV[9]  only if it is idle and was last used at this time; "" in any case
 
-  Returns  {"done", granted, settled 0|1} | {"missing"} | {"other", current run}
+  Returns  {"done", granted, settled 0|1} | {"missing"} | {"used"} | {"other", current run}
 
   Invariant
     The lease goes with the old life (rule 6), so that nothing of a turn still in flight enters the new transcript.
@@ -57,6 +58,9 @@ if redis.call("HGET", row, "sessionId") == new_session_id then
 end
 local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how")
 local settled = 0
+if ARGV[9] ~= "" and ((c[1] or "idle") ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[9]) then
+  return { "used" }
+end
 
 -- With no tool at work its owner may be asking a model, and have nobody to take over from it. What that took is
 -- estimated by the size of what was to be sent.

@@ -9,7 +9,10 @@ import pytest
 
 from openclaw_workers.engine.children import files_dir
 from openclaw_workers.engine.retiring import retire
-from tests.support.programs import program, say
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.runs import RunState
+from openclaw_workers.store.tree import Tree
+from tests.support.programs import as_text, program, say
 from tests.unit.engine.conftest import House, MakeHouse
 from tests.unit.engine.tree_talk import ask, child, settle
 
@@ -51,6 +54,29 @@ def test_a_child_that_is_cleaned_up_leaves_no_files(
     assert other.exists()
     assert path is not None
     assert "child's word" in path.read_text()
+
+
+def test_a_child_that_is_spoken_to_just_before_it_goes_is_kept_until_it_has_answered(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(house, cleanup="delete")
+    session = child(house).session_key
+    settle(house)
+    look = Tree.batches
+
+    def spoken_to_meanwhile(tree: Tree, key: SessionKey) -> Any:
+        monkeypatch.setattr(Tree, "batches", look)
+        house.say(as_text(program(say("one more word"))), session)
+        return look(tree, key)
+
+    monkeypatch.setattr(Tree, "batches", spoken_to_meanwhile)
+    house.sweeper.sweep()
+    assert house.stores.reader.session(session) is not None
+    house.work()
+
+    runs = [run for run in house.stores.reader.runs() if run.session_key == session]
+    assert [run.state for run in runs] == [RunState.OK, RunState.OK]
+    assert runs[0].text == "one more word"
 
 
 def test_a_child_that_begins_anew_keeps_its_files_until_it_is_deleted(house: House) -> None:
