@@ -208,7 +208,10 @@ class AgentLoop:
         if keeper is None:
             return self._asker.ask(self._asking(repair(fit(self.history, self._budget))))
         while True:
+            before = len(self.history)
             keeper.make_room(self.history)
+            if len(self.history) > before:
+                self._record(may_steer=True)  # a summary takes its time, in which people may have spoken
             messages = keeper.messages(self.history)
             try:
                 candidate, answer = self._asker.ask(self._asking(messages))

@@ -13,7 +13,7 @@ from openclaw_workers.agent.calibration import Calibration
 from openclaw_workers.agent.history import SUMMARY_HEADING
 from openclaw_workers.agent.tokens import Estimator
 from openclaw_workers.engine.accept import Answered
-from openclaw_workers.models.messages import Authority
+from openclaw_workers.models.messages import Authority, QueueMode
 from openclaw_workers.models.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
 from tests.support.wire import Called, Failure, Raw, Recorded, Reply, WireServer
 from tests.support.wire.words import worker_line
@@ -40,6 +40,25 @@ def server() -> Iterator[WireServer]:
 
 def compactions(house: House) -> list[CompactionEntry]:
     return [entry for entry in house.log() if isinstance(entry, CompactionEntry)]
+
+
+def test_what_is_said_while_a_summary_is_made_is_read_before_the_next_call(
+    make_house: MakeHouse, server: WireServer
+) -> None:
+    def answer(request: Recorded) -> Reply:
+        if is_summary(request) and not house.stores.inbox.waiting(SESSION):
+            house.say("and be brief", mode=QueueMode.STEER)
+        return Reply("Much was asked." if is_summary(request) else "so it is. " * 20, input=len(said(request)) // 4)
+
+    server.answer = answer
+    house = house_with(make_house, server, window=6_000, promptMode="none")
+    while not compactions(house):
+        assert ask(house, "and more words " * 60).state == "ok"
+
+    first = next(index for index, request in enumerate(server.requests) if is_summary(request))
+    following = next(request for request in server.requests[first:] if not is_summary(request))
+    assert "and be brief" in said(following)
+    assert house.stores.inbox.waiting(SESSION) == []
 
 
 def test_less_than_the_window_is_used_where_that_is_set(make_house: MakeHouse, server: WireServer) -> None:
