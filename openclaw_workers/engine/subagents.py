@@ -80,10 +80,10 @@ class Overseer:
         return told
 
     def _stop(self, runs: Sequence[Run]) -> dict[str, Any]:
-        """Stop each with its subtree; one that is over already is left as it is."""
+        """Stop each with its subtree; one that is over already, and all below it, is left as it is."""
         control, stopped = Control(self._stores, self._waker), []
         for run in runs:
-            if not run.state.is_final:
+            if run.settled_at is None:
                 control.stop_session(run.session_key)
                 stopped.append({"runId": run.id, "label": run.label, "sessionKey": run.session_key})
         note = "each reports that it was stopped" if stopped else "nothing was at work; it was over already"

@@ -118,3 +118,16 @@ def test_a_child_without_files_is_only_written_out(house: House) -> None:
 
     assert path is not None
     assert path.exists()
+
+
+def test_what_an_agent_said_that_is_not_configured_any_more_is_written_out(make_house: MakeHouse) -> None:
+    agents = {"agents": {"list": [{"id": "main"}, {"id": "gone"}]}}
+    before, session = make_house(agents), SessionKey("agent:gone:main")
+    before.say(as_text(program(say("last words"))), session)
+    before.work()
+    before.control.delete(session)
+
+    (path,) = retire_all(make_house())
+
+    assert path is not None
+    assert "last words" in path.read_text()
