@@ -112,7 +112,7 @@ class TurnRunner:
         """
         history = self._preparer.history_of(lease.session)
         attempts = self._preparer.max_attempts
-        stuck = f"its worker died {attempts} times without getting any further"
+        stuck = f"its worker died {'once' if attempts == 1 else f'{attempts} times'} without getting any further"
         error = f"the turn was given up: {stuck if stood_still else f'{losses} workers died while they carried it'}"
         closing = [*endings.close(history, lease.run), endings.notice(error, "error", lease.run)]
         partial = partial_result(history, run=lease.run)

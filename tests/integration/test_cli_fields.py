@@ -184,6 +184,9 @@ class Asking:
         for run in (self.plain["runId"], child):
             self.ask("runs show", "runs", "show", run)
         self.ask("usage", "usage")
+        self.ask("models status", "models", "status")
+        self.ask("models resume", "models", "resume", "wire")
+        self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")

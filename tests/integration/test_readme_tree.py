@@ -48,7 +48,7 @@ def test_three_sub_agents_are_seen_at_work_and_reported_in_one_reply(staffed: Fl
         left = tree.wait()
 
     assert [line.split("  ")[0] for line in lines] == BRANCHES
-    assert [line.split()[-1].startswith("run-") for line in lines] == [True] * 3
+    assert [line.split()[-1].startswith("run-") for line in lines] == [True] * 3, lines
     assert (code, left) == (0, 130)
     told = agent.screen
     assert told.count("Three sub-agents are at work") == 1

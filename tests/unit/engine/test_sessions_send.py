@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.engine.accept import Intake
+from openclaw_workers.engine.accept import Intake, Rejected
 from openclaw_workers.engine.inter_session import internal
 from openclaw_workers.models.ids import MessageId, SessionKey
 from openclaw_workers.models.messages import Authority
@@ -264,7 +264,7 @@ def test_a_message_does_not_bring_a_child_back_that_was_deleted_meanwhile(house:
     house.say(text(use("subagents", action="send", target="worker", message="hello?"), say("oh")))
     run_on(house)
 
-    assert posted is None
+    assert posted == Rejected(MessageId("late"), "gone")
     assert told(house)[-1]["status"] == "error"
     assert "is archived" in told(house)[-1]["error"]
     keys = house.stores.keys
