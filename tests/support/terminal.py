@@ -23,9 +23,11 @@ class Terminal:
         self._main, side = pty.openpty()
         termios.tcsetwinsize(side, (rows, columns))
         opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'
+        # The size is that of the terminal, and not of the one that the tests are run from.
+        env = {name: value for name, value in ocw.env.items() if name not in ("COLUMNS", "LINES")}
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", opened, "sh", *ocw.argv(*words)],
-            env={**ocw.env, "TERM": "xterm", "TERMINAL": os.ttyname(side)},
+            env={**env, "TERM": "xterm", "TERMINAL": os.ttyname(side)},
             # A session leader that opens a terminal gets it as the one whose Ctrl-C it hears.
             start_new_session=True,
         )
