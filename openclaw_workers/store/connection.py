@@ -84,7 +84,10 @@ def store_errors() -> Iterator[None]:
 def script_source(name: str) -> tuple[str, str]:
     """A script with the shared library in front of it, and its SHA."""
     folder = resources.files("openclaw_workers.store") / "lua"
-    text = (folder / "_lib.lua").read_text() + (folder / f"{name}.lua").read_text()
+    shared = sorted(
+        (path for path in (folder / "_lib").iterdir() if path.name.endswith(".lua")), key=lambda path: path.name
+    )
+    text = "\n".join(path.read_text() for path in (*shared, folder / f"{name}.lua"))
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,10 @@ import openclaw_workers.store.keys as keys_module
 from openclaw_workers.store.keys import Keys
 
 PACKAGE = Path(openclaw_workers.__file__).parent
-LUA = {
-    path.name: path.read_text()
-    for path in (resources.files("openclaw_workers.store") / "lua").iterdir()
-    if path.name.endswith(".lua")
-}
-SCRIPTS = sorted(LUA.keys() - {"_lib.lua"})
+FOLDER = PACKAGE / "store" / "lua"
+SHARED = {path.name: path.read_text() for path in sorted((FOLDER / "_lib").glob("*.lua"))}
+LUA = {path.name: path.read_text() for path in FOLDER.glob("*.lua")}
+SCRIPTS = sorted(LUA)
 
 
 def parts(name: str) -> tuple[str, str]:
@@ -63,14 +60,14 @@ def test_the_header_says_purpose_returns_and_invariant(name: str) -> None:
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_no_script_has_its_own_version_of_what_all_share(name: str) -> None:
     defined = r"^local function (\w+)"
-    shared = set(re.findall(defined, LUA["_lib.lua"], re.MULTILINE))
+    shared = set(re.findall(defined, "".join(SHARED.values()), re.MULTILINE))
 
     assert shared & set(re.findall(defined, LUA[name], re.MULTILINE)) == set()
 
 
-@pytest.mark.parametrize("name", sorted(LUA))
+@pytest.mark.parametrize("name", [*SCRIPTS, *SHARED])
 def test_no_script_builds_a_key(name: str) -> None:
-    code = re.sub(r"--\[\[.*?\]\]|--[^\n]*", "", LUA[name], flags=re.DOTALL)
+    code = re.sub(r"--\[\[.*?\]\]|--[^\n]*", "", {**LUA, **SHARED}[name], flags=re.DOTALL)
     spelled = [literal for literal in re.findall(r'"([^"]*)"', code) if ":" in literal]
 
     # A lease is `fence:nonce`; that colon and those inside JSON are no keys.

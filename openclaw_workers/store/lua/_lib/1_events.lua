@@ -1,0 +1,74 @@
+--[[
+  Shared by every script: the files here are put in front of each one, in order, when it is loaded.
+  Times are milliseconds by Redis TIME.
+]]
+local EVENTS_KEPT, RECEIPTS_KEPT, RUN_KEPT_S = 2000, 2000, 7 * 86400
+local FORGET_MS = 1000 -- how long after the end of its record a blocked batch is forgotten
+local CHORD_MS = 2000 -- how long a settled batch waits for its chord before the sweep announces it
+
+local function now_ms()
+  local t = redis.call("TIME")
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- Fields of an object, in one command.
+local function set_fields(key, fields)
+  local flat = {}
+  for field, value in pairs(fields) do
+    flat[#flat + 1], flat[#flat + 2] = field, value
+  end
+  if #flat > 0 then
+    redis.call("HSET", key, unpack(flat))
+  end
+end
+
+local function now_us()
+  local t = redis.call("TIME")
+  return t[1] * 1000000 + t[2]
+end
+
+-- Rule 20: each event carries a sequence number, so that a viewer notices a gap.
+-- Rule 19: only `accept` creates the stream; everyone else finds it gone and writes nothing.
+local function event(events, ctl, now, kind, data, create)
+  local seq = redis.call("HINCRBY", ctl, "eseq", 1)
+  local body = cjson.encode(data)
+  if create then
+    return redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
+  end
+  return redis.call(
+    "XADD", events, "NOMKSTREAM", "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
+end
+
+-- Tell another session's viewers; one that was deleted meanwhile must not come back by it (rule 19).
+local function tell(events, ctl, now, kind, data)
+  if redis.call("EXISTS", ctl) == 1 then
+    event(events, ctl, now, kind, data)
+  end
+end
+
+-- What a child was spawned with for those who watch it; each event of it that its parent's viewers see carries it.
+local function metadata_of(raw)
+  local ok, given = pcall(cjson.decode, raw or "{}")
+  return ok and type(given) == "table" and given or {}
+end
+
+-- What a run shows its viewers; where its parent asked for it (`deliver`), those who watch the parent see it too.
+local SEEN_ABOVE = { ["text.delta"] = "subagent.delta", ["tool.started"] = "subagent.tool",
+  ["tool.output"] = "subagent.tool", ["tool.ended"] = "subagent.tool" }
+local function show(events, ctl, run_key, now, shown)
+  for _, item in ipairs(shown) do
+    event(events, ctl, now, item.type, item.data)
+  end
+  if #shown == 0 or redis.call("HGET", run_key, "deliver") ~= "1" then
+    return
+  end
+  local r = redis.call("HMGET", run_key, "k_events", "k_ctl", "session_key", "label", "metadata")
+  local metadata = metadata_of(r[5])
+  for _, item in ipairs(shown) do
+    if SEEN_ABOVE[item.type] then
+      item.data.session, item.data.label, item.data.metadata = r[3], r[4], metadata
+      item.data.phase = string.match(item.type, "^tool%.(.+)$")
+      tell(r[1], r[2], now, SEEN_ABOVE[item.type], item.data)
+    end
+  end
+end

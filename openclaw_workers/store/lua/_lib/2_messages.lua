@@ -1,0 +1,59 @@
+--[[
+  Messages and their receipts.
+]]
+-- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly.
+local function read_message(raw)
+  local ok, entry = pcall(cjson.decode, raw)
+  if ok and type(entry) == "table" and entry.id then
+    return entry
+  end
+  return { id = "unreadable-" .. redis.sha1hex(raw), seq = 0, kind = "unreadable", mode = "followup", accepted_at = 0,
+    debounce_ms = 0 }
+end
+
+local function receipt_of(entry, state, run, now, reason)
+  return cjson.encode({
+    state = state, seq = entry.seq, run = run, reason = reason, accepted_at = entry.accepted_at, at = now,
+  })
+end
+
+local function receipt(receipts, entry, state, run, now, reason)
+  redis.call("HSET", receipts, entry.id, receipt_of(entry, state, run, now, reason))
+end
+
+local function is_announce(entry)
+  return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
+end
+
+-- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it. Commands can be spared, and
+-- results of children (I4).
+local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
+  local ids, by_person, exchanges = {}, false, {}
+  for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
+    local entry = read_message(raw)
+    if not (spare_commands and entry.kind == "command") and not (spare_announces and is_announce(entry)) then
+      redis.call("ZREM", zset, raw)
+      receipt(receipts, entry, state, run, now, reason)
+      ids[#ids + 1] = entry.id
+      by_person = by_person or entry.kind ~= "internal"
+      if entry.metadata and entry.metadata.exchange then
+        exchanges[#exchanges + 1] = entry
+      end
+    end
+  end
+  return ids, by_person, exchanges
+end
+
+-- Sessions that wait for answers to these messages: they have come, or will not any more. Returns whom it makes due.
+local function heard_by(waiters, ids, due, now)
+  local heard = {}
+  for _, id in ipairs(ids) do
+    local waiting = redis.call("HGET", waiters, id)
+    if waiting then
+      redis.call("HDEL", waiters, id)
+      redis.call("ZADD", due, now, "turn|" .. waiting)
+      heard[#heard + 1] = waiting
+    end
+  end
+  return heard
+end

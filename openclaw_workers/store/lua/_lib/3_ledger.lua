@@ -1,0 +1,166 @@
+--[[
+  What model calls took: of runs, in the ledger, and of budgets.
+]]
+-- The part of a run's tokens that its session has not been charged with: a child's run commits several times.
+local function unbooked(run_key, spent)
+  local before, new = cjson.decode(redis.call("HGET", run_key, "booked") or "{}"), {}
+  for field, sum in pairs(spent) do
+    new[field] = sum - (before[field] or 0)
+  end
+  redis.call("HSET", run_key, "booked", cjson.encode(spent))
+  return new
+end
+
+-- What the calls of a run took, as usage fields: the sum of those that are booked.
+local USAGE = { input = "input", output = "output", cacheRead = "cache_read", cacheWrite = "cache_write" } -- in an entry
+local function usage_of(run_key)
+  local r = redis.call("HMGET", run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
+  return { input = tonumber(r[1]) or 0, output = tonumber(r[2]) or 0, cacheRead = tonumber(r[3]) or 0,
+    cacheWrite = tonumber(r[4]) or 0 }
+end
+
+local function add_usage(run_key, usage)
+  local sums, changed = usage_of(run_key), {}
+  for field, sum in pairs(sums) do
+    changed["usage_" .. field] = sum + (usage[field] or 0)
+  end
+  set_fields(run_key, changed)
+end
+
+-- Models that were asked in vain, or passed over: each joins the run record once, by its id, whoever tells of it.
+local function add_attempts(run_key, attempts)
+  if #attempts == 0 or redis.call("EXISTS", run_key) == 0 then
+    return
+  end
+  local list = redis.call("HGET", run_key, "model_attempts") or "[]"
+  for _, attempt in ipairs(attempts) do
+    local id, item = attempt[1], attempt[2]
+    if not string.find(list, '"' .. id .. '"', 1, true) then
+      list = string.sub(list, 1, -2) .. (list == "[]" and "" or ",") .. item .. "]"
+    end
+  end
+  redis.call("HSET", run_key, "model_attempts", list)
+end
+
+-- What a run has set aside, as it is stored; nil if that cannot be read.
+local function reserved(raw)
+  local ok, aside = pcall(cjson.decode, raw)
+  return ok and type(aside) == "table" and tonumber(aside["until"]) and aside or nil
+end
+
+-- How long the call has lasted that this is set aside for.
+local function lasted_seconds(aside, now)
+  return math.max(0, now - (tonumber(aside.since) or now)) / 1000
+end
+
+-- A sum that cannot be read begins anew: the turn that would add to it must not fail for that.
+local function add_to(key, field, amount)
+  local sum = redis.pcall("HINCRBYFLOAT", key, field, amount)
+  if type(sum) == "table" and sum.err then
+    redis.call("HSET", key, field, amount)
+  end
+end
+
+-- Enter a call, and return what it adds to what is known of it, as amounts and as usage: nothing the second time, and
+-- after its owner was taken for dead over it what the estimate was short of, or over.
+local function enter(ledger, before, id, entry, amounts, usage)
+  if redis.call("HEXISTS", before, id) == 1 then
+    ledger = before -- somebody told of it before midnight
+  end
+  if redis.call("HSETNX", ledger, id, entry) == 1 then
+    return amounts, usage
+  end
+  local ok, known = pcall(cjson.decode, redis.call("HGET", ledger, id))
+  if not ok or type(known) ~= "table" or known.outcome ~= "lost" or cjson.decode(entry).outcome == "lost" then
+    return nil
+  end
+  redis.call("HSET", ledger, id, entry)
+  local tokens, more, guess = 0, {}, type(known.usage) == "table" and known.usage or {}
+  for field, stored in pairs(USAGE) do
+    local count = tonumber(guess[stored]) or 0
+    tokens, more[field] = tokens + count, usage[field] - count
+  end
+  return { tokens = amounts.tokens - tokens, cost = amounts.cost - (tonumber(known.cost) or 0), calls = 0,
+    seconds = amounts.seconds }, more
+end
+
+-- An owner that died while it may have been asking a model is named in its run's record until what it asked is booked,
+-- whoever does that: so the call is known by the same id, however many look after the run meanwhile. One that rested
+-- was asking nobody, and neither was one with a tool at work.
+local function bury(run_key, fence, started)
+  local r = redis.call("HMGET", run_key, "id", "resting", "dead")
+  if not r[1] or r[2] == fence or (started or "") ~= "" then
+    return
+  end
+  local dead = r[3] or "[]"
+  redis.call("HSET", run_key, "dead", string.sub(dead, 1, -2) .. (dead == "[]" and "" or ",") .. fence .. "]")
+end
+
+local function booked_for(run_key, id)
+  local fence, dead, others = string.match(id, "(%d+)%p%d+$"), redis.call("HGET", run_key, "dead"), {}
+  for each in string.gmatch(dead or "", "%d+") do
+    if each ~= fence then
+      others[#others + 1] = each
+    end
+  end
+  if dead then
+    redis.call("HSET", run_key, "dead", "[" .. table.concat(others, ",") .. "]")
+  end
+end
+
+-- Rule 14: a call was billed whoever owns the run by now, so it is booked before the lease is looked at; once, by its id.
+-- `keys` holds, from `first` on, what is spent and what is set aside in each budget that it counts against. What an owner
+-- books while it `owns` the run tells its heir how many of its calls are known, and so the id of the one that is not.
+local function book(ledger, before, books, run, run_key, owns, keys, first)
+  local given = cjson.decode(books)
+  add_attempts(run_key, given.attempts)
+  for _, call in ipairs(given.calls) do
+    local id, entry = call[1], call[2]
+    local added, usage = enter(ledger, before, id, entry, call[3], call[4])
+    if string.find(entry, '"outcome":"lost"', 1, true) then
+      booked_for(run_key, id)
+    end
+    if added then
+      redis.call("EXPIRE", ledger, 90 * 86400)
+      local is_known = redis.call("EXISTS", run_key) == 1
+      if owns and is_known then
+        redis.call("HSET", run_key, "last_call", id)
+      end
+      if added.cost ~= 0 and is_known then
+        add_to(run_key, "cost", added.cost)
+      end
+      if is_known then
+        add_usage(run_key, usage)
+      end
+      for i = first, #keys, 2 do
+        for field, amount in pairs(added) do
+          add_to(keys[i], field, amount)
+        end
+        redis.call("EXPIRE", keys[i], 90 * 86400)
+      end
+    end
+    for i = first + 1, #keys, 2 do
+      local aside = reserved(redis.call("HGET", keys[i], run) or "")
+      if aside and aside.call == id then
+        redis.call("HDEL", keys[i], run)
+      end
+    end
+  end
+end
+
+-- Time that the tools of a turn took counts against the budgets too.
+local function charge_work(seconds, keys, first)
+  for i = first, #keys, 2 do
+    if seconds > 0 then
+      add_to(keys[i], "seconds", seconds)
+      redis.call("EXPIRE", keys[i], 90 * 86400)
+    end
+  end
+end
+
+-- The run makes no call now, so nothing is set aside for one; a call that was not made in the end is never booked.
+local function unreserve(run, keys, first)
+  for i = first + 1, #keys, 2 do
+    redis.call("HDEL", keys[i], run)
+  end
+end
