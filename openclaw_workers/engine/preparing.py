@@ -11,7 +11,7 @@ from datetime import datetime, tzinfo
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast, get_args
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from openclaw_workers.agent.asking import Asker
@@ -27,7 +27,6 @@ from openclaw_workers.agent.tokens import estimator_for
 from openclaw_workers.agent.view import View
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.agents import AgentSettings
-from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, model_aliases, resolve_agent, workspace_dir
@@ -39,6 +38,7 @@ from openclaw_workers.engine.histories import Histories
 from openclaw_workers.engine.journal import RedisJournal
 from openclaw_workers.engine.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.models import Models
+from openclaw_workers.engine.overrides import NOTHING, Shown, call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.process import RunHandle
 from openclaw_workers.engine.prompt_report import prompt_report, stored
 from openclaw_workers.engine.wake import Waker, wake_run
@@ -47,7 +47,7 @@ from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.ledger import call_after, same_owner
 from openclaw_workers.models.messages import InboxEntry
 from openclaw_workers.models.runs import Run
-from openclaw_workers.models.session_key import ChatType, agent_of, chat_type, is_subagent
+from openclaw_workers.models.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import TranscriptEntry
 from openclaw_workers.models.tree import Role
@@ -62,7 +62,6 @@ from openclaw_workers.tools.registry import specs
 from openclaw_workers.tools.tree import SessionPort
 
 NO_LIMIT_MS = 7 * 86_400_000
-NOTHING = Overrides()
 _NO_FLUSH = {"memory_flush": MemoryFlushSettings(enabled=False)}
 INTERNAL = "internal"
 """Between sessions: nobody's channel."""
@@ -84,14 +83,6 @@ class Place:
     depth: int
     role: Role
     channel: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How much of its work a session shows; it is told so, lest it explains itself twice."""
-
-    reasoning: str = "off"
-    verbose: str = "on"
 
 
 class Preparer:
@@ -144,14 +135,14 @@ class Preparer:
             ProviderError: the model is not known.
         """
         session = taken.lease.session
-        call = _call_overrides(bound[0]) if bound else NOTHING
+        call = call_overrides(bound[0]) if bound else NOTHING
         place = self._place(session, taken.row, bound)
-        overrides = _session_overrides(session, taken.row)
+        overrides = session_overrides(session, taken.row)
         workspace = self._workspace(agent_of(session), overrides, call)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         names = file_names(self._agent(agent_of(session), overrides, call).prompt_mode, place.role)
         files = self._files(workspace, names, int(time.monotonic()))
-        built = self._frame(agent_of(session), overrides, call, place, _shown(taken.row), files)
+        built = self._frame(agent_of(session), overrides, call, place, shown_in(taken.row), files)
         if bound and (extra := bound[0].extra_system_prompt):
             built = built.adding(extra, place.role)
         frame, agent = built.setup, built.agent
@@ -236,7 +227,7 @@ class Preparer:
         handle.hold = chain.guard.hold
         chain.guard.on_wait = lambda why: journal.show("model.waiting", {"why": why})
         chain.guard.rest.tell = journal.rest
-        reasoning = _shown(taken.row).reasoning
+        reasoning = shown_in(taken.row).reasoning
         return Asker(taken.lease.run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
 
     def asked_last(
@@ -267,7 +258,7 @@ class Preparer:
         row = self._reader.row(last.session) if row is None else row
         try:
             call = Overrides(model=run.wanted_model) if run else NOTHING
-            agent = self._agent(agent_of(last.session), _session_overrides(last.session, row), call)
+            agent = self._agent(agent_of(last.session), session_overrides(last.session, row), call)
             accounts = self.accounts(last, row, agent)
             asked = self.asked_last(last, list(dict.fromkeys(dead)), row, agent, run)
         except (CorruptRecord, BadInput, ProviderError):
@@ -386,35 +377,3 @@ def zone_of(name: str) -> tzinfo:
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     return zone
-
-
-def _call_overrides(message: InboxEntry) -> Overrides:
-    return Overrides(
-        model=message.model,
-        thinking=cast("Thinking | None", message.thinking),
-        context_tokens=message.context_tokens,
-        timeout_seconds=message.timeout_seconds,
-    )
-
-
-def _session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
-    """Only the fields a turn obeys are read: parsing the whole row would cost more than the rest of preparing."""
-    model, tokens, thinking = row.get("modelOverride"), row.get("contextTokensOverride"), row.get("thinkingLevel")
-    if model and row.get("providerOverride"):
-        model = f"{row['providerOverride']}/{model}"
-    if tokens and not tokens.isdigit():
-        raise CorruptRecord(f"session {session}", f"contextTokensOverride is {tokens!r}, expected a number")
-    if thinking and thinking not in get_args(Thinking):
-        raise CorruptRecord(f"session {session}", f"thinkingLevel is {thinking!r}, expected {get_args(Thinking)}")
-    workspace = row.get("spawnedWorkspaceDir")
-    return Overrides(
-        model=model,
-        context_tokens=int(tokens) if tokens else None,
-        thinking=cast("Thinking | None", thinking),
-        workspace=Path(workspace) if workspace else None,
-        spawned=is_subagent(session),
-    )
-
-
-def _shown(row: dict[str, str]) -> Shown:
-    return Shown(row.get("reasoningLevel") or "off", row.get("verboseLevel") or "on")
