@@ -11,7 +11,7 @@ import pytest
 
 from openclaw_workers.models.runs import RunState
 from tests.faults.conftest import MakeFleet
-from tests.support.fleet import session_key
+from tests.support.fleet import Fleet, session_key
 from tests.support.rig import staff
 from tests.support.tree import check_tree, children_of
 from tests.support.waiting import eventually
@@ -108,6 +108,12 @@ def test_turns_that_wait_for_a_limit_when_their_worker_dies_leave_no_call_behind
     assert redis.hget(budget, "calls") == str(len(calls))
 
 
+def spawning_seconds(fleet: Fleet) -> float:
+    """How long the calls of the main session took, with what it takes to tell of them."""
+    told = [event.at for event in fleet.events() if event.type in ("tool.started", "tool.ended")]
+    return (max(told) - min(told)) / 1000 + 0.1
+
+
 CHILDREN = 20
 BUDGETS = {"tokens": 30_000, "cost": 0.03, "seconds": 8}
 """In dollars a thousandth for each thousand tokens."""
@@ -147,7 +153,7 @@ def test_twenty_children_overspend_a_budget_by_one_reservation_at_most(
     (budget,) = [str(key) for key in fleet.stores.redis.keys("*:spent")]
     spent = float(str(fleet.stores.redis.hget(budget, what)))
     assert limit <= spent < limit + most
-    assert sum(amounts) == pytest.approx(spent, rel=0.05), "the rest is the time of tools"
+    assert 0 <= spent - sum(amounts) + 1e-9 <= (spawning_seconds(fleet) if what == "seconds" else 1e-6)
     assert len(calls) == len(server.requests)
     children = children_of(fleet.stores)
     assert len(children) == CHILDREN
