@@ -46,6 +46,8 @@ test: lint
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+	@echo "with Celery's task events, which Flower needs:"
+	$(BIN)/python -m benchmarks --events turn_overhead throughput
 
 soak: $(STAMP)
 	OCW_SOAK=1 SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/pytest tests/soak --timeout=0
