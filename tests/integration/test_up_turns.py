@@ -87,7 +87,7 @@ def test_whoever_kills_the_worker_amid_an_answer_still_gets_that_answer_once(ocw
 def test_what_ctrl_c_cut_off_and_what_waited_is_answered_once_by_the_next_up(ocw: Ocw, tmp_path: Path) -> None:
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text(SCRIPTED)
-    long_ms = (GRACE_SECONDS + 3) * 1000
+    long_ms = (GRACE_SECONDS + 10) * 1000  # the second message must be sent meanwhile, by a process of its own
     first = as_text(program(call(mark("tool")), say("first", delay_ms=long_ms)))
     second = as_text(program(call(mark("other")), say("second")))
     with (tmp_path / "foreground").open("w") as screen:
