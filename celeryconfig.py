@@ -56,6 +56,9 @@ result_backend_transport_options = {"global_keyprefix": f"{_engine.namespace}:ce
 broker_connection_retry_on_startup = True
 broker_connection_max_retries = None
 
+# Nor may it die of what a server answers that cannot write for a while: one that was demoted or lost its replicas.
+broker_channel_error_retry = True
+
 # A turn goes on while the broker is away: its lease and journal decide, not the connection.
 worker_cancel_long_running_tasks_on_connection_loss = False
 

@@ -19,7 +19,15 @@ import redis
 from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import MasterDownError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import (
+    MasterDownError,
+    NoPermissionError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
@@ -35,7 +43,8 @@ FRESH_SECONDS = 0.25
 _local = threading.local()
 
 # What a server says when it cannot write now, also from within a script, where redis-py does not tell the kinds apart.
-REFUSALS = ("LOADING", "BUSY", "OOM", "maxmemory", "READONLY", "read only replica", "MASTERDOWN", "MISCONF")
+DEMOTED = ("READONLY", "read only replica", "UNBLOCKED")
+REFUSALS = (*DEMOTED, "LOADING", "BUSY", "OOM", "maxmemory", "MASTERDOWN", "MISCONF", "NOREPLICAS")
 
 
 def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32) -> Client:
@@ -68,12 +77,13 @@ def store_errors() -> Iterator[None]:
         raise StoreUnavailable(
             f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
         ) from error
-    except (OutOfMemoryError, ReadOnlyError, MasterDownError) as error:
+    except (OutOfMemoryError, ReadOnlyError, MasterDownError, NoPermissionError) as error:
         raise StoreUnavailable(
-            f"Redis cannot take writes now ({error})", hint="check its memory limit, and that it is the primary"
+            f"Redis cannot take writes now ({error})",
+            hint="check its memory limit, that it is the primary, and what its user may do",
         ) from error
     except ResponseError as error:
-        if any(word in str(error) for word in REFUSALS):
+        if _says(error, REFUSALS):
             raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
         raise CorruptRecord("a record in Redis", str(error)) from error
     except RedisError as error:
@@ -100,12 +110,31 @@ def run_script(
         StoreUnavailable: Redis did not answer; the script may or may not have run.
         CorruptRecord: a key holds something the script cannot work with.
     """
-    text, digest = script_source(name)
     with store_errors():
         try:
-            return _exchange(_own_connection(client, trusts=repeats), "EVALSHA", digest, keys, args)
-        except NoScriptError:
-            return _exchange(_own_connection(client), "EVAL", text, keys, args)
+            return _ask(client, name, keys, args, trusts=repeats)
+        except ResponseError as error:
+            if isinstance(error, ReadOnlyError) or _says(error, DEMOTED):
+                _hang_up(client)
+            raise
+
+
+def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, trusts: bool) -> list[Any]:
+    text, digest = script_source(name)
+    try:
+        return _exchange(_own_connection(client, trusts=trusts), "EVALSHA", digest, keys, args)
+    except NoScriptError:
+        return _exchange(_own_connection(client), "EVAL", text, keys, args)
+
+
+def _says(error: ResponseError, words: Sequence[str]) -> bool:
+    return any(word in str(error) for word in words)
+
+
+def _hang_up(client: Client) -> None:
+    """The server is no primary any more; its address may lead to the new one by now, but no open connection does."""
+    _own_connection(client).connection.disconnect()
+    client.connection_pool.disconnect(inuse_connections=False)
 
 
 def _exchange(held: _Held, command: str, script: str, keys: Sequence[str], args: Sequence[Any]) -> list[Any]:

@@ -19,11 +19,13 @@ from tests.support.fleet import Fleet, session_key
 from tests.support.load import Load
 from tests.support.ocw import Ocw, finish
 from tests.support.programs import Program, call, mark, program, say
+from tests.support.redis_server import free_port
 from tests.support.slow_wire import SlowWire
 from tests.support.waiting import eventually
 
 ANSWERED_WITHIN_SECONDS = 3
 """What accepting promises whatever Redis does."""
+BROKER_LOST = "Connection to broker lost"
 
 
 def small_turn(number: int) -> Program:
@@ -71,6 +73,27 @@ def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis
         assert long.run is not None
         assert len(long.run.attempts) == 1
     assert worker.is_running()
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+@pytest.mark.parametrize("what", ["demoted", "without replicas"])
+def test_a_worker_outlives_a_redis_that_may_not_write_for_a_while(fleet: Fleet, pool: str, what: str) -> None:
+    """As during a failover: the server answers, and refuses; that ends neither the worker nor its turn."""
+    worker, admin = fleet.worker(pool=pool), fleet.stores.redis
+    held = fleet.send(program(say("first", delay_ms=2_000)))
+    fleet.carrier()
+    if what == "demoted":
+        admin.replicaof("127.0.0.1", free_port())
+    else:
+        admin.config_set("min-replicas-to-write", 1)
+    eventually(lambda: "store.lost" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
+    admin.replicaof("no", "one")
+    admin.config_set("min-replicas-to-write", 0)
+
+    assert fleet.outcome(held).text == "first"
+    assert fleet.outcome(fleet.send(program(say("second")))).text == "second"
+    assert worker.is_running()
+    assert fleet.stores.reader.quarantined() == []
 
 
 def test_a_frozen_redis_makes_accept_answer_an_error_within_3_seconds(fleet: Fleet) -> None:

@@ -1,4 +1,4 @@
-"""A way to Redis that is slow: every answer comes late, and none so late that a client gives up waiting for it."""
+"""A way to Redis that is slow, or leads elsewhere by and by; no answer is so late that a client gives up waiting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.redis_server import RedisServer
 
 
 class SlowWire:
-    def __init__(self, server: RedisServer, *, seconds: float) -> None:
+    def __init__(self, server: RedisServer, *, seconds: float = 0.0) -> None:
         self._port = server.port
         self._seconds = seconds
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -22,6 +22,10 @@ class SlowWire:
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
+
+    def lead_to(self, server: RedisServer) -> None:
+        """Whoever connects from now on reaches this one; who is connected stays where he is."""
+        self._port = server.port
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._serve, name="slow-wire", daemon=True).start()

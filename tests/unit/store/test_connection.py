@@ -10,15 +10,21 @@ import pytest
 
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.store.connection import Client, connect, run_script
+from openclaw_workers.store.connection import Client, connect, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 from tests.support.redis_server import RedisServer
+from tests.support.slow_wire import SlowWire
+from tests.support.waiting import eventually
 
 LIMIT_SECONDS = 0.4
 
 
 def ask(client: Client) -> list[object]:
     return run_script(client, "patch_row", [Keys("t").row(SessionKey("agent:main:x"))], ["{}"])
+
+
+def write(client: Client) -> list[object]:
+    return run_script(client, "due", [Keys("t").due, Keys("t").sweep], [1000, 1, 1000])
 
 
 def test_a_script_waits_for_a_frozen_server_no_longer_than_its_limit_and_works_again_after() -> None:
@@ -55,3 +61,45 @@ def test_a_client_that_is_not_used_any_more_leaves_no_connection_behind() -> Non
         gc.collect()
 
         assert pool() is None
+
+
+def test_a_primary_that_was_demoted_is_left_for_the_one_its_address_leads_to() -> None:
+    with RedisServer() as old, RedisServer() as new, SlowWire(old) as address:
+        client = connect(address.url)
+        write(client)
+        client.ping()  # leaves a connection in the pool
+        address.lead_to(new)
+        with old.client() as admin:
+            admin.replicaof("127.0.0.1", new.port)
+            eventually(lambda: admin.info("replication")["master_link_status"] == "up", within=20)
+
+        with pytest.raises(StoreUnavailable):
+            write(client)
+
+        assert write(client) == [-1]
+        assert client.info("replication")["role"] == "master"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("min-replicas-to-write", "1"), ("maxmemory", "1")], ids=["replicas", "memory"]
+)
+def test_a_server_that_may_not_write_for_a_while_is_unavailable_and_no_record_is_blamed(name: str, value: str) -> None:
+    with RedisServer() as server, server.client() as admin:
+        client = connect(server.url)
+        admin.config_set(name, value)
+        with pytest.raises(StoreUnavailable, match="cannot take writes"):
+            write(client)
+        with pytest.raises(StoreUnavailable, match="cannot take writes"), store_errors():
+            client.hset("t", "field", "value")
+
+        admin.config_set(name, "0")
+        assert write(client) == [-1]
+
+
+def test_a_user_who_may_not_run_scripts_is_told_so() -> None:
+    with RedisServer() as server, server.client() as admin:
+        admin.execute_command("ACL", "SETUSER", "guest", "on", ">word", "~*", "+@all", "-evalsha")
+        client = connect(server.url.replace("//", "//guest:word@"))
+
+        with pytest.raises(StoreUnavailable, match="permissions"):
+            ask(client)
