@@ -115,9 +115,9 @@ class Sweeper(threading.Thread):
 
     def _clean_up(self, item: str, session: SessionKey) -> None:
         """Archive a child whose result is delivered, unless it or a child of its own has been spoken to since."""
-        row, now = self._stores.reader.session(session), int(time.time() * 1000)
+        row = self._stores.reader.session(session)
         if row is not None:
-            fresh_ms = row.updated_at + (row.archive_after_ms or 0) - now
+            fresh_ms = row.updated_at + (row.archive_after_ms or 0) - self._stores.fleet.now_ms()
             tree = self._stores.tree
             waits = fresh_ms > 0 or any(map(tree.batch, tree.batches(session)))
             # Whoever speaks to it after this look finds it gone, or keeps it: never a turn that is cut off.

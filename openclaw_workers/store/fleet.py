@@ -145,6 +145,12 @@ class Fleet:
             pipe.delete(self._keys.worker(worker))
             pipe.execute()
 
+    def now_ms(self) -> int:
+        """The time by Redis, which all that is stored goes by."""
+        with store_errors():
+            seconds, micros = self._redis.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
     def is_alive(self, worker: WorkerId) -> bool:
         """Whether a process has renewed its leases within the last lease."""
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:

@@ -147,9 +147,11 @@ end
 local function start_anew_if_stale()
   local r = redis.call("HMGET", row, "lastInteractionAt", "lastChannel", "sessionId")
   local seen, limits = tonumber(r[1]) or now, stale[r[2] or ""] or stale[""]
+  -- The boundary is by the worker's clock: one that is ahead would find every new life too old until we are there.
+  local boundary = limits[1] > now and limits[1] - 86400000 or limits[1]
   local head = redis.call("ZRANGE", inbox, 0, 0)[1]
   local by_person = head and read_message(head).kind ~= "internal"
-  if by_person and (seen < limits[1] or (limits[2] > 0 and now - seen > limits[2])) then
+  if by_person and (seen < boundary or (limits[2] > 0 and now - seen > limits[2])) then
     reap(reaps, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
     cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "stale")

@@ -423,6 +423,21 @@ def test_a_kept_child_is_archived_later(make_house: MakeHouse, minutes: int | No
     assert house.stores.reader.session(run.session_key) is None
 
 
+def test_a_worker_whose_clock_is_ahead_archives_no_child_before_its_time(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(house)
+    run = child(house)
+    settle(house)
+    house.stores.redis.zadd(house.stores.keys.due, {f"cleanup|{run.session_key}": 1})
+    ahead = time.time() + 86_400
+    monkeypatch.setattr(time, "time", lambda: ahead)
+
+    house.sweeper.sweep()
+
+    assert house.stores.reader.session(run.session_key) is not None
+
+
 def test_archive_after_0_minutes_means_never(make_house: MakeHouse) -> None:
     house = make_house({"agents": {"defaults": {"subagents": {"archiveAfterMinutes": 0}}}})
     ask(house)

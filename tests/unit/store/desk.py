@@ -222,6 +222,11 @@ class Desk:
         assert isinstance(taken, Taken), taken
         return taken
 
+    def take_stale(self) -> Taken:
+        """Take the session, last used before the day's boundary."""
+        self.redis.hset(self.keys.row(SESSION), "lastInteractionAt", "1")
+        return self.take(daily_boundary_ms=self.now())
+
     def refused(self, worker: str = "w2", **how: Any) -> str:
         """Why a take was refused."""
         taken = self.try_take(worker, **how)

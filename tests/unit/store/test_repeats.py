@@ -78,7 +78,7 @@ def take_stale(desk: Desk) -> None:
     desk.say("one")
     desk.commit(desk.take())
     desk.say("two")
-    desk.take(daily_boundary_ms=desk.now() + 1000)
+    desk.take_stale()
 
 
 def take_resumed_suspect(desk: Desk) -> None:

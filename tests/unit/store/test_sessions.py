@@ -67,7 +67,7 @@ def test_the_order_of_sessions_follows_what_their_rows_say(desk: Desk) -> None:
     act(desk.announce)
     desk.commit(desk.take())
     desk.say("three")
-    act(lambda: desk.take(daily_boundary_ms=desk.now() + 1000))
+    act(desk.take_stale)
     act(lambda: reset(desk))
 
 

@@ -188,6 +188,20 @@ def test_a_fresh_session_and_one_without_limits_go_on(desk: Desk) -> None:
     assert [texts(entry) for entry in desk.users()] == [["one"], ["two"], ["three"]]
 
 
+@pytest.mark.parametrize(("days_ago", "kept"), [(0, True), (2, False)], ids=["just now", "days ago"])
+def test_a_worker_whose_clock_is_ahead_begins_nothing_anew_before_its_time(
+    desk: Desk, days_ago: int, kept: bool
+) -> None:
+    desk.say("one")
+    desk.commit(desk.take())
+    desk.redis.hset(desk.keys.row(SESSION), "lastInteractionAt", str(desk.now() - days_ago * 24 * HOUR_MS))
+    desk.say("two")
+
+    desk.take(daily_boundary_ms=desk.now() + HOUR_MS)
+
+    assert [texts(entry) for entry in desk.users()] == ([["one"], ["two"]] if kept else [["two"]])
+
+
 def test_a_resumed_run_is_never_reset_and_binds_nothing_new(desk: Desk) -> None:
     desk.say("one")
     desk.take("w1")

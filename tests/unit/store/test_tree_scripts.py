@@ -241,7 +241,7 @@ def test_results_that_wait_in_a_stale_session_join_the_old_transcript(desk: Desk
     end_child(desk, "a")
     desk.announce()
 
-    desk.take(daily_boundary_ms=desk.now() + 1000)
+    desk.take_stale()
 
     assert archived_texts(desk)[-1] == "results"
     assert [entry.content[0].text for entry in desk.users()] == ["two"]
@@ -254,7 +254,7 @@ def test_what_another_session_says_survives_a_stale_reset(desk: Desk) -> None:
     desk.say("two", id="two")
     desk.say("from elsewhere", id="three", kind="internal", mode=QueueMode.FOLLOWUP)
 
-    desk.take(daily_boundary_ms=desk.now() + 1000)
+    desk.take_stale()
 
     assert desk.waiting() == ["three"]
 
