@@ -42,11 +42,14 @@ def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, logle
 def celery_argv(
     lane: Lane, concurrency: int, *, pool: str = "threads", loglevel: str = "INFO", events: bool = True
 ) -> list[str]:
-    """The Celery command line of one worker; it finds our configuration through the environment."""
+    """The Celery command line of one worker; it finds our configuration through the environment.
+
+    -P: a celery.py in the directory it is started in is another project's.
+    """
     # Two workers of one name on a host would answer for each other in Flower.
     name = f"{lane}-{secrets.token_hex(2)}@%h"
     return [
-        *(sys.executable, "-m", "celery", "-q", "-A", "openclaw_workers.tasks.app", "worker"),
+        *(sys.executable, "-P", "-m", "celery", "-q", "-A", "openclaw_workers.tasks.app", "worker"),
         *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
         *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
     ]

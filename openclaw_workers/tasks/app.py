@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import runpy
 import warnings
+from pathlib import Path
+from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
+from celery.local import Proxy
 
 # Said in one line of our own when a worker is ready.
 warnings.filterwarnings("ignore", category=SecurityWarning, message=".*superuser privileges")
 
+
+def _settings() -> dict[str, Any]:
+    """By its place: by its name Celery would rather take another's, from the directory it is started in."""
+    found = runpy.run_path(str(Path(__file__).parents[2] / "celeryconfig.py"))
+    return {name: value for name, value in found.items() if not name.startswith("_")}
+
+
 app = Celery("openclaw", set_as_current=False)
-app.config_from_object("celeryconfig")
+app.config_from_object(Proxy(_settings))  # read when it is first needed

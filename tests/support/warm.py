@@ -92,7 +92,8 @@ def import_all() -> None:
     for module in pkgutil.walk_packages(openclaw_workers.__path__, "openclaw_workers."):
         if not module.name.startswith(COLD):
             import_module(module.name)
-    assert not sys.modules.keys() & {*COLD, "celeryconfig"}
+    assert not sys.modules.keys() & set(COLD)
+    assert not sys.modules["openclaw_workers.tasks.app"].app.configured
 
 
 def serve(name: str) -> Callable[[], NoReturn]:
@@ -180,8 +181,8 @@ def _leave(code: int) -> NoReturn:
 
 
 def _become_celery(_path: str, argv: list[str]) -> NoReturn:
-    assert argv[1:3] == ["-m", "celery"], argv
-    sys.argv = ["celery", *argv[3:]]
+    assert argv[1:4] == ["-P", "-m", "celery"], argv
+    sys.argv = ["celery", *argv[4:]]
     runpy.run_module("celery", run_name="__main__", alter_sys=True)
     sys.exit(0)
 

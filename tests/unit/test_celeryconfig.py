@@ -45,3 +45,16 @@ def test_redelivery_and_key_names_are_as_configured(tmp_path: Path) -> None:
     assert (plain["ack_emulation"], "visibility_timeout" in plain) == (False, False)
     assert (own["visibility_timeout"], "ack_emulation" in own) == (7, False)
     assert (plain["global_keyprefix"], own["global_keyprefix"]) == ("ocw:celery:", "mine:celery:")
+
+
+def test_modules_of_the_directory_it_is_started_in_are_not_taken_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "celeryconfig.py").write_text("broker_url = 'redis://of-another-project/0'")
+    (tmp_path / "celery.py").write_text("raise SystemExit('another project')")
+    env = {**os.environ, "OPENCLAW_STATE_DIR": str(tmp_path), "REDIS_URL": "redis://somewhere/0"}
+    argv = celery_argv(Lane.MAIN, 4)
+    argv[argv.index("worker") :] = ["report"]
+
+    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+
+    assert "@somewhere:6379/0'" in done.stdout
+    assert "task_acks_late: True" in done.stdout

@@ -29,7 +29,7 @@ def start_detached(state_dir: Path, arguments: Sequence[str]) -> None:
     read_end, write_end = os.pipe()
     with os.fdopen(os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own argv, no shell
-            [sys.executable, "-m", "openclaw_workers.cli.main", *arguments, "--ready-fd", str(write_end)],
+            [sys.executable, "-P", "-m", "openclaw_workers.cli.main", *arguments, "--ready-fd", str(write_end)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -38,7 +38,7 @@ def flower_spec(endpoint: Endpoint, env: Mapping[str, str]) -> ChildSpec:
     }
     return ChildSpec(
         name=NAME,
-        argv=(sys.executable, "-m", "celery", "-A", "openclaw_workers.tasks.app", "flower"),
+        argv=(sys.executable, "-P", "-m", "celery", "-A", "openclaw_workers.tasks.app", "flower"),
         env={**unless_set, **env, **own},
         is_ready=lambda _pid: is_healthy(endpoint),
         stop_rank=1,
