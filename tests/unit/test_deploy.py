@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from kombu import Connection
 
 from openclaw_workers.config.loader import ENVIRONMENT, load
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.connection import connect
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
@@ -64,5 +67,26 @@ def test_a_worker_gets_longer_to_leave_than_its_grace() -> None:
     assert all(SERVICES[lane]["stop_grace_period"] == "40s" for lane in Lane)
 
 
-def test_the_entrypoint_is_valid_shell() -> None:
-    subprocess.run(["/bin/sh", "-n", ROOT / "deploy/entrypoint.sh"], check=True)
+@pytest.mark.parametrize("password", ["plain", "ab/cd+ef==", "p@ss:w#rd%41 ?"])
+def test_the_entrypoint_makes_an_address_of_any_password(tmp_path: Path, password: str) -> None:
+    (tmp_path / "redis_password").write_text(f"{password}\n")
+    env = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "REDIS_HOST": "redis",
+        "SECRETS_DIR": str(tmp_path),
+    }
+    argv = ["/bin/sh", str(ROOT / "deploy/entrypoint.sh"), "printenv", "REDIS_URL"]
+
+    told = subprocess.run(argv, env=env, check=True, capture_output=True, text=True).stdout.strip()
+
+    given = connect(told).connection_pool.connection_kwargs
+    assert (given["password"], given["host"], given["port"]) == (password, "redis", 6379)
+    assert Connection(told).password == password
+
+
+def test_no_secret_and_no_environment_is_copied_into_the_image() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
+
+    folders = {f"/{Path(secret['file']).parent}/" for secret in compose["secrets"].values()}
+    assert {*folders, "/.env", ".venv/", ".git"} <= set(ignored)
