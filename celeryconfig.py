@@ -50,7 +50,14 @@ broker_transport_options = {
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
 }
-result_backend_transport_options = {"global_keyprefix": f"{_engine.namespace}:celery:"}
+# A frozen Redis would hold up whoever begins or ends a chord, a turn or a sweeper, for two minutes or twenty tries. The
+# sweep sees to children whose chord was not published.
+result_backend_transport_options = {
+    "global_keyprefix": f"{_engine.namespace}:celery:",
+    "retry_policy": {"max_retries": 0},
+}
+redis_socket_timeout = 2.0
+redis_socket_connect_timeout = 2.0
 
 # A fleet must survive a long Redis outage unattended.
 broker_connection_retry_on_startup = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from openclaw_workers.engine.accept import Intake
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.ids import MessageId
+from openclaw_workers.models.ids import BatchId, MessageId, RunId
 from openclaw_workers.models.messages import Authority, MessageState, Route
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
@@ -118,6 +119,22 @@ def accept_through_a_freeze(fleet: Fleet, *, seconds: float) -> None:
     assert max(load.refusals_seconds) < ANSWERED_WITHIN_SECONDS
     check(fleet.stores, load.sent, one_each=True)
     assert {fleet.receipt(queued).state for queued in load.sent} == {MessageState.ANSWERED}
+
+
+def test_a_frozen_redis_holds_up_nobody_who_publishes(fleet: Fleet) -> None:
+    """Turns and sweepers do, and leases must not wait for them; the sweep repeats what was not published."""
+    batch, run = BatchId("batch-1"), RunId("run-1")
+    fleet.waker.chord(batch, [])
+    fleet.redis_server.stop()
+    publishing: dict[str, Callable[[], object]] = {
+        "turn": lambda: fleet.waker.turn(session_key("main"), run),
+        "chord": lambda: fleet.waker.chord(batch, [(session_key("main"), run)]),
+        "forget": lambda: fleet.waker.forget_chord(batch),
+    }
+    for what, publish in publishing.items():
+        begun = time.monotonic()
+        assert not publish()
+        assert time.monotonic() - begun < ANSWERED_WITHIN_SECONDS, what
 
 
 def test_a_slow_redis_makes_accept_answer_an_error_within_3_seconds_and_takes_the_message_once(fleet: Fleet) -> None:
