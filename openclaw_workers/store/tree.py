@@ -183,8 +183,7 @@ class Tree:
                 k.runs,
                 k.broker_queue(lane),
             ]
-            + [k.live(s), k.reaps, k.batch(follow_up), k.open(follow_up), k.archive(batch.id), k.archives]
-            + [k.sessions],
+            + [k.batch(follow_up), k.open(follow_up), k.archive(batch.id), k.archives, k.sessions],
             [
                 batch.id,
                 s,

@@ -15,13 +15,11 @@
   KEYS[12] run to open        hash
   KEYS[13] runs               zset
   KEYS[14] the lane's queue   list
-  KEYS[15] its unsettled children   zset
-  KEYS[16] reaps              hash
-  KEYS[17] batch of the run to open, if it is a child's   hash
-  KEYS[18] its open runs      set
-  KEYS[19] archive for results that come too late   list
-  KEYS[20] archives           hash
-  KEYS[21] sessions           zset
+  KEYS[15] batch of the run to open, if it is a child's   hash
+  KEYS[16] its open runs      set
+  KEYS[17] archive for results that come too late   list
+  KEYS[18] archives           hash
+  KEYS[19] sessions           zset
 
   ARGV[1]  batch id
   ARGV[2]  parent's session key
@@ -46,8 +44,8 @@
 ]]
 local batch, open, due, row, ctl, inbox = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local receipts, ages, events, batches, parent_key = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local run_key, runs, queue, live, reaps = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local archive, archives = KEYS[19], KEYS[20]
+local run_key, runs, queue = KEYS[12], KEYS[13], KEYS[14]
+local archive, archives = KEYS[17], KEYS[18]
 local batch_id, parent, message, id, run = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local lane, agent, rewake_ms, wake, shown = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], cjson.decode(ARGV[10])
 local now = now_ms()
@@ -162,7 +160,7 @@ receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, no
 redis.call("ZADD", ages, now, id)
 redis.call("HSET", ctl, "steer_seq", seq)
 redis.call("HSET", row, "updatedAt", now)
-touch(KEYS[21], parent, now)
+touch(KEYS[19], parent, now)
 
 local c, woken = redis.call("HMGET", ctl, "state", "resumed", "run", "run_key"), ""
 if c[1] == "parked" and c[2] == "0" then
@@ -171,7 +169,7 @@ if c[1] == "parked" and c[2] == "0" then
 elseif not c[1] or c[1] == "idle" then
   open_run(ctl, run_key, runs, due, parent, run, lane, agent, now, 0, rewake_ms)
   if c[4] then
-    follow_up(c[4], run_key, run, KEYS[17], KEYS[18], now)
+    follow_up(c[4], run_key, run, KEYS[15], KEYS[16], now)
   end
   woken = push_wake(queue, wake) and "" or run
 end

@@ -47,6 +47,13 @@ def test_the_header_names_exactly_what_the_body_uses(name: str, table: str) -> N
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
+def test_what_is_given_a_name_is_used(name: str) -> None:
+    code = re.sub(r"--[^\n]*", "", parts(name)[1])
+    bound = [word for names in re.findall(r"\blocal ([\w, ]+?) *=", code) for word in names.split(", ")]
+    assert [word for word in bound if len(re.findall(rf"\b{word}\b", code)) < 2] == []
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_the_header_says_purpose_returns_and_invariant(name: str) -> None:
     header, body = parts(name)
     assert re.match(r"  [A-Z].*\.$", header.split("\n\n")[0].replace("\n", " "))
