@@ -91,7 +91,7 @@ class Announcer:
             message.id,
             wake=self._waker.sealed(hearer, opening),
             run=opening,
-            shown={"batch": batch.id, "runs": [_brief(run) for run in members]},
+            shown=[_brief(run) for run in members],
         )
 
     def _after(self, batch: Batch, hearer: SessionKey, announced: Announced, members: Sequence[Run]) -> None:

@@ -160,7 +160,7 @@ class Tree:
         *,
         wake: str,
         run: RunId,
-        shown: dict[str, Any],
+        shown: Sequence[dict[str, Any]],
     ) -> Announced | None:
         """Give the results to the parent, or to the session above it if it has vanished; None when there is nothing to
         do (any more, or yet). Safe to repeat.
@@ -194,7 +194,7 @@ class Tree:
                 agent_of(s),
                 self._rewake_ms,
                 wake,
-                json.dumps(shown),
+                json.dumps(list(shown)),
                 climbs,
             ],
         )

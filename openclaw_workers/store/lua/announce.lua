@@ -30,7 +30,7 @@
   ARGV[7]  parent's agent id
   ARGV[8]  milliseconds until a wake-up counts as lost
   ARGV[9]  wake-up for the run to open, or "" if the caller publishes it
-  ARGV[10] what viewers are shown, a JSON object
+  ARGV[10] the runs as viewers are shown them, a JSON list
   ARGV[11] 1 if the parent has vanished and the session given is the one above it
 
   Returns  {"gone"} | {"early"} | {"done"}                  nothing was changed
@@ -47,7 +47,7 @@ local receipts, ages, events, batches, parent_key = KEYS[7], KEYS[8], KEYS[9], K
 local run_key, runs, queue = KEYS[12], KEYS[13], KEYS[14]
 local archive, archives = KEYS[17], KEYS[18]
 local batch_id, parent, message, id, run = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local lane, agent, rewake_ms, wake, shown = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], cjson.decode(ARGV[10])
+local lane, agent, rewake_ms, wake, shown = ARGV[6], ARGV[7], tonumber(ARGV[8]), ARGV[9], ARGV[10]
 local now = now_ms()
 
 local b = redis.call("HMGET", batch, "state", "mode", "parent_session_id", "parent_run", "cleanup", "let_go", "above", "above_id")
@@ -78,8 +78,7 @@ local function finish(how)
       redis.call("ZADD", due, now + each[2], "cleanup|" .. each[1])
     end
   end
-  shown.how = how
-  tell(events, ctl, now, "subagent.announced", shown)
+  tell(events, ctl, now, "subagent.announced", { batch = batch_id, how = how, raw = { runs = shown } })
 end
 
 local p = redis.call("HMGET", parent_key, "state", "batch", "wake_on_descendant_settle", "settled_at", "text")

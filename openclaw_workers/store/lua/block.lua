@@ -56,7 +56,7 @@ if at[1] == "parked" and at[2] == "0" and at[3] == b[2] then
   end_run(parent_key, "error", "error", now)
   event(events, ctl, now, "run.ended", { run = b[2], state = "error", reason = "error", error = told })
   tell(p[4], p[5], now, "subagent.failed", {
-    run = b[2], session = parent, label = p[6], state = "error", error = told, metadata = metadata_of(p[7]),
+    run = b[2], session = parent, label = p[6], state = "error", error = told, raw = metadata_of(p[7]),
   })
 elseif not is_final(p[1]) then
   return { "blocked", 0 } -- still speaking: its own last word ends it

@@ -139,7 +139,7 @@ redis.call("HSET", run_key, "committed_by", lease, "text", said, "error", outcom
 if is_child then
   add_covers(run_key, covers)
 else
-  redis.call("HSET", run_key, "covers", #covers > 0 and cjson.encode(covers) or "[]")
+  redis.call("HSET", run_key, "covers", list_of(covers))
 end
 local how = is_child and "unsettled" or "ended"
 if again or parked then
@@ -150,7 +150,7 @@ else
   end_run(run_key, outcome.state, outcome.reason, now)
   event(events, ctl, now, "run.ended", {
     run = run, state = outcome.state, reason = outcome.reason, text = said, error = outcome.error,
-    covers = covers, usage = spent,
+    usage = spent, raw = { covers = list_of(covers) },
   })
   if settle_child(run_key, session, inbox, receipts, now, due, live, reaps) == 1 then
     how = "settled"

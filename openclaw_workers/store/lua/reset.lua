@@ -101,7 +101,7 @@ if at_work then
   redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"),
     "partial", ARGV[8])
   end_run(run_key, "killed", reason, now)
-  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = covers })
+  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, raw = { covers = list_of(covers) } })
   leave_to_waiter(run_key, run, covers)
   end_wait(ctl, run_key, due, now)
   settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)

@@ -108,7 +108,7 @@ local function register(k, child)
   redis.call("ZADD", tree, now, child.run)
   event(events, ctl, now, "subagent.spawned", {
     run = child.run, session = child.session, label = child.record.label, batch = child.batch, parentRun = parent_run,
-    depth = tonumber(child.record.depth), metadata = metadata_of(child.record.metadata),
+    depth = tonumber(child.record.depth), raw = metadata_of(child.record.metadata),
   })
   return place
 end

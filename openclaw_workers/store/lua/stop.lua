@@ -80,11 +80,11 @@ end
 redis.call("ZREM", line, run .. " " .. session)
 redis.call("ZREM", slots, session)
 if redis.call("HEXISTS", run_key, "attempts") == 0 then
-  redis.call("HSET", run_key, "covers", #cancelled > 0 and cjson.encode(cancelled) or "[]")
+  redis.call("HSET", run_key, "covers", list_of(cancelled))
 end
 redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")", "partial", ARGV[13])
 end_run(run_key, "killed", reason, now)
-event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, covers = cancelled })
+event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, raw = { covers = list_of(cancelled) } })
 leave_to_waiter(run_key, run, cancelled)
 local settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
 if redis.call("ZCARD", inbox) > 0 then

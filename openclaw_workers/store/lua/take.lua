@@ -194,17 +194,17 @@ elseif known[1] then
   for _, id in ipairs(covers) do
     before[#before + 1] = id
   end
-  changed[#changed + 1], changed[#changed + 2] = "covers", #before > 0 and cjson.encode(before) or "[]"
+  changed[#changed + 1], changed[#changed + 2] = "covers", list_of(before)
 else
   local session_id = start_anew_if_stale()
   messages, covers, first = bind()
   deadline = now + (first.timeout_seconds and first.timeout_seconds * 1000 or tonumber(known[4]) or time_ms)
   if known[6] then
     tell(known[6], known[7], now, "subagent.started", {
-      run = run, session = session, label = known[8], worker = worker, metadata = metadata_of(known[9]),
+      run = run, session = session, label = known[8], worker = worker, raw = metadata_of(known[9]),
     })
   end
-  for _, value in ipairs({ "covers", #covers > 0 and cjson.encode(covers) or "[]", "started_at", now,
+  for _, value in ipairs({ "covers", list_of(covers), "started_at", now,
     "deadline_at", deadline, "session_id", session_id }) do
     changed[#changed + 1] = value
   end
@@ -214,5 +214,7 @@ if first then
   changed[#changed + 1], changed[#changed + 2] = "wanted_model", first.model or ""
 end
 redis.call("HSET", run_key, unpack(changed))
-event(events, ctl, now, "run.started", { run = run, attempt = attempt, worker = worker, covers = covers })
+event(events, ctl, now, "run.started", {
+  run = run, attempt = attempt, worker = worker, raw = { covers = list_of(covers) },
+})
 return answer(lease, deadline, messages)

@@ -9,7 +9,7 @@ import pytest
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.turns import Taken
 from tests.support.programs import call, execute, program, say, spawn
-from tests.unit.engine.conftest import House
+from tests.unit.engine.conftest import SESSION, House
 from tests.unit.engine.tree_talk import ask, child, first_turn, settle, shown
 
 WORK = program(call(execute("echo out"), text="I look. "), say("That is it."))
@@ -81,3 +81,16 @@ def test_a_parent_that_was_deleted_does_not_come_back_by_what_its_child_says(hou
     house.turns.emit(taken.lease, [{"type": "text.delta", "data": {"text": "late"}}])
 
     assert house.stores.redis.exists(house.stores.keys.ctl(run.requester_session_key)) == 0
+
+
+def test_what_a_child_was_spawned_with_reaches_the_viewers_as_it_was_given(house: House) -> None:
+    given = {"ticket": 2**53, "part": 0.12345678901234568, "tags": [], "rows": [[], {}]}
+    ask(house, task=WORK, deliver=True, metadata=given)
+
+    settle(house)
+
+    told = [event for event in house.stores.reader.events(SESSION, "0") if event.type.startswith("subagent.")]
+    assert {event.type for event in told} >= {"subagent.spawned", "subagent.started", "subagent.announced"}
+    for event in told:
+        shown = event.data["runs"] if event.type == "subagent.announced" else [event.data]
+        assert [each["metadata"] for each in shown] == [given], event.type

@@ -143,7 +143,7 @@ class Desk:
             message.id,
             wake="",
             run=RunId(run),
-            shown={"batch": batch},
+            shown=[],
         )
 
     # what people and workers do

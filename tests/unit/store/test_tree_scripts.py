@@ -109,6 +109,15 @@ def test_a_stop_that_comes_during_the_last_word_is_not_parked_away(desk: Desk) -
     assert take_child(desk, "a").abort == "killed"
 
 
+def test_a_run_that_ends_with_no_message_says_so_with_an_empty_list(desk: Desk) -> None:
+    desk.commit(tree(desk))
+
+    assert not desk.stop(session=A).begun
+
+    (ended,) = [event for event in desk.reader.events(A, "0") if event.type == "run.ended"]
+    assert ended.data["covers"] == []
+
+
 def test_a_stop_that_comes_before_the_park_in_a_call_wakes_the_run_at_once(desk: Desk) -> None:
     child = tree(desk)
     desk.redis.hset(desk.keys.waiters(ELSEWHERE), "m", A)

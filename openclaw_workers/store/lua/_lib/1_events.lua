@@ -27,11 +27,28 @@ local function now_us()
   return t[1] * 1000000 + t[2]
 end
 
+-- A list as JSON; cjson would make an object of an empty one.
+local function list_of(items)
+  return #items > 0 and cjson.encode(items) or "[]"
+end
+
+-- What viewers are shown, as JSON. `raw` holds, by name, JSON that is put in as it is: cjson would make objects of empty
+-- lists in it, and round numbers of more than fourteen digits.
+local function event_body(data)
+  local raw = data.raw
+  data.raw = nil
+  local body = cjson.encode(data)
+  for name, text in pairs(raw or {}) do
+    body = string.sub(body, 1, -2) .. ',"' .. name .. '":' .. text .. "}"
+  end
+  return body
+end
+
 -- Rule 20: each event carries a sequence number, so that a viewer notices a gap.
 -- Rule 19: only `accept` creates the stream; everyone else finds it gone and writes nothing.
 local function event(events, ctl, now, kind, data, create)
   local seq = redis.call("HINCRBY", ctl, "eseq", 1)
-  local body = cjson.encode(data)
+  local body = event_body(data)
   if create then
     return redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
   end
@@ -46,10 +63,15 @@ local function tell(events, ctl, now, kind, data)
   end
 end
 
+-- Stored JSON that can be put into an event, or what stands for it where it cannot be read.
+local function readable(raw, otherwise)
+  local ok, given = pcall(cjson.decode, raw or "")
+  return ok and type(given) == "table" and raw or otherwise
+end
+
 -- What a child was spawned with for those who watch it; each event of it that its parent's viewers see carries it.
 local function metadata_of(raw)
-  local ok, given = pcall(cjson.decode, raw or "{}")
-  return ok and type(given) == "table" and given or {}
+  return { metadata = readable(raw, "{}") }
 end
 
 -- What a run shows its viewers; where its parent asked for it (`deliver`), those who watch the parent see it too.
@@ -63,10 +85,9 @@ local function show(events, ctl, run_key, now, shown)
     return
   end
   local r = redis.call("HMGET", run_key, "k_events", "k_ctl", "session_key", "label", "metadata")
-  local metadata = metadata_of(r[5])
   for _, item in ipairs(shown) do
     if SEEN_ABOVE[item.type] then
-      item.data.session, item.data.label, item.data.metadata = r[3], r[4], metadata
+      item.data.session, item.data.label, item.data.raw = r[3], r[4], metadata_of(r[5])
       item.data.phase = string.match(item.type, "^tool%.(.+)$")
       tell(r[1], r[2], now, SEEN_ABOVE[item.type], item.data)
     end

@@ -75,7 +75,7 @@ local function add_covers(run_key, ids)
       all[#all + 1] = id
     end
   end
-  redis.call("HSET", run_key, "covers", #all > 0 and cjson.encode(all) or "[]")
+  redis.call("HSET", run_key, "covers", list_of(all))
 end
 
 -- A child's record goes with its batch: until that is announced, or given up, its siblings may be at work for long.

@@ -115,7 +115,7 @@ local function settle_child(run_key, session, inbox, receipts, now, due, own_liv
   if r[2] ~= "ok" then
     fold_announces(run_key, r[1], inbox, receipts, now)
     tell(r[4], r[5], now, "subagent.failed", {
-      run = r[1], session = session, label = r[7], state = r[2], error = r[3], metadata = metadata_of(r[8]),
+      run = r[1], session = session, label = r[7], state = r[2], error = r[3], raw = metadata_of(r[8]),
     })
   end
   if open_batches(run_key) > 0 then
@@ -205,7 +205,7 @@ local function follow_up(old_key, run_key, run, k_batch, k_open, now)
   local told = redis.call("HMGET", run_key, "session_key", "label", "parent_run_id", "depth", "metadata")
   tell(old[3], old[4], now, "subagent.spawned", {
     run = run, session = told[1], label = told[2], batch = batch, parentRun = told[3], depth = tonumber(told[4]),
-    metadata = metadata_of(told[5]), followUp = true,
+    raw = metadata_of(told[5]), followUp = true,
   })
 end
 
@@ -228,7 +228,8 @@ local function drop_announces(inbox, log, receipts, events, ctl, now)
       redis.call("RPUSH", log, user_entry({ entry }, nil, now, "subagent"))
       receipt(receipts, entry, "cancelled", nil, now, "session-reset")
       event(events, ctl, now, "subagent.discarded", {
-        id = entry.id, reason = "session-reset", batch = entry.metadata.batch, runs = metadata_of(entry.metadata.runs),
+        id = entry.id, reason = "session-reset", batch = entry.metadata.batch,
+        raw = { runs = readable(entry.metadata.runs, "[]") },
       })
     end
   end
