@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +93,21 @@ def test_no_secret_and_no_environment_is_copied_into_the_image() -> None:
 
     folders = {f"/{Path(secret['file']).parent}/" for secret in compose["secrets"].values()}
     assert {*folders, "/.env", ".venv/", ".git"} <= set(ignored)
+
+
+def test_the_constraints_name_what_is_needed_as_it_is_installed_here() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pinned = {_plain(name): version for name, version in (line.split("==") for line in lines)}
+    needed = {_plain(each) for each in (*project["dependencies"], *project["optional-dependencies"]["dev"])}
+    here = {_plain(each.name): each.version for each in distributions()}
+
+    assert needed - pinned.keys() == set()
+    assert {name: here.get(name) for name in pinned if name in here or name not in needed} == {
+        name: version for name, version in pinned.items() if name in here or name not in needed
+    }
+
+
+def _plain(requirement: str) -> str:
+    """The name of a requirement, as the index spells it."""
+    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
