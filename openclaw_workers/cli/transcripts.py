@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from openclaw_workers.models.runs import Run
     from openclaw_workers.store.reading import Reader
 
-PAGE = 200
 CLOCKS_APART_MS = 60_000
 """Redis dates some entries and workers date others."""
 SHOWN_LINES = 12
@@ -37,12 +36,10 @@ SHOWN_LINES = 12
 def of_run(reader: Reader, run: Run) -> list[TranscriptEntry]:
     """What a run has written so far, read from the end of its session's transcript backwards."""
     found: list[TranscriptEntry] = []
-    end = -1
-    while page := reader.transcript(run.session_key, end - PAGE + 1, end):
+    for page in reader.pages_back(run.session_key):
         found = [entry for entry in page if entry.run_id == run.id] + found
-        if page[0].timestamp < (run.started_at or run.queued_at) - CLOCKS_APART_MS:
+        if page and page[0].timestamp < (run.started_at or run.queued_at) - CLOCKS_APART_MS:
             break
-        end -= PAGE
     return found
 
 

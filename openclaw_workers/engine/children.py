@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw_workers.agent.history import estimate_tokens, open_calls, seen_from
+from openclaw_workers.agent.history import estimate_tokens, open_calls, reaches_back, seen_from
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
 from openclaw_workers.engine.lineage import TreeLimits, limits_of
@@ -15,7 +15,7 @@ from openclaw_workers.errors import ToolError
 from openclaw_workers.models.ids import BatchId, MessageId, SessionId, SessionKey
 from openclaw_workers.models.messages import InboundMessage, Route
 from openclaw_workers.models.session_key import subagent_key
-from openclaw_workers.models.transcript import AssistantEntry, dump_entry
+from openclaw_workers.models.transcript import AssistantEntry, TranscriptEntry, dump_entry
 from openclaw_workers.models.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
 from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reading import Reader
@@ -199,7 +199,13 @@ def _workspace(parent: Parent, call: SpawnCall, agent: AgentConfig, loaded: Load
 
 def _forked(parent: Parent, reader: Reader) -> list[str]:
     """The conversation as the model sees it, without the message that spawns; nothing when that is too long."""
-    entries = reader.transcript(parent.session)
+    entries: list[TranscriptEntry] = []
+    for page in reader.pages_back(parent.session):
+        entries = [*page, *entries]
+        if reaches_back(entries):
+            break
+        if sum(map(estimate_tokens, entries)) > 2 * MOST_FORKED_TOKENS:
+            return []
     entries = entries[seen_from(entries) :]
     while entries and (open_calls(entries) or isinstance(entries[-1], AssistantEntry)):
         entries = entries[:-1]

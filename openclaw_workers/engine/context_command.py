@@ -18,11 +18,9 @@ from openclaw_workers.models.transcript import (
     CompactionEntry,
     SeenEntry,
     ToolResultEntry,
-    TranscriptEntry,
     UserEntry,
 )
 
-PAGE = 200
 FEWEST_TOKENS = 1000
 _NUMBER = re.compile(r"(\d{1,9})(k?)")
 _ROLES = {UserEntry: "user messages", AssistantEntry: "assistant messages", ToolResultEntry: "tool results"}
@@ -92,7 +90,7 @@ def _conversation(ctx: CommandContext, compactions: int) -> list[str]:
 def _seen(ctx: CommandContext) -> Iterable[SeenEntry | CompactionEntry]:
     """What the log shows the model, newest first: back to what the latest compaction kept."""
     left: int | None = None
-    for entry in _backwards(ctx):
+    for entry in (entry for page in ctx.stores.reader.pages_back(ctx.session) for entry in reversed(page)):
         if left == 0:
             return
         if left is not None:
@@ -103,13 +101,6 @@ def _seen(ctx: CommandContext) -> Iterable[SeenEntry | CompactionEntry]:
                 yield entry
         elif isinstance(entry, UserEntry | AssistantEntry | ToolResultEntry):
             yield entry
-
-
-def _backwards(ctx: CommandContext) -> Iterable[TranscriptEntry]:
-    end = -1
-    while page := ctx.stores.reader.transcript(ctx.session, end - PAGE + 1, end):
-        yield from reversed(page)
-        end -= PAGE
 
 
 def _aligned(rows: list[tuple[str, int, int]]) -> list[str]:

@@ -19,6 +19,7 @@ from openclaw_workers.store.connection import Client, store_errors
 from openclaw_workers.store.keys import Keys
 
 QUARANTINED = 1_000
+PAGE = 200
 
 T = TypeVar("T")
 
@@ -132,6 +133,15 @@ class Reader:
         with store_errors():
             raws = self._redis.lrange(self._keys.log(key), start, end)
         return self.entries(key, (str(raw) for raw in raws))
+
+    def pages_back(self, key: SessionKey) -> Iterator[list[TranscriptEntry]]:
+        """The transcript as it is now, in pages: the newest first, each in order; without what is added meanwhile."""
+        with store_errors():
+            end = int(self._redis.llen(self._keys.log(key)))
+        while end > 0:
+            start = max(0, end - PAGE)
+            yield self.transcript(key, start, end - 1)
+            end = start
 
     def raw_transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> tuple[list[str], int]:
         """Entries as they are stored, without the unreadable ones, and how many those were."""

@@ -18,10 +18,12 @@ from openclaw_workers.models.transcript import (
     CompactionEntry,
     TextBlock,
     ToolResultEntry,
+    TranscriptEntry,
     UserEntry,
     dump_entry,
 )
 from openclaw_workers.models.tree import AnnounceMode, BatchState, Cleanup, Role, SpawnMode
+from openclaw_workers.store.reading import PAGE, Reader
 from openclaw_workers.store.turns import Taken
 from openclaw_workers.tools.spawn import SessionsSpawn
 from tests.support.programs import call, program, say, spawn, write
@@ -558,6 +560,28 @@ def test_a_fork_of_a_compacted_conversation_begins_with_its_summary(house: House
     assert NOTE_ISOLATED not in answer["note"]
     log = house.log(child(house).session_key)
     assert [entry.role for entry in log] == ["compaction", "user"]
+
+
+def test_a_fork_reads_no_further_back_than_could_be_handed_on(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transcript of a busy session is far longer than what any model is shown of it."""
+    house.say("hello")
+    house.work()
+    log = house.stores.keys.log(SESSION)
+    part = dump_entry(UserEntry(content=[TextBlock(text="word " * (MOST_FORKED_TOKENS // 50))]))
+    house.stores.redis.lpush(log, *[part] * 4 * PAGE)
+    read, transcript = [], Reader.transcript
+
+    def noted(reader: Reader, *args: Any) -> list[TranscriptEntry]:
+        entries = transcript(reader, *args)
+        read.append(len(entries))
+        return entries
+
+    monkeypatch.setattr(Reader, "transcript", noted)
+    answer = ask(house, context="fork")
+
+    assert answer["note"].startswith(NOTE_ISOLATED)
+    *read, _ = read  # the last look is our own
+    assert sum(read) <= 2 * PAGE
 
 
 def test_a_conversation_too_long_to_fork_is_left_out_and_the_answer_says_so(house: House) -> None:

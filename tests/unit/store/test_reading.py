@@ -6,6 +6,8 @@ import pytest
 
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.models.ids import MessageId, RunId
+from openclaw_workers.models.transcript import TextBlock, UserEntry, dump_entry
+from openclaw_workers.store.reading import PAGE
 from tests.unit.store.desk import SESSION, Desk, session_named, texts
 
 
@@ -21,6 +23,19 @@ def test_a_damaged_transcript_entry_is_left_out_and_quarantined_once(desk: Desk)
     notes = desk.reader.quarantined()
     assert [note["raw"] for note in notes] == ['{"role": "wizard"}', "{not json"]
     assert {note["where"] for note in notes} == {f"transcript of {SESSION}"}
+
+
+def test_pages_of_a_transcript_that_grows_hold_each_entry_once_and_pass_over_damaged_ones(desk: Desk) -> None:
+    log = desk.keys.log(SESSION)
+    said = [dump_entry(UserEntry(content=[TextBlock(text=str(number))])) for number in range(3 * PAGE)]
+    desk.redis.rpush(log, *said[: PAGE // 2], *["{damaged"] * PAGE, *said[PAGE // 2 :])
+
+    found: list[list[str]] = []
+    for page in desk.reader.pages_back(SESSION):
+        found = [texts(entry) for entry in page if isinstance(entry, UserEntry)] + found
+        desk.redis.rpush(log, said[0])
+
+    assert found == [[str(number)] for number in range(3 * PAGE)]
 
 
 def test_a_damaged_row_or_run_does_not_hide_the_others(desk: Desk) -> None:
