@@ -148,6 +148,8 @@ class AgentLoop:
         self._keeper = self._make_keeper(setup.view) if setup.view else None
         self.worked = 0.0
         """Seconds that tools took since the last record."""
+        self.begun = {setup.started_call}
+        """Ids of calls that were begun, here or by an earlier owner: they may have taken effect."""
         asker.on_chosen = self._check_window
 
     @property
@@ -306,6 +308,8 @@ class AgentLoop:
             # The earlier owner was in a model call, or was leaving: the next one is ours, and steering lands before it.
             self._record(may_steer=True)
         for index, group in enumerate(groups, start=1):
+            if group[0].id in self.begun:  # by an earlier owner, who carries a group out as one
+                self.begun.update(call.id for call in group)
             if len(group) > 1:
                 results = self._execute_group(group)
             else:
@@ -346,6 +350,7 @@ class AgentLoop:
             self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._cancel.check()
         self._journal.allow(self._setup.tool_timeout_seconds)
+        self.begun.update(call.id for call in calls)
         with self._working():
             told = carry_out_together(tool, [(call, self._context(call)) for call in calls])
         for call, each in zip(calls, told, strict=True):
@@ -367,6 +372,7 @@ class AgentLoop:
         self._cancel.check()
         self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._journal.allow(setup.tool_timeout_seconds)
+        self.begun.add(call.id)
         with self._working():
             told = carry_out(call, setup.tools, self._context(call))
         shown = {"result": told.plain[:RESULT_CHARS]} if setup.shows_results else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Literal
@@ -36,7 +36,11 @@ from openclaw_workers.models.transcript import (
 )
 from openclaw_workers.store.turns import Outcome, Taken
 
-NOT_RUN = "[not run: the turn was stopped before this call finished]"
+NOT_RUN = "[not run: the turn ended before this call was made]"
+CUT_OFF = (
+    "[interrupted] The turn ended before this call had a result. It may or may not have taken effect. "
+    "Check the state of things before you repeat it."
+)
 PARTIAL_CHARS = 100_000
 
 
@@ -80,7 +84,7 @@ def command(entry: InboxEntry) -> Outcome | Ordered:
 def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
     """A turn that was stopped or timed out: what the model had said so far is kept, open calls are closed."""
     timed_out = isinstance(error, TurnTimedOut)
-    closing = close(loop.history, run)
+    closing = close(loop.history, run, loop.begun)
     if loop.partial:
         said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
         closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
@@ -120,7 +124,7 @@ def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
     said = f"{loop.partial[:PARTIAL_CHARS]}\n\n" if loop.partial else ""  # the time was over in the middle of it
     text = f"{said}I have to stop here: {error.message}. {error.hint or ''}".strip()
     answer = AssistantEntry(content=[TextBlock(text=text)], timestamp=now_ms(), run_id=run)
-    closing = [*close(loop.history, run), answer]
+    closing = [*close(loop.history, run, loop.begun), answer]
     return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, entries=closing)
 
 
@@ -143,11 +147,15 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outc
     return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, entries=closing, partial=partial)
 
 
-def close(history: list[TranscriptEntry], run: RunId) -> list[TranscriptEntry]:
-    """Results for calls that will never have any, so that the transcript stays a valid sequence (I2)."""
+def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | None = None) -> list[TranscriptEntry]:
+    """Results for calls that will never have any, so that the transcript stays a valid sequence (I2).
+
+    One that was begun is told as interrupted (I5), and so are all of them where nobody knows which were.
+    """
     closing: list[TranscriptEntry] = []
     for call in open_calls(history):
-        result = result_for(call, NOT_RUN, is_error=True)
+        may_have_run = begun is None or call.id in begun
+        result = result_for(call, CUT_OFF if may_have_run else NOT_RUN, is_error=True)
         result.run_id, result.timestamp = run, now_ms()
         closing.append(result)
     return closing

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.engine.accept import Queued
-from openclaw_workers.engine.endings import NOT_RUN
+from openclaw_workers.engine.endings import CUT_OFF, NOT_RUN
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import InboundMessage, QueueMode
@@ -112,7 +112,8 @@ def test_a_model_that_this_worker_does_not_know_fails_its_own_turn_only(house: H
 
 
 def test_a_stop_ends_the_turn_keeps_what_was_said_and_closes_open_calls(house: House) -> None:
-    steps = [{"text": "I begin.", **execute("touch begun; sleep 60")}, {"text": "never"}]
+    calls = [{"tool": "exec", "input": {"command": command}} for command in ("touch begun; sleep 60", "touch never")]
+    steps = [{"text": "I begin.", "calls": calls}, {"text": "never"}]
     queued = house.say(program(*steps))
     thread = in_background(house)
     eventually((workspace(house) / "begun").exists, within=20)
@@ -124,10 +125,11 @@ def test_a_stop_ends_the_turn_keeps_what_was_said_and_closes_open_calls(house: H
 
     run = house.run_of(queued)
     assert (run.state, run.reason, house.receipt(queued).state) == ("killed", "killed", "cancelled")
-    result = house.log()[2]
-    assert isinstance(result, ToolResultEntry)
-    assert (result.content[0].text, result.is_error) == (NOT_RUN, True)
-    assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult", "notice"]
+    results = [entry for entry in house.log() if isinstance(entry, ToolResultEntry)]
+    # The first may have taken effect, and here has: to say that it was not run would be untrue (I5).
+    assert [(result.content[0].text, result.is_error) for result in results] == [(CUT_OFF, True), (NOT_RUN, True)]
+    assert not (workspace(house) / "never").exists()
+    assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult", "toolResult", "notice"]
 
 
 def test_text_that_was_streamed_before_a_stop_is_kept_as_aborted(house: House) -> None:
@@ -225,6 +227,24 @@ def test_a_turn_goes_on_where_its_dead_owner_left_it(house: House) -> None:
     assert (run.state, run.text, run.attempt) == ("ok", "I will check", 1)
     assert [attempt.how for attempt in run.attempts] == ["taken", "takeover"]
     assert not (workspace(house) / "ran").exists(), "a command that may have run is not run again"
+
+
+def test_a_call_begun_by_a_dead_owner_is_told_as_interrupted_if_the_turn_is_stopped_before_it_is_repeated(
+    house: House,
+) -> None:
+    house.say(program({}, {"text": "never"}))
+    taken = take_elsewhere(house)
+    call = {"type": "toolCall", "id": "call-1", "name": "write", "arguments": {"path": "a", "content": "b"}}
+    message = AssistantEntry.model_validate({"content": [call]})
+    house.turns.step(taken.lease, taken.step + 1, [message], starting="call-1")
+    house.control.stop_session(SESSION)
+    house.waker.turns.clear()
+    die(house)
+
+    house.work()
+
+    (result,) = [entry for entry in house.log() if isinstance(entry, ToolResultEntry)]
+    assert result.content[0].text == CUT_OFF
 
 
 def test_calls_left_open_by_a_turn_that_cannot_be_prepared_are_not_run_by_the_next(house: House) -> None:
