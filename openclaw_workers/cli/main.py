@@ -63,6 +63,7 @@ class LazyGroup(click.Group):
             return None
         module, _, name = _FLAT[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"openclaw_workers.cli.{module}"), name)
+        _take_places(command)
         return command
 
     def resolve_command(
@@ -90,6 +91,24 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
 
 
+_STATE_DIR = click.Path(path_type=Path, file_okay=False)
+
+
+def _take_places(command: click.Command) -> None:
+    """Let `--config` and `--state-dir` follow a command as well: what stands last counts."""
+    if "config_path" not in {param.name for param in command.params}:
+        for name, flag, kind in (("config_path", "--config", None), ("state_dir", "--state-dir", _STATE_DIR)):
+            option = click.Option([flag, name], type=kind, hidden=True, expose_value=False, callback=_place)
+            command.params.append(option)
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        _take_places(each)
+
+
+def _place(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    if value is not None:
+        setattr(ctx.obj, str(param.name), value)
+
+
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -101,6 +120,7 @@ Examples:
   ocw agent -m "run the tests" --no-wait    leave it to the workers
   ocw runs watch                            see what is going on
   ocw status --json | jq '.workers[]'
+The first three options may also follow the command.
 Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 """,
 )
@@ -109,10 +129,10 @@ Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 )
 @click.option(
     "--state-dir",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=_STATE_DIR,
     help="State directory; else OPENCLAW_STATE_DIR, else ~/.openclaw-workers.",
 )
-@click.option("--json", is_flag=True, help="Answer in JSON; may also follow the command.")
+@click.option("--json", is_flag=True, help="Answer in JSON.")
 @click.version_option(__version__, "-V", "--version", prog_name="ocw", message="%(prog)s %(version)s")
 @click.pass_obj
 def cli(obj: CliContext, config_path: str | None, state_dir: Path | None, json: bool) -> None:

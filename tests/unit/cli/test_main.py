@@ -49,6 +49,45 @@ def test_every_command_takes_json_and_shows_examples(name: str) -> None:
         assert "Example" in each.get_help(context), each.name
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--config", "{file}", "--state-dir", "{dir}", "config", "show", "session.mainKey", "--json"],
+        ["config", "show", "session.mainKey", "--json", "--config", "{file}", "--state-dir", "{dir}"],
+        [
+            "--config",
+            "nowhere.yaml",
+            "config",
+            "--state-dir",
+            "{dir}",
+            "show",
+            "--config={file}",
+            "session.mainKey",
+            "--json",
+        ],
+    ],
+)
+def test_configuration_and_state_directory_are_named_before_or_after_the_command(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, state = tmp_path / "own.yaml", tmp_path / "state"
+    file.write_text("session: {mainKey: here}")
+
+    assert run([word.format(file=file, dir=state) for word in words]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["stateDir"], told["values"][0]["value"]) == (str(state), "here")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_takes_a_state_directory(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+        options = [option for parameter in each.params for option in parameter.opts]
+        assert (options.count("--state-dir"), options.count("--config")) == (1, 1), each.name
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script_for_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", shell]) == 0
