@@ -186,6 +186,9 @@ def _explain(error: Exception, *, as_json: bool) -> Exit:
 
 
 def main() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us (`>&-`): nobody wants to read it
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (until the end of the process)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -142,6 +142,14 @@ def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
     assert (process.returncode, told) == (0, "")
 
 
+@pytest.mark.parametrize(("closed", "words", "code"), [(">&-", ("config", "check"), 0), ("2>&-", ("nonsense",), 2)])
+def test_a_closed_output_is_no_fault_of_ours(closed: str, words: tuple[str, ...], code: int) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *OCW, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout + done.stderr) == (code, "")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a disk that is always full")
 @pytest.mark.parametrize("words", [("config", "show"), ("config", "check", "--json"), ("--help",)])
 def test_a_full_disk_is_said_to_be_full(words: tuple[str, ...]) -> None:
