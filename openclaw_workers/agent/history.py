@@ -23,6 +23,7 @@ SUMMARY_HEADING = (
 )
 REQUEST_HEADING = "[The request being worked on, in its own words]"
 MISSING_RESULT = "[no result was recorded for this call]"
+UNANSWERED = "[no answer: the turn was stopped, or failed, before there was one]"
 
 
 def estimate_tokens(entry: TranscriptEntry) -> int:
@@ -97,7 +98,7 @@ def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) 
     """
     if _is_plain(entries):
         return list(entries)
-    seen = [entry for entry in entries if not isinstance(entry, NoticeEntry | CompactionEntry)]
+    seen = _without_notices(entries)
     last_assistant = max((i for i, entry in enumerate(seen) if isinstance(entry, AssistantEntry)), default=-1)
     repaired: list[TranscriptEntry] = []
     for index, entry in enumerate(seen):
@@ -113,6 +114,29 @@ def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) 
             elif not (keep_open_tail and index == last_assistant):
                 repaired.append(result_for(call, MISSING_RESULT, is_error=True))
     return repaired
+
+
+def _without_notices(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """What models see of the entries, and a word where a turn ended without any.
+
+    Else a request that was stopped would stand right before the next message, as if it were still to be done.
+    """
+    seen: list[TranscriptEntry] = []
+    ended: str | None = None
+    for entry in entries:
+        if isinstance(entry, NoticeEntry):
+            ended = ended if entry.level == "info" else entry.run_id
+        elif not isinstance(entry, CompactionEntry):
+            last = seen[-1] if seen else None
+            if ended and last and (last.role, entry.role) == ("user", "user") and last.run_id == ended != entry.run_id:
+                seen.append(_said(UNANSWERED, last))
+            seen.append(entry)
+    return seen
+
+
+def _said(text: str, after: TranscriptEntry) -> AssistantEntry:
+    content: list[AssistantBlock] = [TextBlock(text=text)]
+    return AssistantEntry(content=content, timestamp=after.timestamp, run_id=after.run_id, stop_reason="error")
 
 
 def _is_plain(entries: Sequence[TranscriptEntry]) -> bool:

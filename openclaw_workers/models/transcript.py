@@ -134,7 +134,7 @@ class ToolResultEntry(_Seen):
 
 
 class NoticeEntry(_Stored):
-    """Shown to people, never to the model: a failed turn, a dropped message."""
+    """Shown to people, never to the model: why a turn failed, a dropped message."""
 
     approx_tokens: ClassVar[int] = 0
     role: Literal["notice"] = "notice"

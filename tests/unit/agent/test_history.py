@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.history import (
     MISSING_RESULT,
+    UNANSWERED,
     estimate_tokens,
     fit,
     open_calls,
@@ -91,6 +95,30 @@ def test_a_call_without_a_result_is_given_one_that_says_so() -> None:
     missing = repaired[2]
     assert isinstance(missing, ToolResultEntry)
     assert (missing.tool_call_id, missing.content[0].text, missing.is_error) == ("a", MISSING_RESULT, True)
+
+
+@pytest.mark.parametrize(
+    ("level", "answered", "told"),
+    [("warning", False, True), ("error", False, True), ("info", False, False), ("warning", True, False)],
+)
+def test_a_request_whose_turn_ended_without_an_answer_does_not_stand_there_as_if_it_were_new(
+    level: Literal["info", "warning", "error"], answered: bool, told: bool
+) -> None:
+    asked, ended, after = user("delete it all"), NoticeEntry(text="stopped", level=level, run_id="run-1"), user("hello")
+    asked.run_id, after.run_id = "run-1", "run-2"
+
+    seen = repair([asked, *([assistant("half")] if answered else []), ended, after])
+
+    said = [entry.text for entry in seen if isinstance(entry, AssistantEntry)]
+    assert said == ["half"] * answered + [UNANSWERED] * told
+    assert (seen[0], seen[-1]) == (asked, after)
+
+
+def test_what_joined_a_turn_after_a_warning_is_still_to_be_answered() -> None:
+    asked, noted, steered = user("go"), NoticeEntry(text="fallback", level="warning", run_id="run-1"), user("and this")
+    asked.run_id = steered.run_id = "run-1"
+
+    assert repair([asked, noted, steered]) == [asked, steered]
 
 
 def test_a_second_result_of_a_call_is_left_out() -> None:

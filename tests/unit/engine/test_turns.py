@@ -113,8 +113,7 @@ def test_a_model_that_this_worker_does_not_know_fails_its_own_turn_only(house: H
 
 def test_a_stop_ends_the_turn_keeps_what_was_said_and_closes_open_calls(house: House) -> None:
     calls = [{"tool": "exec", "input": {"command": command}} for command in ("touch begun; sleep 60", "touch never")]
-    steps = [{"text": "I begin.", "calls": calls}, {"text": "never"}]
-    queued = house.say(program(*steps))
+    queued = house.say(program({"text": "I begin.", "calls": calls}, {"text": "never"}))
     thread = in_background(house)
     eventually((workspace(house) / "begun").exists, within=20)
     (handle,) = house.process.runs()
@@ -130,6 +129,21 @@ def test_a_stop_ends_the_turn_keeps_what_was_said_and_closes_open_calls(house: H
     assert [(result.content[0].text, result.is_error) for result in results] == [(CUT_OFF, True), (NOT_RUN, True)]
     assert not (workspace(house) / "never").exists()
     assert [entry.role for entry in house.log()] == ["user", "assistant", "toolResult", "toolResult", "notice"]
+
+
+def test_what_was_stopped_before_its_first_word_is_not_done_by_the_next_turn(house: House) -> None:
+    house.say("run: touch done", model="offline/demo")
+    take_elsewhere(house)
+    house.control.stop_session(SESSION)
+    house.waker.turns.clear()
+    die(house)
+    house.work()
+
+    after = house.say("hello", model="offline/demo")
+    house.work()
+
+    assert (house.run_of(after).text or "").startswith("Hello!")
+    assert not (workspace(house) / "done").exists()
 
 
 def test_text_that_was_streamed_before_a_stop_is_kept_as_aborted(house: House) -> None:
