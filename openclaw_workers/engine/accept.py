@@ -102,7 +102,7 @@ class Intake:
         if parsed is not None and attachments:
             raise BadInput(f"/{parsed.command.name} takes no files")
         if parsed is not None and parsed.command.now is not None:
-            return self._now(parsed, session)
+            return self._now(parsed, session, route.channel)
         if parsed is not None:
             parsed = replace(parsed, argument=parsed.command.checked(self._stores.settings, parsed.argument))
         message = InboundMessage(
@@ -137,10 +137,10 @@ class Intake:
             return Rejected(message.id, known.reason or "")
         return queued
 
-    def _now(self, parsed: ParsedCommand, session: SessionKey) -> Answered:
+    def _now(self, parsed: ParsedCommand, session: SessionKey, channel: str) -> Answered:
         act = parsed.command.now
         assert act is not None
-        context = CommandContext(session, self._stores, self._control)
+        context = CommandContext(session, self._stores, self._control, channel)
         seconds = self._stores.settings.engine.accept_timeout_seconds
         return Answered(within(seconds, lambda: act(context, parsed.argument)))
 

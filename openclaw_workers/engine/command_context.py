@@ -16,6 +16,8 @@ class CommandContext:
     session: SessionKey
     stores: Stores
     control: Control
+    channel: str = ""
+    """Where the command was given."""
 
     def row(self) -> SessionEntry | None:
         return self.stores.reader.session(self.session)

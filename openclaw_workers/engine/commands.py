@@ -111,7 +111,7 @@ def _status(ctx: CommandContext, _: str) -> str:
     if entry is not None:
         lines.append(f"model   {model_commands.current_model(ctx)}")
         lines.append(f"tokens  {entry.input_tokens or 0} in, {entry.output_tokens or 0} out")
-        lines.append(f"queue   {entry.queue_mode or ctx.stores.settings.messages.queue.mode}")
+        lines.append(f"queue   {_queue_in_force(ctx)['mode']}")
     return "\n".join(lines)
 
 
@@ -129,17 +129,43 @@ _DROP_ALIASES = {"oldest": "old", "newest": "new", "summary": "summarize"}
 
 def _queue(ctx: CommandContext, argument: str) -> str:
     if not argument:
-        entry = ctx.stores.reader.session(ctx.session)
-        rules = ctx.stores.settings.messages.queue
-        mode = entry.queue_mode if entry and entry.queue_mode else f"{rules.mode} (default)"
-        return f"Queue mode: {mode}. Usage: {COMMANDS['queue'].usage}"
+        told = _queue_in_force(ctx)
+        rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != "mode")
+        return f"Queue mode: {told['mode']}; {rest}. Usage: {COMMANDS['queue'].usage}"
     if argument.lower() in ("default", "reset", "clear"):
         fields = dict.fromkeys(("queueMode", "queueDebounceMs", "queueCap", "queueDrop"), "")
     else:
         fields = parse_queue(argument)
     ctx.patch("queue mode", fields)
-    told = ", ".join(f"{name.removeprefix('queue').lower()} {value or 'default'}" for name, value in fields.items())
-    return f"Queue set: {told}."
+    set_to = ", ".join(f"{_QUEUE_FIELDS[name]} {_in_words(name, value) or 'default'}" for name, value in fields.items())
+    return f"Queue set: {set_to}."
+
+
+_QUEUE_FIELDS = {"queueMode": "mode", "queueDebounceMs": "debounce", "queueCap": "cap", "queueDrop": "drop"}
+
+
+def _queue_in_force(ctx: CommandContext) -> dict[str, str]:
+    """How this session treats messages from where the command came: its own choice, the channel's, or the default."""
+    rules, channel = ctx.stores.settings.messages.queue, ctx.channel
+    defaults = {
+        "queueMode": rules.by_channel.get(channel, rules.mode),
+        "queueDebounceMs": rules.debounce_ms_by_channel.get(channel, rules.debounce_ms),
+        "queueCap": rules.cap,
+        "queueDrop": rules.drop,
+    }
+    row = ctx.row()
+    chosen = row.model_dump(by_alias=True) if row else {}
+    told = {}
+    for name, default in defaults.items():
+        own = chosen.get(name)
+        told[_QUEUE_FIELDS[name]] = _in_words(name, default if own is None else own) + (
+            " (default)" if own is None else ""
+        )
+    return told
+
+
+def _in_words(name: str, value: object) -> str:
+    return f"{value} ms" if name == "queueDebounceMs" and value != "" else str(value)
 
 
 def parse_queue(argument: str) -> dict[str, str]:

@@ -175,6 +175,15 @@ def test_stop_says_what_it_stopped(house: House) -> None:
     assert answer(house, "/stop") == f"Stopped {first.run} and cancelled 2 waiting message(s)."
 
 
+def test_the_queue_mode_of_the_channel_is_told_where_the_session_has_none_of_its_own(make_house: MakeHouse) -> None:
+    queue = {"byChannel": {"cli": "steer"}, "debounceMsByChannel": {"cli": 50}, "mode": "followup"}
+    house = make_house({"messages": {"queue": queue}})
+    house.say("hi")
+
+    assert answer(house, "/queue").startswith("Queue mode: steer (default); debounce 50 ms (default), cap 20")
+    assert "queue   steer (default)" in answer(house, "/status")
+
+
 def test_queue_settings_are_kept_shown_and_cleared(house: House) -> None:
     with pytest.raises(BadInput, match="has not begun yet"):
         answer(house, "/queue steer")
@@ -182,7 +191,10 @@ def test_queue_settings_are_kept_shown_and_cleared(house: House) -> None:
     house.say("hi")
 
     assert answer(house, "/queue steer cap:3") == "Queue set: mode steer, cap 3."
-    assert answer(house, "/queue").startswith("Queue mode: steer.")
+    assert answer(house, "/queue").startswith(
+        "Queue mode: steer; debounce 0 ms (default), cap 3, drop summarize (default). Usage: /queue"
+    )
+    assert answer(house, "/queue debounce:2s") == "Queue set: debounce 2000 ms."
     entry = house.stores.reader.session(SESSION)
     assert entry is not None
     assert (entry.queue_mode, entry.queue_cap) == ("steer", 3)
