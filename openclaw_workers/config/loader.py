@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from openclaw_workers.config.checks import check_agents, check_agents_caps, check_lane_caps, known_aliases
 from openclaw_workers.config.expand import Expanded, Expansion
 from openclaw_workers.config.files import find_file, read_file
 from openclaw_workers.config.model_checks import check_providers, known_models
 from openclaw_workers.config.pending import pending
-from openclaw_workers.config.problems import describe
+from openclaw_workers.config.problems import describe, validated
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.shapes import Loc, dotted, leaves
 from openclaw_workers.config.tidy import Tidied
@@ -76,12 +74,11 @@ def load(
         "base_dir": source.parent if source else cwd,
         "home": env.get("HOME"),
     }
-    try:
-        settings = Settings.model_validate(tree, context=context)
-    except ValidationError as error:
-        found = describe(error, tidied)
+    settings = validated(Settings, tree, context)
+    if isinstance(settings, list):
+        found = describe(settings, tidied)
         problems += [f"{where}: {what}" for where, what in found if where not in expansion.problems]
-    if problems:
+    if problems or isinstance(settings, list):
         hint = "correct them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
     unheeded = {tidied.where(loc): told for loc, told in pending(settings)}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from openclaw_workers.config.expand import Expanded
 from openclaw_workers.config.shapes import Loc
 from openclaw_workers.config.tidy import Tidied
+
+Valid = TypeVar("Valid", bound=BaseModel)
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -31,12 +35,50 @@ _BOUNDS = {
 }
 
 
-def describe(error: ValidationError, tidied: Tidied) -> list[tuple[str, str]]:
+def validated(model: type[Valid], tree: dict[str, Any], context: Mapping[str, Any]) -> Valid | list[ErrorDetails]:
+    """The model of a tree, or everything that is wrong with it.
+
+    The settings of a section are compared with each other only once each of them is right. So that all problems are
+    told at once, those that are wrong are left out and the rest is looked at again.
+    """
+    try:
+        return model.model_validate(tree, context=dict(context))
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+    rest = deepcopy(tree)
+    for details in found:
+        _remove(rest, _loc(details))
+    try:
+        model.model_validate(rest, context=dict(context))
+    except ValidationError as error:
+        found += _between_others(error.errors(include_url=False), [_loc(details) for details in found])
+    return found
+
+
+def _between_others(errors: list[ErrorDetails], wrong: list[Loc]) -> Iterator[ErrorDetails]:
+    """Those that lie between settings, none of which is itself wrong: each such complaint names all it is about."""
+    for details in errors:
+        loc, told = _loc(details), details["msg"]
+        missing = [place[len(loc)] for place in wrong if len(place) > len(loc) and place[: len(loc)] == loc]
+        if details["type"] == "value_error" and loc not in wrong and not any(str(key) in told for key in missing):
+            yield details
+
+
+def _remove(tree: Any, loc: Loc) -> None:
+    for key in loc[:-1]:
+        if not isinstance(tree, dict | list):
+            return
+        try:
+            tree = tree[key]  # type: ignore[index]
+        except (KeyError, IndexError):
+            return
+    if isinstance(tree, dict) and loc:
+        tree.pop(loc[-1], None)
+
+
+def describe(errors: list[ErrorDetails], tidied: Tidied) -> list[tuple[str, str]]:
     """For each error where it stands in the file, and what was expected and found."""
-    return [
-        (tidied.where(_loc(details)), _complaint(details["type"], details))
-        for details in error.errors(include_url=False)
-    ]
+    return [(tidied.where(_loc(details)), _complaint(details["type"], details)) for details in errors]
 
 
 def _loc(details: ErrorDetails) -> Loc:

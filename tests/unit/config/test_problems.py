@@ -137,6 +137,29 @@ def test_a_near_miss_among_words_is_suggested(problems_in: ProblemsIn) -> None:
     assert only.endswith("found 'steer-backlogg'; did you mean steer-backlog?")
 
 
+def test_settings_that_do_not_go_together_are_told_although_another_of_their_section_is_wrong(
+    problems_in: ProblemsIn,
+) -> None:
+    problems = problems_in(
+        """
+        engine: {leaseSeconds: 1, sweepSeconds: 5, maxAttempts: 0}
+        session: {reset: {mode: idle, atHour: 99}}
+        agents: {list: [{id: a, contextPruning: {softTrimRatio: 0.9, hardClearRatio: 0.5, keepLastAssistants: x}}]}
+        """
+    )
+
+    assert {problem.split(": ")[0] for problem in problems} == {
+        *("engine.maxAttempts", "engine"),
+        *("session.reset.atHour", "session.reset"),
+        *("agents.list[0].contextPruning.keepLastAssistants", "agents.list[0].contextPruning"),
+    }
+
+
+def test_a_setting_that_is_wrong_itself_is_not_said_to_go_badly_with_others(problems_in: ProblemsIn) -> None:
+    (problem,) = problems_in("engine: {leaseSeconds: long, sweepSeconds: 5}")
+    assert problem.startswith("engine.leaseSeconds: expected a number")
+
+
 def test_all_problems_are_reported_at_once(problems_in: ProblemsIn) -> None:
     problems = problems_in(
         """
