@@ -93,6 +93,17 @@ def _main_key(value: str) -> str:
         raise ValueError(f"expected a plain name: {error.message}") from error
 
 
+def _each_id_once(links: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """An id that were two people's would show one of them what the other has said."""
+    owners: dict[str, str] = {}
+    for name, ids in links.items():
+        for listed in ids:
+            owner = owners.setdefault(listed.strip().lower(), name)
+            if owner != name:
+                raise ValueError(f"expected each id for one person, but {listed} is listed for {owner} and {name}")
+    return links
+
+
 class SessionSettings(Section):
     scope: Literal["per-sender", "global"] = "per-sender"
     """per-sender sorts by dmScope and chat; global puts everything into one session per agent."""
@@ -103,7 +114,9 @@ class SessionSettings(Section):
     dm_scope: DmScope = DmScope.MAIN
     """How far direct chats are kept apart: main, per-peer, per-channel-peer, per-account-channel-peer."""
 
-    identity_links: dict[Annotated[str, StringConstraints(pattern=r"\S")], PeerIds] = Field(default_factory=dict)
+    identity_links: Annotated[
+        dict[Annotated[str, StringConstraints(pattern=r"\S")], PeerIds], AfterValidator(_each_id_once)
+    ] = Field(default_factory=dict)
     """One person on several channels: a name, and the ids (channel:id or id) that are this person."""
 
     reset: ResetSettings = ResetSettings()

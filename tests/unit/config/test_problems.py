@@ -186,6 +186,12 @@ def test_all_problems_are_reported_at_once(problems_in: ProblemsIn) -> None:
     ]
 
 
+def test_an_id_cannot_be_two_people(problems_in: ProblemsIn) -> None:
+    (problem,) = problems_in("session: {identityLinks: {bob: ['telegram:1'], al: ['signal:2', 'Telegram:1 ']}}")
+    assert problem.startswith("session.identityLinks: expected each id for one person, but Telegram:1")
+    assert "is listed for bob and al" in problem
+
+
 def test_a_password_is_not_quoted_in_a_problem(problems_in: ProblemsIn) -> None:
     problems = problems_in(
         """
