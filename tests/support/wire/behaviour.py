@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -84,10 +83,3 @@ def pieces(text: str) -> list[str]:
     """Up to four pieces that make up the text."""
     size = max(1, -(-len(text) // 4))
     return [text[at : at + size] for at in range(0, len(text), size)]
-
-
-def bad_names(place: str, names: Iterable[object]) -> Iterator[str]:
-    """What all APIs demand of the name of a tool."""
-    for name in names:
-        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", str(name)):
-            yield f"{place}: tool name {name!r} does not match '^[a-zA-Z0-9_-]{{1,64}}$'"

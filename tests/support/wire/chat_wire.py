@@ -1,12 +1,14 @@
-"""The Chat Completions API: its chunks, its errors, and what it demands of a request."""
+"""The Chat Completions API: its chunks and its errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.wire.behaviour import Failure, Reply, bad_names, pieces
-from tests.support.wire.files import IMAGES, PDF, is_data_url
+from tests.support.wire.behaviour import Failure, Reply, pieces
+from tests.support.wire.chat_demands import problems
+
+__all__ = ["error_body", "error_event", "events", "problems"]
 
 Event = tuple[str | None, Any]
 
@@ -56,42 +58,3 @@ def _usage(reply: Reply) -> dict[str, Any]:
         "total_tokens": whole + reply.output,
         "prompt_tokens_details": details,
     }
-
-
-def problems(body: dict[str, Any]) -> Iterator[str]:
-    open_calls: list[str] = []
-    yield from bad_names("tools", [tool["function"]["name"] for tool in body.get("tools") or []])
-    for index, message in enumerate(body.get("messages") or []):
-        role = message["role"]
-        if role == "tool":
-            if message["tool_call_id"] not in open_calls:
-                yield f"messages[{index}]: messages with role 'tool' must be a response to 'tool_calls'"
-            else:
-                open_calls.remove(message["tool_call_id"])
-            continue
-        if open_calls:
-            yield f"messages[{index}]: tool_call_ids did not have response messages: {open_calls}"
-            open_calls = []
-        yield from _parts(index, message.get("content"))
-        if role == "assistant":
-            calls = message.get("tool_calls") or []
-            open_calls = [call["id"] for call in calls]
-            yield from bad_names(f"messages[{index}]", [call["function"]["name"] for call in calls])
-            if not message.get("content") and not open_calls:
-                yield f"messages[{index}]: content is required"
-    if open_calls:
-        yield f"messages: tool_call_ids did not have response messages: {open_calls}"
-    if not body.get("messages"):
-        yield "messages: empty"
-
-
-def _parts(index: int, content: Any) -> Iterator[str]:
-    for part in content if isinstance(content, list) else []:
-        match part:
-            case {"type": "text", "text": str()}:
-                continue
-            case {"type": "image_url", "image_url": {"url": url}} if is_data_url(url, IMAGES):
-                continue
-            case {"type": "file", "file": {"filename": str(), "file_data": url}} if is_data_url(url, PDF):
-                continue
-        yield f"messages[{index}]: invalid content part of type {part.get('type')}"

@@ -1,4 +1,4 @@
-"""The Responses API: its events, its errors, and what it demands of a request."""
+"""The Responses API: its events and its errors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from tests.support.wire.behaviour import Reply, bad_names, pieces
+from tests.support.wire.behaviour import Reply, pieces
 from tests.support.wire.chat_wire import error_body
-from tests.support.wire.files import IMAGES, PDF, is_data_url
+from tests.support.wire.responses_demands import problems
 
 __all__ = ["error_body", "error_event", "events", "problems"]
 
 Event = tuple[str | None, Any]
+
+_THOUGHTS = count(1)
+"""No two items of a conversation have one id."""
 
 
 def error_event(error: dict[str, Any]) -> Event:
@@ -52,7 +55,12 @@ def _response(request: dict[str, Any], status: str, output: list[Any], **more: A
 def _items(reply: Reply) -> Iterator[tuple[dict[str, Any], list[tuple[str, str]]]]:
     if reply.thinking:
         summary = [{"type": "summary_text", "text": reply.thinking}]
-        item = {"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": f"sealed {reply.thinking}"}
+        item = {
+            "type": "reasoning",
+            "id": f"rs_{next(_THOUGHTS)}",
+            "summary": summary,
+            "encrypted_content": f"sealed {reply.thinking}",
+        }
         yield item, [("response.reasoning_summary_text.delta", piece) for piece in pieces(reply.thinking)]
     if reply.text or reply.refusal:
         parts: list[dict[str, Any]] = []
@@ -78,41 +86,3 @@ def _usage(reply: Reply) -> dict[str, Any]:
         "input_tokens_details": {"cached_tokens": reply.cache_read, "cache_write_tokens": reply.cache_write},
         "output_tokens_details": {"reasoning_tokens": 0},
     }
-
-
-def problems(body: dict[str, Any]) -> Iterator[str]:
-    calls: list[str] = []
-    items = body.get("input") or []
-    for index, item in enumerate(items):
-        kind = item.get("type", "message")
-        yield from _parts(index, item.get("content"))
-        if kind == "function_call":
-            calls.append(item["call_id"])
-            yield from bad_names(f"input[{index}]", [item["name"]])
-        if kind == "function_call_output":
-            if item["call_id"] not in calls:
-                yield f"input[{index}]: No tool call found for function call output {item['call_id']}"
-            else:
-                calls.remove(item["call_id"])
-        if kind == "reasoning":
-            if not str(item.get("encrypted_content")).startswith("sealed "):
-                yield f"input[{index}]: The encrypted_content could not be verified"
-            if index + 1 == len(items) or items[index + 1].get("role") == "user":
-                yield f"input[{index}]: 'reasoning' was provided without its required following item"
-    if calls:
-        yield f"input: No tool output found for function call {calls}"
-    yield from bad_names("tools", [tool["name"] for tool in body.get("tools") or []])
-    if not items:
-        yield "input: empty"
-
-
-def _parts(index: int, content: Any) -> Iterator[str]:
-    for part in content if isinstance(content, list) else []:
-        match part:
-            case {"type": "input_text", "text": str()}:
-                continue
-            case {"type": "input_image", "image_url": url} if is_data_url(url, IMAGES):
-                continue
-            case {"type": "input_file", "filename": str(), "file_data": url} if is_data_url(url, PDF):
-                continue
-        yield f"input[{index}]: Invalid value: {part.get('type')!r}"
