@@ -22,15 +22,12 @@ Message = dict[str, Any]
 
 
 def parameters(call: Call) -> dict[str, Any]:
-    """Everything but the reasoning."""
+    """Everything but the reasoning and the limit of the answer."""
     request = call.request
-    # OpenAI's newer models refuse the old name, most other servers do not know the new one.
-    limit = "max_tokens" if call.endpoint.base_url else "max_completion_tokens"
     built: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(call),
         "stream_options": {"include_usage": True},
-        limit: call.output_limit(),
     }
     if request.tools:
         built["tools"] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -24,6 +25,7 @@ _OWN_URL: Final = "https://api.openai.com/v1"
 # Servers without keys are common, but the SDK insists on one.
 _NO_KEY: Final = "none"
 _EFFORTS: Final = {"off": "none"}
+_ID_CHARS: Final = 40
 
 
 def read(
@@ -39,11 +41,10 @@ def read(
 
 
 def efforts(call: Call) -> list[str]:
-    """Reasoning efforts to ask for, best first. Where even `none` is refused, the least there is."""
+    """Reasoning efforts to ask for, best first. Where no lower one is left, not even `none`, the least there is."""
     if not call.model.reasoning:
         return []
-    wanted = [_EFFORTS.get(level, level) for level in at_or_below(call.request.thinking)]
-    return [*wanted, "minimal", "low"] if wanted == ["none"] else wanted
+    return [*(_EFFORTS.get(level, level) for level in at_or_below(call.request.thinking)), "minimal", "low"]
 
 
 def counted(whole_input: int, output: int, details: Any) -> Usage:
@@ -59,8 +60,11 @@ def call_block(call_id: str, name: str, arguments: str) -> ToolCallBlock:
 
 
 def plain_id(call_id: str) -> str:
-    """Ids of other providers may hold characters that are not allowed here, or be longer than 64."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:64]
+    """Ids of other servers may hold characters that are not allowed here, or be longer than Chat Completions takes."""
+    plain = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)
+    if len(plain) <= _ID_CHARS:
+        return plain
+    return f"{plain[: _ID_CHARS - 9]}_{hashlib.sha256(call_id.encode(errors='replace')).hexdigest()[:8]}"
 
 
 def _client(endpoint: Endpoint) -> openai.OpenAI:

@@ -97,6 +97,16 @@ def test_a_configured_address_is_sent_the_limit_under_its_old_name(line: Line) -
     assert "max_completion_tokens" not in line.sent
 
 
+def test_it_is_told_under_the_new_name_where_the_model_wants_that(server: WireServer) -> None:
+    """As behind Azure's address, or OpenAI's own where it is given."""
+    line = Line(server, "openai-completions", model="gpt-5.1")
+    assert text_of(line.ask(thinking="low")) == "ok"
+    assert text_of(line.ask(thinking="low")) == "ok"
+    names = [[name for name in request.body if name.startswith("max_")] for request in server.requests]
+    assert names == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
+    assert {request.body["reasoning_effort"] for request in server.requests} == {"low"}
+
+
 def test_an_answer_is_not_allowed_more_than_the_window_has_left(server: WireServer) -> None:
     line = Line(server, "openai-completions", contextWindow=20_000, maxTokens=8_000)
     line.ask("short")
@@ -138,3 +148,13 @@ def test_ids_of_other_providers_are_made_to_fit(line: Line) -> None:
     call = ToolCallBlock(id="call|x", name="read")
     line.ask("a", AssistantEntry(content=[call]), result(call, "b"))
     assert line.sent["messages"][2]["tool_calls"][0]["id"] == line.sent["messages"][3]["tool_call_id"] == "call_x"
+
+
+def test_ids_that_are_too_long_are_shortened_and_stay_apart(line: Line) -> None:
+    """vLLM's have 46 characters, and OpenAI takes 40."""
+    calls = [ToolCallBlock(id=f"chatcmpl-tool-{'0' * 31}{number}", name="read") for number in range(2)]
+    line.ask("a", AssistantEntry(content=calls), *(result(call, "b") for call in calls))
+    assert line.server.requests[-1].problems == []
+    sent = [call["id"] for call in line.sent["messages"][2]["tool_calls"]]
+    assert len(set(sent)) == 2
+    assert sent == [message["tool_call_id"] for message in line.sent["messages"][3:]]
