@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -22,8 +23,19 @@ MOST_PDF_BYTES: Final = 15_000_000
 """Anthropic takes 32 megabytes in one request, as base64 and with all that was said."""
 
 
+_withheld: Final[set[tuple[str, str]]] = set()
+"""Models, and the paths of files that they have refused."""
+
+
+def withhold(model: ModelInfo, files: Iterable[Attachment]) -> None:
+    """Send these no more to that model."""
+    _withheld.update((model.ref, each.path) for each in files)
+
+
 def data_for(model: ModelInfo, attachment: Attachment) -> str | None:
     """An image or a PDF in base64; None for what the model does not take, what is too large, and what is gone."""
+    if (model.ref, attachment.path) in _withheld:
+        return None
     if attachment.mime_type in _IMAGE_TYPES and model.images:
         return _encoded(attachment, _MOST_IMAGE_BYTES)
     if attachment.mime_type == PDF and model.files:

@@ -1,0 +1,76 @@
+"""Files that an API refuses do not end a conversation: the model is told of them instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.config.models import Api
+from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.models.transcript import AssistantEntry, Attachment, TextBlock, UserEntry
+from tests.support.wire import Failure, Recorded, Reply, WireServer
+from tests.support.wire.behaviour import Behaviour
+from tests.unit.providers.talk import text_of
+from tests.unit.providers.wired import APIS, Line
+
+REFUSALS = [
+    "messages.2.content.1.image.source.base64: Could not process image",
+    "messages.2.content.1.document.source.base64.data: The PDF specified is password protected.",
+    "A maximum of 100 PDF pages may be provided.",
+    "You uploaded an unsupported image. Please make sure your image is valid.",
+    "Invalid file data: 'file_data'.",
+]
+
+
+def picture(tmp_path: Path, name: str) -> UserEntry:
+    path = tmp_path / name
+    path.write_bytes(name.encode())
+    file = Attachment(name=name, mime_type="image/png", path=str(path))
+    return UserEntry(content=[TextBlock(text="see")], attachments=[file])
+
+
+def is_sent(request: Recorded, name: str) -> bool:
+    """Whether the picture itself is in a request, and not its name."""
+    return f"[attached file: {name}" not in str(request.body)
+
+
+@pytest.mark.parametrize("told", REFUSALS)
+@pytest.mark.parametrize("api", APIS)
+def test_what_is_refused_is_named_from_then_on(server: WireServer, tmp_path: Path, api: Api, told: str) -> None:
+    line = Line(server, api)
+    good, bad = picture(tmp_path, "good.png"), picture(tmp_path, "bad.png")
+    said = AssistantEntry(content=[TextBlock(text="I see.")])
+
+    def refuse(request: Recorded) -> Behaviour:
+        return Failure(400, told) if is_sent(request, "bad.png") else Reply("fine")
+
+    server.answer = refuse
+    assert text_of(line.ask(good, said, bad)) == "fine"
+    assert text_of(line.ask(good, said, bad, said, "and?")) == "fine"
+    assert [is_sent(request, "bad.png") for request in server.requests] == [True, False, False]
+    assert all(is_sent(request, "good.png") for request in server.requests), "which was taken before"
+
+
+def test_an_earlier_one_is_withheld_when_it_was_not_the_newest(server: WireServer, tmp_path: Path) -> None:
+    line = Line(server, "anthropic-messages")
+    bad, good = picture(tmp_path, "bad.png"), picture(tmp_path, "good.png")
+    said = AssistantEntry(content=[TextBlock(text="I see.")])
+    server.answer = lambda request: Failure(400, "bad image") if is_sent(request, "bad.png") else Reply("fine")
+    assert text_of(line.ask(bad, said, good)) == "fine"
+    assert len(server.requests) == 3
+
+
+def test_a_request_without_files_is_not_made_again(server: WireServer) -> None:
+    server.script.append(Failure(400, "Invalid image"))
+    with pytest.raises(ProviderError) as failed:
+        Line(server, "openai-completions").ask("hello")
+    assert failed.value.reason is FailureReason.FORMAT
+    assert len(server.requests) == 1
+
+
+def test_nor_is_one_that_is_refused_for_another_reason(server: WireServer, tmp_path: Path) -> None:
+    server.script.append(Failure(400, "messages: too many"))
+    with pytest.raises(ProviderError):
+        Line(server, "anthropic-messages").ask(picture(tmp_path, "a.png"))
+    assert len(server.requests) == 1
