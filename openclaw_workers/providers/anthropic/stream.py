@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, Final
 
 import anthropic
@@ -10,7 +11,7 @@ import httpx2
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.builtin import thinks_adaptively
-from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry
+from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
 from openclaw_workers.providers.anthropic.messages import is_own, parameters
 from openclaw_workers.providers.anthropic.reading import Reader
 from openclaw_workers.providers.base import StreamEvent
@@ -29,7 +30,8 @@ _EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
     built = parameters(call)
-    return REFUSALS.stream(call.model.ref, thinking_steps(call), lambda step: _once(call, {**built, **step}, cancel))
+    steps = thinking_steps(call)
+    return REFUSALS.stream(call.model.ref, steps, lambda step: _once(call, {**built, **step}, cancel), _shown)
 
 
 def thinking_steps(call: Call) -> list[Parameters]:
@@ -51,15 +53,26 @@ def _step(level: str, call: Call, *, adaptive: bool) -> Parameters:
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
+def _shown(step: Parameters) -> Parameters:
+    """Newer models keep their thoughts to themselves unless they are asked for them."""
+    thinking = step.get("thinking", {})
+    return {**step, "thinking": {**thinking, "display": "summarized"}} if thinking.get("type") == "adaptive" else step
+
+
 def _must_not_begin(call: Call) -> bool:
-    """Whether thinking was off when the tools were called whose results are sent now; it cannot begin in between."""
+    """Whether thinking was off when the calls began whose results are sent now; it cannot begin in between.
+
+    The first of several calls in a row tells: a model with a budget thinks before that one, and may not again.
+    """
     messages = call.request.messages
     if not messages or not isinstance(messages[-1], ToolResultEntry):
         return False
-    asked = next((entry for entry in reversed(messages) if isinstance(entry, AssistantEntry)), None)
-    if asked is None:
+    row = takewhile(lambda entry: not isinstance(entry, UserEntry), reversed(messages))
+    asked = [entry for entry in row if isinstance(entry, AssistantEntry)]
+    if not asked:
         return False
-    return not (is_own(asked, call) and any(isinstance(b, ThinkingBlock) and b.signature for b in asked.content))
+    first = asked[-1]
+    return not (is_own(first, call) and any(isinstance(b, ThinkingBlock) and b.signature for b in first.content))
 
 
 def _once(call: Call, built: dict[str, Any], cancel: Cancel) -> Iterator[StreamEvent]:

@@ -14,11 +14,12 @@ from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.failures import told
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, read
 from openclaw_workers.providers.openai.responses_input import parameters
+from openclaw_workers.providers.thinking import Parameters
 
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
     built = parameters(call)
-    steps = [{"reasoning": _reasoning(effort)} for effort in efforts(call)]
+    steps = [{"reasoning": {"effort": effort}} for effort in efforts(call)]
     return REFUSALS.stream(
         call.model.ref,
         steps,
@@ -28,11 +29,13 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
             _Reader(call),
             cancel,
         ),
+        _shown,
     )
 
 
-def _reasoning(effort: str) -> dict[str, str]:
-    return {"effort": effort} if effort == "none" else {"effort": effort, "summary": "auto"}
+def _shown(step: Parameters) -> Parameters:
+    reasoning = step.get("reasoning", {"effort": "none"})
+    return step if reasoning["effort"] == "none" else {"reasoning": {**reasoning, "summary": "auto"}}
 
 
 class _Reader:

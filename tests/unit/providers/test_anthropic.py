@@ -22,6 +22,7 @@ from tests.unit.providers.talk import answer_of, calls_of, result, text_of, user
 from tests.unit.providers.wired import KEY, Line
 
 PIXEL = b"\x89PNG\r\n\x1a\n"
+ADAPTIVE = {"type": "adaptive", "display": "summarized"}
 
 
 @pytest.fixture
@@ -89,6 +90,29 @@ def test_thinking_of_another_model_is_not_sent(line: Line) -> None:
     assert line.sent["thinking"] == {"type": "disabled"}
 
 
+def test_thinking_goes_on_between_calls_of_which_the_first_was_thought_about(line: Line) -> None:
+    """The model thinks before the first; to be told otherwise in between would also cost the cache of what was said."""
+    line.server.script += [
+        Reply(thinking="let me see", calls=[Called("read", {})]),
+        Reply(calls=[Called("read", {}, "t2")]),
+    ]
+    first = line.ask("go", thinking="low")
+    said = ["go", line.entry(answer_of(first)), result(calls_of(first)[0], "x")]
+    second = line.ask(*said, thinking="low")
+    line.ask(*said, line.entry(answer_of(second)), result(calls_of(second)[0], "y"), thinking="low")
+    budgets = [request.body["thinking"].get("budget_tokens") for request in line.server.requests]
+    assert budgets == [2048, 2048, 2048]
+    assert line.server.requests[-1].problems == []
+
+
+def test_where_thoughts_cannot_be_asked_for_the_level_stays(server: WireServer) -> None:
+    line = Line(server, "anthropic-messages", model="claude-older-5")
+    server.script.append(Failure(400, "thinking.adaptive.display: Extra inputs are not permitted"))
+    line.ask(thinking="high")
+    assert [request.body["thinking"] for request in server.requests] == [ADAPTIVE, {"type": "adaptive"}]
+    assert {request.body["output_config"]["effort"] for request in server.requests} == {"high"}
+
+
 def test_only_the_same_prefix_is_marked_for_the_cache(line: Line) -> None:
     line.ask("one", system="Rules.", system_tail="Channel: a.", worker_line="Host: a.")
     first = line.sent
@@ -109,9 +133,9 @@ def test_only_the_same_prefix_is_marked_for_the_cache(line: Line) -> None:
 @pytest.mark.parametrize(
     ("model", "level", "sent"),
     [
-        ("claude-opus-4-6", "xhigh", ({"type": "adaptive"}, {"effort": "xhigh"})),
-        ("claude-opus-4-6", "minimal", ({"type": "adaptive"}, {"effort": "low"})),
-        ("claude-fable-5-2", "high", ({"type": "adaptive"}, {"effort": "high"})),
+        ("claude-opus-4-6", "xhigh", (ADAPTIVE, {"effort": "xhigh"})),
+        ("claude-opus-4-6", "minimal", (ADAPTIVE, {"effort": "low"})),
+        ("claude-fable-5-2", "high", (ADAPTIVE, {"effort": "high"})),
         ("claude-sonnet-4-5", "high", ({"type": "enabled", "budget_tokens": 16_384}, None)),
         ("claude-sonnet-4-5-20250929", "xhigh", ({"type": "enabled", "budget_tokens": 20_000}, None)),
         ("claude-opus-4-6", "off", ({"type": "disabled"}, None)),

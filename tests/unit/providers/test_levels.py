@@ -18,7 +18,7 @@ Sent = dict[str, Any]
 
 
 def adaptive(effort: str) -> Sent:
-    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
+    return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort}}
 
 
 def budget(tokens: int) -> Sent:

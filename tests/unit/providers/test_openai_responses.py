@@ -60,6 +60,23 @@ def test_a_level_asks_for_a_summary_too(line: Line) -> None:
     assert line.sent["reasoning"] == {"effort": "medium", "summary": "auto"}
 
 
+def test_a_summary_that_is_not_for_us_costs_no_thinking(server: WireServer) -> None:
+    """OpenAI gives it to verified organisations alone."""
+    line = Line(server, "openai-responses", model="unverified")
+    message = "Your organization must be verified to generate reasoning summaries."
+    server.script.append(Failure(400, message, param="reasoning.summary", code="unsupported_value"))
+    line.ask(thinking="medium")
+    line.ask(thinking="high")
+    asked = [request.body["reasoning"] for request in server.requests]
+    assert asked == [{"effort": "medium", "summary": "auto"}, {"effort": "medium"}, {"effort": "high"}]
+
+
+def test_where_the_least_is_more_than_was_asked_for_it_is_the_least(server: WireServer) -> None:
+    line = Line(server, "openai-responses", model="o3")
+    assert text_of(line.ask(thinking="minimal")) == "ok"
+    assert [request.body["reasoning"]["effort"] for request in server.requests] == ["minimal", "none", "low"]
+
+
 def test_where_thinking_cannot_be_off_it_is_the_least(server: WireServer) -> None:
     line = Line(server, "openai-responses", model="always-thinks")
     message = "Unsupported value: 'none' is not supported with this model."
