@@ -62,10 +62,10 @@ def _thinking(body: dict[str, Any]) -> Iterator[str]:
     match body.get("thinking"):
         case None | {"type": "disabled"}:
             pass
-        case {"type": "adaptive", **more}:
-            yield from _display(more)
-        case {"type": "enabled", "budget_tokens": int(budget), **more}:
-            yield from _display(more)
+        case {"type": "adaptive"}:
+            yield from _display(body["thinking"], {"type"})
+        case {"type": "enabled", "budget_tokens": int(budget)}:
+            yield from _display(body["thinking"], {"type", "budget_tokens"})
             if budget < 1024:
                 yield "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
             if budget >= body.get("max_tokens", 0):
@@ -77,9 +77,9 @@ def _thinking(body: dict[str, Any]) -> Iterator[str]:
         yield f"output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max', not {config}"
 
 
-def _display(more: dict[str, Any]) -> Iterator[str]:
-    yield from unknown_fields("thinking.", more, {"display"})
-    if more.get("display") not in (None, "summarized", "omitted"):
+def _display(thinking: dict[str, Any], other: set[str]) -> Iterator[str]:
+    yield from unknown_fields("thinking.", thinking, {"display", *other})
+    if thinking.get("display") not in (None, "summarized", "omitted"):
         yield "thinking.display: Input should be 'summarized' or 'omitted'"
 
 

@@ -97,7 +97,7 @@ def test_thinking_goes_on_between_calls_of_which_the_first_was_thought_about(lin
         Reply(calls=[Called("read", {}, "t2")]),
     ]
     first = line.ask("go", thinking="low")
-    said = ["go", line.entry(answer_of(first)), result(calls_of(first)[0], "x")]
+    said = (user("go"), line.entry(answer_of(first)), result(calls_of(first)[0], "x"))
     second = line.ask(*said, thinking="low")
     line.ask(*said, line.entry(answer_of(second)), result(calls_of(second)[0], "y"), thinking="low")
     budgets = [request.body["thinking"].get("budget_tokens") for request in line.server.requests]
