@@ -16,6 +16,13 @@ from openclaw_workers.models.transcript import Attachment
 FOLDER = ".openclaw/inbox"
 MOST_FILES = 20
 MOST_BYTES = 50 << 20
+_BEGINNINGS = {
+    rb"\x89PNG\r\n\x1a\n": "image/png",
+    rb"\xff\xd8\xff": "image/jpeg",
+    rb"GIF8[79]a": "image/gif",
+    rb"RIFF.{4}WEBP": "image/webp",
+    rb"%PDF-": "application/pdf",
+}
 
 
 def attach(files: Sequence[Path], workspace: Path, message: MessageId) -> list[Attachment]:
@@ -44,7 +51,16 @@ def _copied(file: Path, folder: Path, workspace: Path, index: int) -> Attachment
         place = folder / f"{index}-{name}"
         place.unlink(missing_ok=True)  # it could be a link, and a copy would follow it
         shutil.copyfile(file, place)
+        with place.open("rb") as copy:
+            beginning = copy.read(16)
     except OSError as error:
         raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    return Attachment(name=name, mime_type=kind, path=str(place))
+    return Attachment(name=name, mime_type=_kind(file.name, beginning), path=str(place))
+
+
+def _kind(name: str, beginning: bytes) -> str:
+    """By its content where models are sent such files: an API refuses one that is not what it is said to be."""
+    for pattern, kind in _BEGINNINGS.items():
+        if re.match(pattern, beginning, re.DOTALL):
+            return kind
+    return mimetypes.guess_type(name)[0] or "application/octet-stream"

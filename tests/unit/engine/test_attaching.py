@@ -54,6 +54,24 @@ def test_images_and_pdfs_are_sent_to_models_that_take_them_and_named_to_others(
     assert valid(server)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("photo.png", b"\xff\xd8\xff\xe0 and more", "image/jpeg"),
+        ("photo.jpg", PNG, "image/png"),
+        ("photo", b"GIF89a and more", "image/gif"),
+        ("photo.jpeg", b"RIFF\x0a\x00\x00\x00WEBPVP8 ", "image/webp"),
+        ("scan", b"%PDF-1.7\n", "application/pdf"),
+        ("notes.txt", b"RIFF is a chord", "text/plain"),
+        ("thing", b"\x00\x01", "application/octet-stream"),
+    ],
+)
+def test_what_a_file_is_its_content_tells_before_its_name(tmp_path: Path, name: str, content: bytes, kind: str) -> None:
+    """Programs save images under any name, and an API refuses one that is not what it is said to be."""
+    (tmp_path / name).write_bytes(content)
+    assert [each.mime_type for each in attach([tmp_path / name], tmp_path / "ws", MESSAGE)] == [kind]
+
+
 def test_messages_that_are_answered_together_bring_all_their_files(make_house: MakeHouse, tmp_path: Path) -> None:
     house = make_house({"messages": {"queue": {"mode": "collect", "debounceMs": 0}}})
     for name in ("a.txt", "b.txt"):
