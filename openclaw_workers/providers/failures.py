@@ -17,6 +17,8 @@ from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.calls import Call
 
 _SHOWN_CHARS: Final = 500
+_OTHER_MODEL: Final = "name one that is served there, by /model {0}/... or in agents.defaults.model"
+"""Nobody asks a server which it has, and the usual one of its kind may not be there."""
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -154,6 +156,7 @@ def recognise(error: Exception, call: Call, *, begun: bool = False) -> ProviderE
         code=call.scrub(facts.code) or None,
         retry_after=retry_after(headers, facts.message),
         request_id=call.scrub(request_id) if request_id else None,
+        hint=_OTHER_MODEL.format(call.endpoint.provider) if reason is FailureReason.MODEL_NOT_FOUND else None,
     )
 
 

@@ -115,6 +115,15 @@ def test_every_status_has_its_reason_through_the_sdk(server: WireServer, api: Ap
 
 
 @pytest.mark.parametrize("api", APIS)
+def test_who_asks_for_a_model_that_is_not_there_is_told_how_to_name_another(server: WireServer, api: Api) -> None:
+    """As with the address of a local server and nothing else."""
+    server.script.append(Failure(404, 'model "gpt-4o" not found, try pulling it first'))
+    with pytest.raises(ProviderError) as failed:
+        Line(server, api).ask()
+    assert failed.value.hint == "name one that is served there, by /model wired/... or in agents.defaults.model"
+
+
+@pytest.mark.parametrize("api", APIS)
 def test_messages_of_the_wire_decide_too(server: WireServer, api: Api) -> None:
     line = Line(server, api, reasoning=False)
     for status, told, reason in TOLD:
