@@ -20,7 +20,7 @@ EventT = TypeVar("EventT")
 # An error about a message that holds thinking is not about the level.
 _ABOUT_LEVEL = re.compile(r"thinking|reasoning|effort|budget_tokens", re.IGNORECASE)
 _ABOUT_SHOWING = re.compile(r"summar(y|ies)|display", re.IGNORECASE)
-_ABOUT_MESSAGE = re.compile(r"messages\.\d|input\[\d|signature|encrypted_content", re.IGNORECASE)
+_ABOUT_MESSAGE = re.compile(r"messages\.\d|input\[\d|signature|encrypted_content|reasoning_content", re.IGNORECASE)
 
 
 def at_or_below(level: str) -> list[str]:

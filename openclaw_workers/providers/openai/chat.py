@@ -14,27 +14,30 @@ from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelt
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import parameters
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, read
-from openclaw_workers.providers.openai.length import LENGTHS
-from openclaw_workers.providers.thinking import Parameters
+from openclaw_workers.providers.openai.customs import CUSTOMS
 
 _STOPS: Final[dict[str, StopReason]] = {"tool_calls": "toolUse", "function_call": "toolUse", "length": "length"}
 
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
-    built = parameters(call)
     steps = [{"reasoning_effort": effort} for effort in efforts(call)]
 
-    def ask(more: Parameters) -> Iterator[StreamEvent]:
-        return read(
-            call,
-            lambda client: client.chat.completions.create(**built, **more, stream=True, extra_headers=call.headers()),
-            _Reader(call.estimated_input()),
-            cancel,
+    def ask(wanted: frozenset[str]) -> Iterator[StreamEvent]:
+        built = parameters(call, wanted)
+        return REFUSALS.stream(
+            call.model.ref,
+            steps,
+            lambda step: read(
+                call,
+                lambda client: client.chat.completions.create(
+                    **built, **step, stream=True, extra_headers=call.headers()
+                ),
+                _Reader(call.estimated_input()),
+                cancel,
+            ),
         )
 
-    return LENGTHS.stream(
-        call, lambda limit: REFUSALS.stream(call.model.ref, steps, lambda step: ask({**limit, **step}))
-    )
+    return CUSTOMS.stream(call, ask)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from openclaw_workers.config.catalog import ModelInfo
@@ -10,6 +11,7 @@ from openclaw_workers.models.transcript import (
     AssistantEntry,
     Attachment,
     TextBlock,
+    ThinkingBlock,
     ToolCallBlock,
     ToolResultEntry,
     UserEntry,
@@ -17,17 +19,19 @@ from openclaw_workers.models.transcript import (
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
+from openclaw_workers.providers.openai.customs import NEW_LIMIT, OLD_LIMIT, THOUGHTS
 
 Message = dict[str, Any]
 
 
-def parameters(call: Call) -> dict[str, Any]:
-    """Everything but the reasoning and the limit of the answer."""
+def parameters(call: Call, wanted: Collection[str] = ()) -> dict[str, Any]:
+    """Everything but the reasoning, with those fields that the server is known to want."""
     request = call.request
     built: dict[str, Any] = {
         "model": request.model,
-        "messages": _messages(call),
+        "messages": _messages(call, thoughts=THOUGHTS in wanted),
         "stream_options": {"include_usage": True},
+        NEW_LIMIT if NEW_LIMIT in wanted else OLD_LIMIT: call.output_limit(),
     }
     if request.tools:
         built["tools"] = [
@@ -44,7 +48,7 @@ def parameters(call: Call) -> dict[str, Any]:
     return built
 
 
-def _messages(call: Call) -> list[Message]:
+def _messages(call: Call, *, thoughts: bool) -> list[Message]:
     messages: list[Message] = [{"role": "system", "content": call.system}] if call.system else []
     for entry in call.request.messages:
         match entry:
@@ -55,7 +59,7 @@ def _messages(call: Call) -> list[Message]:
                 message = {"role": "tool", "tool_call_id": plain_id(entry.tool_call_id), "content": text}
                 messages.append(message)
             case AssistantEntry():
-                messages += _answered(entry)
+                messages += [{**each, THOUGHTS: _thoughts(entry)} if thoughts else each for each in _answered(entry)]
     if call.worker_line:
         messages[-1]["content"] = _with(messages[-1]["content"], call.worker_line)
     return messages
@@ -96,6 +100,12 @@ def _answered(entry: AssistantEntry) -> list[Message]:
     if calls:
         message["tool_calls"] = calls
     return [message]
+
+
+def _thoughts(entry: AssistantEntry) -> str:
+    """What a model of this kind thought; a blank for others, where nothing at all would be refused."""
+    said = (block for block in entry.content if isinstance(block, ThinkingBlock) and not block.signature)
+    return "".join(block.thinking for block in said) or " "
 
 
 def _call(block: ToolCallBlock) -> Message:

@@ -50,7 +50,9 @@ def problems(body: dict[str, Any]) -> Iterator[str]:
     if not messages:
         yield "messages: empty"
     for index, message in enumerate(messages or []):
-        yield from _message(f"messages[{index}]", message)
+        # What DeepSeek and Kimi demand.
+        extra = {"reasoning_content"} if body["model"].startswith("deepseek") else set()
+        yield from _message(f"messages[{index}]", message, extra)
     yield from _pairing(messages or [])
 
 
@@ -72,12 +74,12 @@ def _limits(body: dict[str, Any]) -> Iterator[str]:
         yield "The 'stream_options' parameter is only allowed when 'stream' is enabled."
 
 
-def _message(place: str, message: dict[str, Any]) -> Iterator[str]:
+def _message(place: str, message: dict[str, Any], extra: set[str]) -> Iterator[str]:
     role, content = message.get("role"), message.get("content")
     if role not in _MESSAGE_FIELDS:
         yield f"{place}.role: Invalid value: {role!r}"
         return
-    yield from unknown_fields(f"{place}.", message, {"role", *_MESSAGE_FIELDS[role]})
+    yield from unknown_fields(f"{place}.", message, {"role", *_MESSAGE_FIELDS[role], *extra})
     if isinstance(content, list):
         if role != "user" or not content:
             yield f"{place}.content: Invalid type: expected a string"

@@ -64,6 +64,32 @@ def test_thinking_of_local_models_is_kept_and_not_sent_back(line: Line) -> None:
     assert line.sent["messages"][2] == {"role": "assistant", "content": "four"}
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+    ],
+)
+def test_a_server_that_wants_to_hear_the_thoughts_again_does(server: WireServer, told: str) -> None:
+    """As DeepSeek does, and Kimi, which takes no empty ones."""
+    line = Line(server, "openai-completions", model=f"deepseek-{len(told)}")
+    server.script += [Reply(thinking="I must read", calls=[Called("read", {})]), Failure(400, told)]
+    first = line.ask("look", thinking="high")
+    call = calls_of(first)[0]
+    said = (line.entry(answer_of(first)), result(call, "x"), AssistantEntry(content=[TextBlock(text="Done.")]))
+    line.ask("look", *said, "again", thinking="high")
+    line.ask("look", *said, "and again", thinking="high")
+    thoughts = [
+        [message.get("reasoning_content") for message in request.body["messages"] if message["role"] == "assistant"]
+        for request in server.requests
+    ]
+    assert thoughts == [[], [None, None], ["I must read", " "], ["I must read", " "]]
+    assert {request.body["reasoning_effort"] for request in server.requests} == {"high"}
+    assert [request.problems for request in server.requests] == [[]] * 4
+
+
 @pytest.mark.parametrize(("level", "effort"), [("off", "none"), ("minimal", "minimal"), ("xhigh", "xhigh")])
 def test_levels_are_reasoning_efforts(line: Line, level: str, effort: str) -> None:
     line.ask(thinking=level)
