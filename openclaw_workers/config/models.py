@@ -53,7 +53,7 @@ class ProviderModelSettings(Section):
     """The provider's own name for the model."""
 
     name: str | None = None
-    """Name shown to people; unset: the id. Not in effect yet: it is always the id."""
+    """Name shown beside the id in lists of models."""
 
     api: Api | None = None
     """Protocol, where it differs from the provider's."""

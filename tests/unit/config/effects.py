@@ -204,6 +204,9 @@ EFFECTS: Final = {
     **_limits("models.providers.*.authProfiles.*.limits"),
     "models.providers.*.authOrder": f"{_KEYS}::test_with_an_order_the_first_is_used_while_it_may_be",
     "models.providers.*.models.*.id": _LISTED,
+    "models.providers.*.models.*.name": (
+        "tests/unit/engine/test_commands_models.py::test_the_list_has_the_names_that_people_know_models_by"
+    ),
     "models.providers.*.models.*.api": _LISTED,
     "models.providers.*.models.*.reasoning": f"{_CHAT}::test_levels_are_reasoning_efforts",
     "models.providers.*.models.*.input": (
