@@ -11,6 +11,7 @@ import random
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from math import inf
 
 import structlog
@@ -87,7 +88,7 @@ class ModelChain:
             self._following = candidate
             return
         self.keyring.failed(candidate, error)
-        self._spent.add(_spent_name(candidate.name, candidate.profile, error.reason))
+        self._spent.add(_spent_name(self.attempts[-1]))
         log.warning("model.failed", model=candidate.name, profile=candidate.profile, reason=error.reason)
         self._following = self._next() or self._once_more(candidate, error) or self._after_a_pause()
         if self._following is None:
@@ -110,7 +111,7 @@ class ModelChain:
     def asked_last(self, tried: Sequence[ModelAttempt]) -> Candidate:
         """Whom an owner of this run was asking when it died, as far as its attempts and the state of the keys tell."""
         failed = [each for each in tried if not (each.skipped or each.again)]
-        spent = {_spent_name(each.model, each.profile, each.reason) for each in failed}
+        spent = set(map(_spent_name, failed))
         standing = self.keyring.look(self.options)
         for option in self.options:
             keys = self._unspent(option, spent)
@@ -226,11 +227,14 @@ def _span(seconds: float) -> str:
     return f"{minutes / 60:.0f} h" if minutes >= 90 else f"{minutes:.0f} min" if minutes >= 1.5 else f"{seconds:.0f} s"
 
 
-def _spent_name(model: str, profile: str, reason: FailureReason) -> str:
-    """A model that is not there, or does not take the request, will not by another key either."""
-    if reason in (FailureReason.MODEL_NOT_FOUND, FailureReason.FORMAT):
-        return f"{model}|"
-    return f"{model}|{profile}"
+def _spent_name(failed: ModelAttempt) -> str:
+    """A model that is not there, or does not take the request, will not by another key either.
+
+    One that is only not for this key may.
+    """
+    if failed.reason in (FailureReason.MODEL_NOT_FOUND, FailureReason.FORMAT) and failed.status != HTTPStatus.FORBIDDEN:
+        return f"{failed.model}|"
+    return f"{failed.model}|{failed.profile}"
 
 
 def attempt_of(candidate: Candidate, error: ProviderError, seconds: float, call_id: str = "") -> ModelAttempt:

@@ -57,6 +57,8 @@ _REVOKED = _any(
     r"invalid_api_key",
     r"organi[sz]ation.{0,12}on.?hold",
 )
+_NOT_THIS_MODEL = _any(r"model_not_found", r"access to (the )?model\b")
+"""The key is good, and is not for this model."""
 _NO_SESSION = _any(
     r"session_expired",
     r"(session|conversation).{0,40}(expired|not found|does not exist|no longer)",
@@ -110,6 +112,7 @@ _RULES: Final = (
     _rule(FailureReason.CONTEXT_OVERFLOW, {413}, when={None, 400, 422, 500}, words=_OVERFLOW),
     _rule(FailureReason.BILLING, {402}, when={None, 400, 403, 429}, words=_BILLING),
     _rule(FailureReason.RATE_LIMIT, {429, 529}, when={None, 500}, words=_LIMITED),
+    _rule(FailureReason.MODEL_NOT_FOUND, when={403}, words=_NOT_THIS_MODEL),
     _rule(FailureReason.AUTH_PERMANENT, when={401, 403}, words=_REVOKED),
     _rule(FailureReason.AUTH_PERMANENT, when={None, 400}, words=_any(r"invalid_api_key", r"api.?key not valid")),
     _rule(FailureReason.AUTH, {401, 403}, when={None}, words=_any(r"authentication_error", r"permission_error")),

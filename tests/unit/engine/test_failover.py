@@ -49,6 +49,7 @@ MATRIX: list[tuple[Behaviour, Why, list[str]]] = [
     (Failure(401, "no", code="invalid_api_key"), Why.AUTH_PERMANENT, NEXT_KEY),
     (Failure(429, "no", code="insufficient_quota"), Why.BILLING, NEXT_KEY),
     (Failure(400, "no", code="model_not_found"), Why.MODEL_NOT_FOUND, NEXT_MODEL),
+    (Failure(403, "no", code="model_not_found"), Why.MODEL_NOT_FOUND, NEXT_KEY),
     (Failure(500, "no", code="rate_limit_exceeded"), Why.RATE_LIMIT, NEXT_KEY),
     (Failure(500, "no", code="server_error"), Why.TIMEOUT, NEXT_KEY),
     (Failure(400, "no", code="session_expired"), Why.SESSION_EXPIRED, NEXT_KEY),

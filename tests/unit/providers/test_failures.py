@@ -28,10 +28,12 @@ BY_STATUS = {
     413: Why.CONTEXT_OVERFLOW,
     422: Why.FORMAT,
     429: Why.RATE_LIMIT,
+    499: Why.TIMEOUT,
     500: Why.UNKNOWN,
     502: Why.TIMEOUT,
     503: Why.TIMEOUT,
     504: Why.TIMEOUT,
+    **dict.fromkeys(range(520, 525), Why.TIMEOUT),
     529: Why.RATE_LIMIT,
 }
 
@@ -42,6 +44,7 @@ TOLD: list[tuple[int | None, str, Why]] = [
     (429, "enforced_spend_limit_reached You have reached your spend limit", Why.BILLING),
     (400, "billing_hard_limit_reached Billing hard limit has been reached", Why.BILLING),
     (None, "billing_error Your account is out of credits", Why.BILLING),
+    (403, "Payment required: insufficient credits", Why.BILLING),
     # Limits.
     (429, "rate_limit_error Number of request tokens has exceeded your per-minute rate limit", Why.RATE_LIMIT),
     (
@@ -66,18 +69,23 @@ TOLD: list[tuple[int | None, str, Why]] = [
     (403, "permission_error Your key has no access to this workspace", Why.AUTH),
     (400, "API key not valid. Please pass a valid API key.", Why.AUTH_PERMANENT),
     (None, "authentication_error try again", Why.AUTH),
+    (None, "invalid_api_key no", Why.AUTH_PERMANENT),
     # Windows.
     (400, "prompt is too long: 208310 tokens > 200000 maximum", Why.CONTEXT_OVERFLOW),
     (400, "input length and `max_tokens` exceed context limit: 198000 + 8192 > 200000", Why.CONTEXT_OVERFLOW),
     (400, "context_length_exceeded This model's maximum context length is 128000 tokens.", Why.CONTEXT_OVERFLOW),
     (400, "Your input exceeds the context window of this model.", Why.CONTEXT_OVERFLOW),
     (500, "the request exceeds the available context size, try increasing it", Why.CONTEXT_OVERFLOW),
+    (422, "prompt is too long", Why.CONTEXT_OVERFLOW),
     (None, "context_length_exceeded Your input exceeds the context window", Why.CONTEXT_OVERFLOW),
     (400, "输入超出模型上下文长度", Why.CONTEXT_OVERFLOW),
     # Models.
     (404, "not_found_error model: claude-x", Why.MODEL_NOT_FOUND),
     (400, "model_not_found The model `gpt-x` does not exist or you do not have access to it.", Why.MODEL_NOT_FOUND),
     (400, "invalid model name", Why.MODEL_NOT_FOUND),
+    (403, "model_not_found Project `p` does not have access to model `gpt-x`", Why.MODEL_NOT_FOUND),
+    (403, "Your organization does not have access to the model", Why.MODEL_NOT_FOUND),
+    (None, "model_not_found no", Why.MODEL_NOT_FOUND),
     (400, "The model's reasoning effort is not available", Why.FORMAT),
     (400, "Model m: thinking level xhigh does not exist", Why.FORMAT),
     # Sessions.
@@ -91,6 +99,7 @@ TOLD: list[tuple[int | None, str, Why]] = [
     (400, "messages.3: roles must alternate", Why.FORMAT),
     (None, "invalid_request_error something", Why.FORMAT),
     (None, "timeout_error", Why.TIMEOUT),
+    (500, "deadline exceeded", Why.TIMEOUT),
     (None, "server_error The server had an error", Why.TIMEOUT),
     (418, "I'm a teapot", Why.UNKNOWN),
     (None, "", Why.UNKNOWN),
