@@ -52,7 +52,8 @@ class TurnSessions:
     def children_at_work(self) -> int:
         tree = self.spawner.stores.tree
         batches = [tree.batch(batch) for batch in tree.batches(self.parent.session)]
-        return sum(len(batch.members) for batch in batches if batch and batch.mode is not AnnounceMode.NONE)
+        told = [batch for batch in batches if batch and batch.mode is not AnnounceMode.NONE]
+        return sum(len(batch.members) for batch in told if batch.state.is_pending)  # one that is blocked wakes nobody
 
     def _sight(self) -> Sight:
         return Sight(self.spawner.loaded.settings, self.parent, self.spawner.stores.reader)

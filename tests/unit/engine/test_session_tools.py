@@ -397,6 +397,16 @@ def test_without_anything_to_wait_for_a_yield_is_refused(house: House) -> None:
     assert said(house) == ["going on"]
 
 
+def test_results_that_cannot_be_delivered_are_nothing_to_wait_for(house: House) -> None:
+    with_child(house)
+    (child,) = house.stores.tree.children(SESSION)
+    assert port(house).children_at_work() == 1
+
+    house.stores.tree.block(child.batch, "no room")  # type: ignore[arg-type]
+
+    assert port(house).children_at_work() == 0
+
+
 def test_mini_claw_names_are_answered(house: House) -> None:
     with_child(house, label="scout")
     house.say(
