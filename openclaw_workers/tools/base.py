@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolInputInvalid
@@ -31,6 +31,16 @@ class ToolInput(BaseModel):
     """Field docstrings become the schema's descriptions: one text, read by the model and by people."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+def _says_something(value: str) -> str:
+    if not value.strip():
+        raise ValueError("expected words, not blanks alone")
+    return value
+
+
+Words = Annotated[str, Field(min_length=1), AfterValidator(_says_something)]
+"""A text for somebody to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ class Tool(ABC, Generic[InputT]):
             return self.input_type.model_validate(arguments)
         except ValidationError as error:
             wrong = "; ".join(
-                f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}" for problem in error.errors()
+                f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg'].removeprefix('Value error, ')}"
+                for problem in error.errors()
             )
             raise ToolInputInvalid(f"{self.name} was called with wrong arguments: {wrong}") from error

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, model_validator
 
-from openclaw_workers.tools.base import ToolInput
+from openclaw_workers.tools.base import ToolInput, Words
 
 MOST_SESSIONS = 200
 MOST_MESSAGES = 20
@@ -57,7 +57,7 @@ class SendInput(ToolInput):
     agent_id: Annotated[str | None, Field(alias="agentId")] = None
     """With label: look among this agent's sessions. Alone: write to this agent's main session."""
 
-    message: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("message", "content", "text"))]
+    message: Annotated[Words, Field(validation_alias=AliasChoices("message", "content", "text"))]
     """What to say."""
 
     timeout_seconds: Annotated[int, Field(ge=0, le=MOST_WAIT_SECONDS, alias="timeoutSeconds")] = 30

@@ -7,11 +7,11 @@ import binascii
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, field_validator
+from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, StringConstraints, field_validator
 
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.models.tree import AnnounceMode, Cleanup, SpawnMode
-from openclaw_workers.tools.base import ToolInput
+from openclaw_workers.tools.base import ToolInput, Words
 
 MOST_FILES = 50
 MOST_FILE_BYTES = 1_000_000
@@ -65,10 +65,10 @@ class Attachment(ToolInput):
 
 
 class SpawnInput(ToolInput):
-    task: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("task", "message"))]
+    task: Annotated[Words, Field(validation_alias=AliasChoices("task", "message"))]
     """What the sub-agent is to do. It sees nothing else of this conversation."""
 
-    label: str = ""
+    label: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     """A short name for it."""
 
     runtime: Literal["subagent"] = "subagent"
