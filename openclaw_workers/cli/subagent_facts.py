@@ -77,6 +77,14 @@ def subagent_facts(run: Run, batch: Batch | None, number: int | None = None) -> 
     }
 
 
+def is_open(run: Run, batches: dict[BatchId, Batch]) -> bool:
+    """It has not settled, or nobody has got its result yet."""
+    batch = batches.get(run.batch) if run.batch else None
+    return run.settled_at is None or (
+        batch is not None and (batch.state.is_pending or batch.state is BatchState.BLOCKED)
+    )
+
+
 def subagent_table(found: Sequence[tuple[int, Run]], batches: dict[BatchId, Batch], numbers: dict[RunId, int]) -> str:
     """Numbered as the other commands take them."""
     head = ("#", "LABEL", "STATE", "RESULT", "PARENT", "HOST", "TOKENS", "TOOK", "SPAWNED", "RUN")

@@ -10,7 +10,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.lookup import find_session, trees
 from openclaw_workers.cli.output import echo_json, facts, json_option
 from openclaw_workers.cli.subagent_control import retry, send, steer, stop
-from openclaw_workers.cli.subagent_facts import subagent_facts, subagent_shown, subagent_table
+from openclaw_workers.cli.subagent_facts import is_open, subagent_facts, subagent_shown, subagent_table
 from openclaw_workers.cli.subagent_lookup import find_subagent, register
 from openclaw_workers.cli.transcripts import entry_lines
 from openclaw_workers.errors import NotFound
@@ -47,11 +47,11 @@ def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> 
     session = find_session(cli, key)[0] if key is not None else None
     known = register(cli)
     found = known.below(session)
-    if live:
-        waiting = {batch.id for batch in trees(cli).undelivered()}
-        found = [(number, run) for number, run in found if run.settled_at is None or run.batch in waiting]
-    found = found[-limit:]
+    if not live:
+        found = found[-limit:]
     batches = trees(cli).batches(run.batch for _, run in found if run.batch)
+    if live:
+        found = [each for each in found if is_open(each[1], batches)][-limit:]
     if cli.json:
         told = [subagent_facts(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
         echo_json({"ok": True, "subagents": told})

@@ -48,6 +48,27 @@ def delivered(fleet: Fleet, run: Run) -> bool:
     return batch is not None and batch.state is BatchState.DELIVERED
 
 
+def test_a_result_that_waits_for_its_siblings_is_live_until_it_is_delivered(staffed: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(staffed, "siblings")
+    quick, slow = (
+        spawn(program(say("quick")), label="quick one"),
+        spawn(program(gate.step, say("slow")), label="slow one"),
+    )
+    together = call(*quick["calls"], *slow["calls"])
+    staffed.outcome(staffed.send(program(together, say("spawned"), say("heard")), "siblings"))
+    first, second = children(staffed, "siblings")
+    eventually(lambda: staffed.run(first.id).settled_at, within=30)
+
+    told = ocw_cli("subagents", "list", "siblings", "--live", "--json").json["subagents"]
+    last = ocw_cli("subagents", "list", "siblings", "--live", "--limit", "1", "--json").json["subagents"]
+
+    assert [(each["label"], each["state"] == "ok") for each in told] == [("quick one", True), ("slow one", False)]
+    assert [each["label"] for each in last] == ["slow one"]
+    gate.open()
+    eventually(lambda: delivered(staffed, second), within=30)
+    assert ocw_cli("subagents", "list", "siblings", "--live").out == "no sub-agents\n"
+
+
 def test_sub_agents_are_listed_with_the_way_of_their_results(staffed: Fleet, ocw_cli: Ocw) -> None:
     inner = program(spawn(program(say("leaf")), label="inner"), say("waiting"), say("outer done"))
     staffed.outcome(staffed.send(program(spawn(inner, label="outer"), say("spawned"), say("heard")), "listed"))
