@@ -1,8 +1,12 @@
-"""The first screen of the README: an agent fans out to three sub-agents, and the tree is seen while it grows."""
+"""The first screen of the README: an agent fans out to three sub-agents, and the tree is seen while it grows.
+
+And the example of docs/offline-models.md, as it stands there.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 
 README = Path(__file__).parents[2] / "README.md"
+OFFLINE = README.parent / "docs" / "offline-models.md"
 BRANCHES = ["├─ count to 3 slowly", "├─ count to 5 slowly", "└─ count to 8 slowly"]
 
 
@@ -55,3 +60,15 @@ def test_three_sub_agents_are_seen_at_work_and_reported_in_one_reply(staffed: Fl
     _, _, reply = told.partition("sub-agents reported")
     for number, counted in ((3, "1 2 3"), (5, "1 2 3 4 5"), (8, "1 2 3 4 5 6 7 8")):
         assert len(re.findall(rf"count to {number} slowly.*{counted}\b", reply)) == 1, told
+
+
+def test_the_documented_sub_agent_plays_its_program_and_its_parent_tells_of_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+    example = OFFLINE.read_text().partition("A sub-agent with a program of its own")[2]
+    commands = [shlex.split(line)[1:] for line in re.findall(r"^ocw .+$", example, re.MULTILINE)]
+    assert len(commands) == 3
+
+    told = [ocw_cli(*command).out for command in commands]
+
+    assert told[-1].startswith("Waiting.")
+    assert "status: completed" in told[-1]
+    assert re.search(r"^child$", told[-1], re.MULTILINE), told[-1]
