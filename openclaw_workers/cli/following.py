@@ -77,7 +77,9 @@ class Follower:
         after: str = "0",
         seconds: float | None = None,
         block_ms: int = 2000,
+        with_children: bool = False,
     ) -> None:
+        """`with_children`: what sub-agents do is passed on before the run has begun, too."""
         self.session = session
         self.run = run
         """As far as known: while a message waits, the run it may get."""
@@ -85,6 +87,7 @@ class Follower:
         self._message = message
         self._after = after
         self._from_beginning = after == "0"
+        self._with_children = with_children
         self._children: set[str] = set()
         """Runs that ours has spawned."""
         self._block_ms = min(block_ms, int(stores.settings.engine.accept_timeout_seconds * 800))
@@ -176,12 +179,12 @@ class Follower:
             # A message of mode steer-backlog is shown to a run that does not answer it: the receipt decides.
             self._look()
         if event.type.startswith("subagent."):
-            return self._ours and self._is_of_our_tree(data)
+            return (self._ours or self._with_children) and self._is_of_our_tree(data)
         return self._ours and data.get("run") == self.run
 
     def _is_of_our_tree(self, data: dict[str, Any]) -> bool:
         """Whoever looks back at one run sees what it spawned; whoever has just spoken sees all that happens since."""
-        if data.get("parentRun") == self.run:
+        if self.run and data.get("parentRun") == self.run:
             self._children.add(str(data["run"]))
         named = {data.get("run"), *(each.get("run") for each in data.get("runs") or ())}
         return not self._from_beginning or not self._children.isdisjoint(named)

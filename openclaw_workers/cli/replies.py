@@ -122,6 +122,7 @@ class Replies:
             after=self._after,
             seconds=self._seconds_left(),
             block_ms=self._block_ms,
+            with_children=True,
         )
         ended = wait(follower, screen, on_quiet=lambda: (go_on(), None)[1])
         self._after = follower.after

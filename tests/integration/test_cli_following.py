@@ -87,6 +87,23 @@ def test_only_the_run_that_covers_the_message_is_passed_on(stores: Stores, past:
     assert last.run.text == "for us, whole"
 
 
+@pytest.mark.parametrize(("with_children", "before"), [(True, ["subagent.announced"]), (False, [])])
+def test_sub_agents_that_report_before_the_run_begins_are_told_to_who_waits_for_them(
+    stores: Stores, past: Past, with_children: bool, before: list[str]
+) -> None:
+    past.event("run.ended", run=OTHER, covers=["msg-0"])
+    after = stores.reader.last_event_id(SESSION)
+    past.receipt("answered", RUN)
+    past.run(RUN, "ok")
+    past.event("subagent.announced", batch="batch-2", runs=[{"run": "run-3"}])
+    past.event("run.started", run=RUN, covers=[MESSAGE], worker="host/1/a")
+    past.event("run.ended", run=RUN, covers=[MESSAGE])
+
+    follower = Follower(stores, SESSION, message=MESSAGE, after=after, with_children=with_children)
+
+    assert _seen(follower) == [*before, "run.started", "run.ended", "Ended"]
+
+
 def test_a_gap_makes_it_look_at_the_record_at_once(stores: Stores, past: Past) -> None:
     past.receipt("accepted")
     past.event("run.started", run=RUN, covers=[MESSAGE], worker="host/1/a")
