@@ -8,6 +8,16 @@ if TYPE_CHECKING:
     from openclaw_workers.store.reading import Event
 
 
+_UNHEARD = {
+    "none": "nobody was to be told",
+    "attached": "told with the result of the one that asked",
+    "folded": "told with the result of the one that asked",
+    "archived": "the session has begun anew; kept in its archive",
+    "nobody": "nobody is left to be told",
+}
+"""What became of results that the session does not read."""
+
+
 class Activity:
     """Turns events of sub-agents into lines. What a child is asked to deliver while it works is told line by line."""
 
@@ -24,7 +34,7 @@ class Activity:
                 return self._say(str(data.get("run")), label, str(data.get("text", "")))
             case "subagent.tool":
                 return [*self.rest(data.get("run")), *_tool(label, data)]
-            case "subagent.announced":
+            case "subagent.announced" | "subagent.discarded":
                 return [*(line for each in data["runs"] for line in self.rest(each.get("run"))), _reported(data)]
             case "subagent.spawned" | "subagent.started" as kind:
                 host = str(data.get("worker", "")).rpartition("/")[0]
@@ -61,5 +71,5 @@ def _tool(label: str, data: dict[str, Any]) -> list[str]:
 def _reported(data: dict[str, Any]) -> str:
     told = ", ".join(f"{each.get('label') or each.get('run')} {each.get('status') or ''}" for each in data["runs"])
     many = "sub-agents" if len(data["runs"]) > 1 else "sub-agent"
-    how = data.get("how")
-    return f"{many} reported: {told}" + (f" ({how})" if how not in (None, "delivered") else "")
+    how = data.get("how") or "archived"
+    return f"{many} reported: {told}" if how == "delivered" else f"{many} ended: {told} ({_UNHEARD.get(how, how)})"

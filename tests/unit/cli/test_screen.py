@@ -133,6 +133,9 @@ def test_what_sub_agents_do_is_told_in_a_line_each(screen: Screen, capsys: pytes
     screen.show(_event("subagent.failed", **spawned, state="timeout", error="too\nslow"))
     results = [{"run": "run-1", "label": "read", "status": "timeout"}, {"run": "run-2", "label": "", "status": "ok"}]
     screen.show(_event("subagent.announced", batch="batch-1", how="delivered", runs=results))
+    for how in ("none", "archived", "new-fangled"):
+        screen.show(_event("subagent.announced", batch="batch-1", how=how, runs=results[:1]))
+    screen.show(_event("subagent.discarded", batch="batch-1", reason="session-reset", runs=results))
     screen.show(_event("subagent.unheard-of", run="run-1"))
 
     assert capsys.readouterr().err.splitlines() == [
@@ -140,6 +143,10 @@ def test_what_sub_agents_do_is_told_in_a_line_each(screen: Screen, capsys: pytes
         "· sub-agent started: read on host/3",
         "· sub-agent timeout: read – too slow",
         "· sub-agents reported: read timeout, run-2 ok",
+        "· sub-agent ended: read timeout (nobody was to be told)",
+        "· sub-agent ended: read timeout (the session has begun anew; kept in its archive)",
+        "· sub-agent ended: read timeout (new-fangled)",
+        "· sub-agents ended: read timeout, run-2 ok (the session has begun anew; kept in its archive)",
     ]
 
 
