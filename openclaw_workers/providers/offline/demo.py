@@ -9,7 +9,7 @@ from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry, 
 from openclaw_workers.models.untrusted import unwrapped
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
 from openclaw_workers.providers.offline.fanout import SPAWN
-from openclaw_workers.providers.offline.incoming import is_announce, spoken_text
+from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text
 from openclaw_workers.providers.offline.intents import Reply, reply_to
 from openclaw_workers.providers.offline.reports import announce_told, spawns_told
 from openclaw_workers.providers.offline.streaming import answer, call_blocks, counted, deltas, pieces, words
@@ -48,12 +48,16 @@ def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
 
 
 def _replies_to(entry: UserEntry, request: ModelRequest) -> list[Reply]:
-    return [
-        Reply(announce_told(block.text))
-        if is_announce(entry, block.text)
-        else reply_to(spoken_text(block.text), request.tools)
-        for block in entry.content
-    ]
+    return [_reply_to(entry, block.text, request) for block in entry.content]
+
+
+def _reply_to(entry: UserEntry, text: str, request: ModelRequest) -> Reply:
+    """What others have answered is read and not obeyed, and there is nothing to add to it."""
+    if is_announce(entry, text):
+        return Reply(announce_told(text))
+    if word := last_word(entry, text):
+        return Reply(word)
+    return reply_to(spoken_text(text), request.tools)
 
 
 def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 
 _RESULTS_LINE = "[Sub-agent results]"
+_LAST_WORDS = {"[Reply from session ": "REPLY_SKIP", "[Exchange with another session]": "ANNOUNCE_SKIP"}
 
 # Collected messages are set apart by a line of this form.
 _QUEUED_LINE = re.compile(r"\A\s*Queued #\d+[^\n]*\n")
@@ -29,6 +30,12 @@ def is_announce(entry: UserEntry, text: str) -> bool:
     Among collected messages it is known by its first line: the entry's provenance is that of the first of them.
     """
     return entry.provenance == "subagent" or _QUEUED_LINE.sub("", text).lstrip().startswith(_RESULTS_LINE)
+
+
+def last_word(entry: UserEntry, text: str) -> str:
+    """What ends an exchange with another session, where this text goes on with one; empty for all else."""
+    begun = text.lstrip() if entry.provenance == "inter_session" else ""
+    return next((word for line, word in _LAST_WORDS.items() if begun.startswith(line)), "")
 
 
 def newest_said(messages: Sequence[TranscriptEntry]) -> str:
