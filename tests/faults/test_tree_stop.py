@@ -56,6 +56,12 @@ def test_nothing_survives_a_stop_while_the_parent_spawns_in_a_loop(make_fleet: M
         assert len(runs) < 40, f"{name} spawned all it wanted before it was stopped"
 
 
+def archived(fleet: Fleet, session_id: str) -> str:
+    """What is on disk of a life that is over."""
+    file = fleet.state_dir / "agents" / "main" / "sessions" / f"{session_id}.jsonl"
+    return file.read_text() if file.exists() else ""
+
+
 def test_nothing_of_children_from_before_a_reset_enters_the_new_transcript(fleet: Fleet) -> None:
     """Rule 18: they are stopped and told to the old life's archive, also when their results wait in the inbox."""
     staff(fleet, "main", "subagent", "service")
@@ -66,7 +72,8 @@ def test_nothing_of_children_from_before_a_reset_enters_the_new_transcript(fleet
     waiting = fleet.stores.keys.inbox(session_key("waiting"))
     eventually(lambda: fleet.stores.redis.zcard(waiting) == 1, within=20)
 
-    for name in ("running", "waiting"):
+    lives = {name: fleet.stores.reader.row(session_key(name))["sessionId"] for name in ("running", "waiting")}
+    for name in lives:
         fleet.control.reset(session_key(name))
         fleet.send(program(say("new answer")), name)
     old = check_tree(fleet.stores, session_key("running")) + check_tree(fleet.stores, session_key("waiting"))
@@ -80,3 +87,6 @@ def test_nothing_of_children_from_before_a_reset_enters_the_new_transcript(fleet
         assert question.provenance != "subagent"
         assert isinstance(answer, AssistantEntry)
         assert answer.text == "new answer"
+    for run in old:
+        root = "waiting" if run.root_session_key == session_key("waiting") else "running"
+        eventually(lambda run=run, root=root: archived(fleet, lives[root]).count(f"run: {run.id}") == 1, within=20)  # type: ignore[misc]
