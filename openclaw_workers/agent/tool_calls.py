@@ -78,7 +78,7 @@ def carry_out_together(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, Too
 def _returned(tool: Tool[Any], args: Any, text: str) -> Told:
     if tool.quotes_others(args):
         return Told(output=encodable(text), source=f"tool {tool.name}")
-    return Told(words=encodable(text))
+    return Told(words=encodable(text), failed=tool.is_refusal(text))
 
 
 def _failed(call: ToolCallBlock, error: Exception) -> Told:

@@ -80,6 +80,10 @@ class Tool(ABC, Generic[InputT]):
         """Whether the result is text of others' making, which the model gets quoted as untrusted."""
         return False
 
+    def is_refusal(self, answer: str) -> bool:
+        """Whether what it returned says that nothing came of the call: it counts as failed then."""
+        return False
+
     @abstractmethod
     def run(self, args: InputT, ctx: ToolContext) -> str:
         """Do it and return what the model should read, bounded in size.

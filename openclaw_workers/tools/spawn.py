@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.base import Effect, ToolContext
 from openclaw_workers.tools.spawn_input import SpawnInput
-from openclaw_workers.tools.tree import SpawnCall, port_of
+from openclaw_workers.tools.tree import SessionTool, SpawnCall, port_of
 
 
-class SessionsSpawn(Tool[SpawnInput]):
+class SessionsSpawn(SessionTool[SpawnInput]):
     """Start a sub-agent in the background. Answers at once; the result comes back to you by itself when it is done, so
     do not wait or poll for it. Call it several times in one message to have sub-agents work side by side and report
     together.

@@ -6,12 +6,12 @@ import json
 from typing import ClassVar
 
 from openclaw_workers.errors import ToolError
-from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.base import Effect, ToolContext
 from openclaw_workers.tools.session_input import SendInput, SubagentsInput, YieldInput
-from openclaw_workers.tools.tree import port_of
+from openclaw_workers.tools.tree import SessionTool, port_of
 
 
-class SessionsSend(Tool[SendInput]):
+class SessionsSend(SessionTool[SendInput]):
     """Send a message into another session, named by sessionKey, label or agentId, and wait for its answer. The other
     side sees that it comes from you. After that you may answer each other a few times; reply REPLY_SKIP to end it.
     """
@@ -24,7 +24,7 @@ class SessionsSend(Tool[SendInput]):
         return port_of(ctx).send(ctx.call_id, args)
 
 
-class SessionsYield(Tool[YieldInput]):
+class SessionsYield(SessionTool[YieldInput]):
     """End your turn now and wait for your sub-agents; their results start your next one."""
 
     name = "sessions_yield"
@@ -39,7 +39,7 @@ class SessionsYield(Tool[YieldInput]):
         return json.dumps({"status": "yielded", "waitingFor": working, "message": args.message})
 
 
-class Subagents(Tool[SubagentsInput]):
+class Subagents(SessionTool[SubagentsInput]):
     """Look after the sub-agents you started: list them, look into one, write to one, steer it, or stop it. You need not
     poll: results come to you by themselves.
     """

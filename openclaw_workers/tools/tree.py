@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from openclaw_workers.errors import ToolError
-from openclaw_workers.tools.base import ToolContext
+from openclaw_workers.tools.base import InputT, Tool, ToolContext
 from openclaw_workers.tools.session_input import HistoryInput, ListInput, SendInput, StatusInput, SubagentsInput
 from openclaw_workers.tools.spawn_input import SpawnInput
 
@@ -45,6 +46,13 @@ class SessionPort(Protocol):
 
     def children_at_work(self) -> int:
         """How many children have not reported yet."""
+
+
+class SessionTool(Tool[InputT]):
+    """Its answers are JSON objects with a status."""
+
+    def is_refusal(self, answer: str) -> bool:
+        return json.loads(answer)["status"] in ("error", "forbidden")
 
 
 def port_of(ctx: ToolContext) -> SessionPort:

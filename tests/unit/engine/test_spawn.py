@@ -200,6 +200,18 @@ def test_each_check_has_its_word_and_a_message_to_act_on(
     assert children(house) == []
 
 
+def test_a_call_that_is_refused_has_failed_for_all_to_see(house: House) -> None:
+    first_turn(house, call(*spawn(CHILD)["calls"], *spawn(CHILD, agentId="other")["calls"]))
+
+    results = [entry for entry in house.log() if isinstance(entry, ToolResultEntry)]
+    assert [(json.loads(each.content[0].text)["status"], each.is_error) for each in results] == [
+        ("accepted", False),
+        ("forbidden", True),
+    ]
+    ends = [event.data for event in house.stores.reader.events(SESSION, "0") if event.type == "tool.ended"]
+    assert [bool(each.get("error")) for each in ends] == [False, True]
+
+
 def test_the_checks_are_made_in_the_articles_order(make_house: MakeHouse) -> None:
     # Given an agent to whom everything is forbidden at once
     agents: dict[str, Any] = {
