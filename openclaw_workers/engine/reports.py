@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -85,7 +86,7 @@ def _block(number: str, run: Run) -> str:
     if run.error and run.outcome != "ok":
         lines.append(f"error: {_one_line(run.error)}")
     if run.metadata:
-        lines.append(f"metadata: {_one_line(str(run.metadata))}")
+        lines.append(f"metadata: {_one_line(json.dumps(run.metadata, ensure_ascii=False))}")
     lines += [
         f"stats: {_seconds(run)} • {run.usage.total:,} tokens (in {run.usage.input:,} / out {run.usage.output:,}) "
         f"• cost ${run.cost:.4f}",

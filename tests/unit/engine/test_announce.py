@@ -68,7 +68,7 @@ def test_a_report_has_every_fact_of_a_child() -> None:
         "label: one",
         "task: count",
         "status: completed",
-        "metadata: {'ticket': 7}",
+        'metadata: {"ticket": 7}',
         "stats: 2.5 s • 1,234 tokens (in 1,200 / out 34) • cost $0.0123",
         "session: agent:main:subagent:x • run: run-1",
     ):
@@ -652,6 +652,19 @@ def test_viewers_of_the_parent_see_each_stage(house: House) -> None:
             "metadata": {"k": "v"},
         }
     ]
+
+
+def test_viewers_are_told_the_metadata_as_it_was_given(house: House) -> None:
+    """Scripts know numbers of fewer digits, and cannot tell an empty list from an empty object."""
+    given = {"id": 1234567890123456, "share": 0.1234567890123456, "tags": [], "more": {"none": None, "in": [[], {}]}}
+    ask(house, task=program({"fail": "auth"}), metadata=given, deliver=True)
+    settle(house)
+
+    assert child(house).metadata == given
+    for kind in ("spawned", "started", "failed"):
+        assert [each["metadata"] for each in shown(house, f"subagent.{kind}")] == [given], kind
+    (announced,) = shown(house, "subagent.announced")
+    assert [run["metadata"] for run in announced["runs"]] == [given]
 
 
 def test_viewers_of_a_parent_that_began_anew_see_whose_results_nobody_has_read(house: House) -> None:
