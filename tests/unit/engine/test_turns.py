@@ -451,3 +451,15 @@ def test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do
     assert after is not None
     assert kept.session_id == before.session_id
     assert after.session_id != before.session_id
+
+
+def test_bytes_in_the_log_that_are_no_text_are_set_aside_and_the_session_goes_on(house: House) -> None:
+    house.say(program({"text": "before"}))
+    house.work()
+    house.stores.redis.rpush(house.stores.keys.log(SESSION), b"\xff\xfe")
+
+    after = house.say(program({"text": "well"}))
+    house.work()
+
+    assert house.run_of(after).text == "well"
+    assert house.stores.reader.quarantined() != []
