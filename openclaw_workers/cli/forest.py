@@ -67,8 +67,8 @@ def _above(run: Run, spawned_by: dict[Any, RunId | None]) -> RunId:
     return RunId("") if above is None or above == run.id else above
 
 
-def _order(run: Run) -> tuple[int, int, str]:
-    return run.queued_at, run.batch_index, run.id
+def _order(run: Run) -> tuple[int, int, int, str]:
+    return run.queued_at, run.spawn_seq, run.batch_index, run.id
 
 
 def _is_done(node: Node) -> bool:

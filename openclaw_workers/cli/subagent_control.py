@@ -121,9 +121,10 @@ def stop(cli: CliContext, subagent: str, and_wait: bool) -> None:
     if cli.json:
         echo_json({"ok": True, "runId": run.id, "childSessionKey": run.session_key, "runs": states})
         return
-    with_others = f" and {len(ids) - 1} below it" if len(ids) > 1 else ""
-    is_over = all(state.is_final for state in states.values())
-    click.echo(f"{run.label!r}{with_others} {'has ended' if is_over else 'is told to stop'}")
+    is_over, others = all(state.is_final for state in states.values()), len(ids) - 1
+    has, is_ = ("have", "are") if others else ("has", "is")
+    told = f"{run.label!r} and {others} below it" if others else repr(run.label)
+    click.echo(f"{told} {has} ended" if is_over else f"{told} {is_} told to stop")
 
 
 def wait_settled(cli: CliContext, ids: Sequence[RunId]) -> None:

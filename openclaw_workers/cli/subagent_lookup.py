@@ -60,10 +60,15 @@ class Register:
         return named[-1]
 
 
+def spawned_at(run: Run) -> tuple[int, int, int, str]:
+    """By time; those of one message, whatever their batches, in the order of its calls."""
+    return run.queued_at, run.spawn_seq, run.batch_index, run.id
+
+
 def register(cli: CliContext) -> Register:
     """Reads every run on record; numbers are for people, who look seldom."""
     children = [run for run in cli.stores.reader.each_run(500) if run.is_child]
-    return Register(sorted(children, key=lambda run: (run.queued_at, run.batch_index, run.id)))
+    return Register(sorted(children, key=spawned_at))
 
 
 def find_subagent(cli: CliContext, wanted: str) -> Run:

@@ -88,6 +88,8 @@ class Run(BaseModel):
     root_session_key: SessionKey | None = None
     batch: BatchId | None = None
     batch_index: int = 0
+    spawn_seq: int = 0
+    """Its place among all that its session has spawned."""
     depth: int = 0
     role: Role | None = None
     label: str = ""

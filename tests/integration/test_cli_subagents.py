@@ -48,6 +48,20 @@ def delivered(fleet: Fleet, run: Run) -> bool:
     return batch is not None and batch.state is BatchState.DELIVERED
 
 
+def test_sub_agents_are_listed_in_the_order_of_spawning_whatever_their_batches(staffed: Fleet, ocw_cli: Ocw) -> None:
+    names = [f"n{number}" for number in range(5)]
+    modes = ["batch", "each", "none", "each", "batch"]
+    wanted = [spawn(program(say("x")), label=each, announce=mode) for each, mode in zip(names, modes, strict=True)]
+    together = call(*(each for step in wanted for each in step["calls"]))
+    staffed.outcome(staffed.send(program(together, say("spawned"), *[say("heard")] * 3), "ordered"))
+
+    told = ocw_cli("subagents", "list", "ordered", "--json").json["subagents"]
+    (tree, *_) = ocw_cli("runs", "tree", "ordered", "--json").json["trees"]
+
+    assert [each["label"] for each in told] == names
+    assert [each["label"] for each in tree["children"] if each["kind"] == "subagent"] == names
+
+
 def test_a_result_that_waits_for_its_siblings_is_live_until_it_is_delivered(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "siblings")
     quick, slow = (

@@ -101,6 +101,7 @@ local function register(k, child)
     "requester_session_key", parent, "requester_session_id", parent_session_id,
     "most_children", most_children, "most_tree", most_tree)
   local seq = spawn_place(ctl, live, now)
+  redis.call("HSET", k[9], "spawn_seq", seq)
   redis.call("ZADD", children, seq, child.run)
   redis.call("PERSIST", children)
   redis.call("ZREMRANGEBYRANK", children, 0, -1001)

@@ -197,6 +197,7 @@ local function follow_up(old_key, run_key, run, k_batch, k_open, now)
   redis.call("ZADD", about[4], now, batch)
   count_batch(about[7], 1)
   local seq = spawn_place(old[4], old[1], now)
+  redis.call("HSET", run_key, "spawn_seq", seq)
   redis.call("ZADD", old[1], seq, run)
   if redis.call("EXISTS", old[5] or "") == 1 then
     redis.call("ZADD", old[5], seq, run)
