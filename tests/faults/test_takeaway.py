@@ -15,6 +15,7 @@ from openclaw_workers.models.transcript import AssistantEntry, NoticeEntry, User
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, session_key
+from tests.support.ocw import Gate
 from tests.support.programs import call, mark, program, say, write
 from tests.support.waiting import eventually
 
@@ -92,6 +93,26 @@ def test_a_stop_around_a_commit_hits_the_run_it_names_or_nothing(make_fleet: Mak
     assert ends == {MessageState.ANSWERED, MessageState.CANCELLED}
     assert [outcome.text for outcome in fleet.outcomes(following)] == ["next"] * 30
     check(fleet.stores, named + following)
+
+
+def test_a_stop_just_after_a_commit_spares_the_next_turn_also_while_that_waits_for_a_worker(fleet: Fleet) -> None:
+    """I1, rule 11: a turn that nobody has begun could be ended on the spot, so here the name alone protects it."""
+    fleet.worker(concurrency=1)
+    gate = Gate(fleet, "holder")
+    named = fleet.send(program(say("named", delay_ms=500)))
+    holder = fleet.send(program(gate.step, say("held")), "holder")
+    following = fleet.send(program(say("next")))
+    assert fleet.outcome(named).text == "named"
+    # The one thread went on to the session that came first.
+    eventually(lambda: len(fleet.transcript("holder")) == 2, within=20)
+
+    assert named.run is not None
+    assert fleet.control.stop_run(named.run).run is None
+    assert fleet.receipt(following).state is MessageState.ACCEPTED
+    gate.open()
+
+    assert [outcome.text for outcome in fleet.outcomes([following, holder])] == ["next", "held"]
+    check(fleet.stores, [named, holder, following], one_each=True)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
