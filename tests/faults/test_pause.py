@@ -91,6 +91,8 @@ def test_a_worker_that_lost_its_turn_starts_no_tool_of_it_also_while_nobody_else
     sleeper.resume()
     eventually(lambda: fleet.count("tool") == 1, within=20)
     fleet.worker()
+    # The tool goes on until the turn has its next owner: by then nobody can end it in the name of the first one.
+    eventually(lambda: len(fleet.run(queued.run).attempts) == 2, within=20)
     (fleet.workspace / "go").touch()
     outcome = fleet.outcome(queued)
 
