@@ -335,6 +335,7 @@ class Sessions(RuleBasedStateMachine):
         self.every_message_is_in_exactly_one_place()
         assert self.model.settled.keys() == {message.id for message in self.messages}
         assert self.desk.ctl("state") in ("", "idle")
+        assert not isinstance(self.desk.try_take("w1"), Taken), "a wake-up that comes late finds nothing to do"
 
     def _send(self, message: Message) -> Accepted:
         accepted = self.desk.say(
