@@ -54,22 +54,24 @@ def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(
     """I1, rule 5: the first crash casts suspicion on all that had journalled nothing; later ones are the culprit's."""
     fleet = make_fleet(QUICK)
     worker = fleet.worker(concurrency=64, respawn=True, **rigged(gates=tmp_path))
-    writing = [fleet.send(program(call(write(f"{n}.txt", "x")), say("gate open")), f"writing-{n}") for n in range(40)]
+    writing = [fleet.send(program(call(write(f"{n}.txt", "x")), say("gate open")), f"writing-{n}") for n in range(50)]
     silent = [fleet.send(program(say("gate silent")), f"silent-{n}") for n in range(10)]
     poison = fleet.send(program(crash(text="gate strike")), "poison")
 
-    # It strikes in the middle of all fifty: forty have written a file, ten have nothing to show.
-    eventually(lambda: all(len(fleet.transcript(f"writing-{n}")) >= 3 for n in range(40)), within=20)
+    # It strikes in the middle of all of them: fifty have written a file, ten more have nothing to show.
+    eventually(lambda: all(len(fleet.transcript(f"writing-{n}")) >= 3 for n in range(50)), within=20)
     eventually(lambda: at_work(fleet, [*writing, *silent, poison], owners=1), within=20)
+    assert fleet.carries(worker) == 61
     (tmp_path / "strike").touch()
     eventually(lambda: worker.respawns == 1, within=20)
-    # And again among the forty, now as the only suspect; the ten pass one by one, before it or after.
+    # And again among the fifty, now as the only suspect; the ten pass one by one, before it or after.
     (tmp_path / "silent").touch()
     eventually(lambda: at_work(fleet, [*writing, poison], owners=2), within=40)
+    assert fleet.carries(worker) == 51
     assert {fleet.run(sent.run).attempt for sent in writing if sent.run} == {1}
     (tmp_path / "strike").touch()
     eventually(lambda: worker.respawns == 2, within=20)
-    # Having lost two workers the forty too go on one at a time. The third strike meets nobody.
+    # Having lost two workers the fifty too go on one at a time. The third strike meets nobody.
     (tmp_path / "open").touch()
     (tmp_path / "strike").touch()
 
