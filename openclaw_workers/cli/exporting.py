@@ -10,7 +10,7 @@ from pathlib import Path
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.engine.archive import sessions_dir, transcript_name, write_index, write_transcript
-from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
 from openclaw_workers.models.session import SessionEntry
 from openclaw_workers.store.reading import Reader
 
@@ -42,7 +42,12 @@ def export_sessions(reader: Reader, loaded: Loaded, rows: Sequence[SessionEntry]
 
 
 def _write_session(reader: Reader, loaded: Loaded, row: SessionEntry, out: Path, exported: Exported) -> None:
-    entries, unreadable = reader.raw_transcript(row.session_key)
+    try:
+        entries, unreadable = reader.raw_transcript(row.session_key)
+    except CorruptRecord as error:
+        # One transcript that cannot be read must not keep the others from being written.
+        reader.quarantine(f"session {row.session_key}", error.message, "")
+        entries, unreadable = [], 1
     path = sessions_dir(out, row.agent_id) / transcript_name(row.session_id, row.session_key)
     write_transcript(
         path,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from openclaw_workers.config.model_names import named_model
@@ -11,11 +11,12 @@ from openclaw_workers.engine import model_commands
 from openclaw_workers.engine.command_context import CommandContext
 from openclaw_workers.engine.commands import ParsedCommand, parse_command
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.threads import routing
 from openclaw_workers.engine.wake import Waker, lane_of
 from openclaw_workers.engine.within import within
-from openclaw_workers.errors import BadInput
+from openclaw_workers.errors import BadInput, CorruptRecord
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.models.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.models.session_key import agent_of, chat_type
@@ -149,9 +150,9 @@ class Intake:
         lane, opening = lane_of(session), new_run_id()
         sealed = self._waker.sealed(session, opening)
         kind = "subagent" if lane == "subagent" else "main"
-        accepted = within(
-            self._stores.settings.engine.accept_timeout_seconds,
-            lambda: self._stores.inbox.accept(
+
+        def accept() -> Accepted | Refused:
+            return self._stores.inbox.accept(
                 message,
                 rules=self._rules(route.channel),
                 lane=lane,
@@ -162,8 +163,9 @@ class Intake:
                 row_each={} if message.kind == "internal" else routing(route),
                 wake=sealed,
                 mode=mode,
-            ),
-        )
+            )
+
+        accepted = within(self._stores.settings.engine.accept_timeout_seconds, lambda: self._or_mended(session, accept))
         match accepted:
             case Refused(reason):
                 return Rejected(message.id, reason)
@@ -171,6 +173,14 @@ class Intake:
                 if wake is not None:
                     self._waker.turn(session, wake)
                 return Queued(message.id, session, run, event_id, duplicate)
+
+    def _or_mended(self, session: SessionKey, accept: Callable[[], Accepted | Refused]) -> Accepted | Refused:
+        try:
+            return accept()
+        except CorruptRecord:
+            if not mend(self._stores, session):
+                raise
+            return accept()
 
     def _rules(self, channel: str) -> QueueRules:
         queue = self._stores.settings.messages.queue

@@ -9,6 +9,7 @@ import structlog
 
 from openclaw_workers.engine.announcing import Announcer
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.relays import Relays
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.turns import TurnRunner
@@ -81,6 +82,8 @@ class Sweeper(threading.Thread):
                 # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
                 log.error("sweep.unreadable", item=item, error=error.message)
                 self._stores.reader.quarantine(item, error.message, "")
+                if item.startswith(TURN):
+                    mend(self._stores, SessionKey(item.removeprefix(TURN)))
             except StoreUnavailable:
                 raise
             except Exception:

@@ -13,6 +13,7 @@ from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.silent import is_silent, sendable
 from openclaw_workers.engine import endings
 from openclaw_workers.engine.journal import RedisJournal, persist
+from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.plugins import fire, listens
 from openclaw_workers.engine.preparing import Preparer
 from openclaw_workers.engine.process import Process, RunHandle
@@ -86,6 +87,7 @@ class TurnRunner:
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
                 self._preparer.quarantine(session, error, "")
+                mend(self._spawner.stores, session)
                 return None
             except StoreUnavailable as error:
                 log.warning("run.untaken", error=error.message)
@@ -94,6 +96,8 @@ class TurnRunner:
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
+                elif taken.why == "damaged" and mend(self._spawner.stores, session):
+                    self._waker.turn(session, run)
                 wake_all(self._waker, taken.granted)
                 return None
             if suspect and not taken.suspect:

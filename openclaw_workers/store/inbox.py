@@ -125,7 +125,8 @@ class Inbox:
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
-            CorruptRecord: it is a repeat, and what became of the message cannot be read.
+            CorruptRecord: it is a repeat, and what became of the message cannot be read; or a key of the session cannot
+                be used (`Sessions.set_aside`), and nothing was changed.
         """
         k, key = self._keys, message.session_key
         reply = run_script(
@@ -165,6 +166,8 @@ class Inbox:
                 return Accepted(run=receipt.run, wake=None, event_id="0", duplicate=receipt)
             case ["rejected", reason, _]:
                 return Refused(reason)
+            case ["damaged"]:
+                raise CorruptRecord(f"session {key}", "one of its keys holds another type than it should")
         raise AssertionError(reply)
 
     def stop(

@@ -38,6 +38,7 @@
     {ns}:archive:{id}              list    when written     a transcript cut off by reset or deletion
     {ns}:archives                  hash    when written     archive id -> whose transcript it is (JSON)
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
+    {ns}:damaged:{id}              any     30 days          a key of a session that held another type than it should
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
     {ns}:s:{key}:ctl               hash    with session     engine state: state, run, lease, fence, seq, step …
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
@@ -183,6 +184,20 @@ class Keys:
 
     def broker_queue(self, lane: str) -> str:
         return f"{self.namespace}:celery:{lane}"
+
+    def damaged(self, token: str) -> str:
+        return f"{self.namespace}:damaged:{token}"
+
+    def of_session(self, session: str) -> dict[str, str]:
+        """Every key of a session, and the type it has."""
+        hashes = (self.row, self.ctl, self.receipts, self.waiters, self.files)
+        zsets = (self.inbox, self.bound, self.ages, self.batches, self.children, self.live)
+        return {
+            **{named(session): "hash" for named in hashes},
+            **{named(session): "zset" for named in zsets},
+            self.log(session): "list",
+            self.events(session): "stream",
+        }
 
     def row(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:row"

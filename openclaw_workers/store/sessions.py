@@ -13,6 +13,8 @@ from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import ARCHIVE, Keys
 from openclaw_workers.store.turns import Granted
 
+DAMAGED_KEPT_SECONDS = 30 * 86_400
+
 Partial = Callable[[RunId], str]
 
 
@@ -63,6 +65,21 @@ class Sessions:
         """Set row fields; an empty value clears one. False when there is no such session."""
         reply = run_script(self._redis, "patch_row", [self._keys.row(key)], [json.dumps(fields)])
         return bool(reply[0] == "ok")
+
+    def set_aside(self, key: SessionKey) -> list[str]:
+        """Move what holds another type than it should out of the session's way; says of each where it is kept."""
+        k, types = self._keys, self._keys.of_session(key)
+        places = [k.damaged(new_token()) for _ in types]
+        _, *moved = run_script(
+            self._redis,
+            "set_aside",
+            [k.row(key), k.log(key), *types, *places],
+            [DAMAGED_KEPT_SECONDS, new_session_id(), *types.values()],
+        )
+        return [
+            f"{name} held a {found} where a {wanted} belongs; it is kept as {place}"
+            for name, place, found, wanted in zip(*[iter(moved)] * 4, strict=True)
+        ]
 
     def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> Ended | None:
         """Begin a new life under the same key, at once; None when there is no such session.

@@ -82,7 +82,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """`why` is gone, idle, stale, held, parked, early, lane or suspect."""
+    """`why` is gone, idle, stale, held, parked, early, lane, suspect or damaged."""
 
     why: str
     granted: Granted = ()

@@ -121,6 +121,27 @@ def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(staffed: Fleet
     assert ocw_cli("sessions", "export", "--agent", "MAIN", "--out", str(out)).code == 0
 
 
+def test_export_tells_of_a_transcript_that_cannot_be_read_and_writes_the_others(
+    staffed: Fleet, ocw_cli: Ocw, tmp_path: Path
+) -> None:
+    for name in ("spoilt", "whole"):
+        staffed.outcome(staffed.send(program(say("kept")), name))
+    log = staffed.stores.keys.log(session_key("spoilt"))
+    staffed.stores.redis.delete(log)
+    staffed.stores.redis.set(log, "junk")
+
+    done = ocw_cli("sessions", "export", "--out", str(tmp_path), "--json").json
+
+    assert done["unreadable"] >= 1
+    folder = tmp_path / "agents" / "main" / "sessions"
+    index = json.loads((folder / "sessions.json").read_text())
+    files = [folder / index[session_key(name)]["sessionFile"] for name in ("spoilt", "whole")]
+    assert [len(file.read_text().splitlines()) for file in files] == [1, 3]
+    assert staffed.outcome(staffed.send(program(say("goes on")), "spoilt")).text == "goes on"
+    (note,) = ocw_cli("sessions", "show", "spoilt", "--json").json["quarantined"][:1]
+    assert f"{log} held a string where a list belongs" in note["why"]
+
+
 def test_reset_begins_anew_under_the_same_key(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("old")), "reset"))
     before = ocw_cli("sessions", "show", "reset", "--json").json["sessionId"]

@@ -36,6 +36,7 @@
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON}
+           {"damaged"}   a key of the session holds another type than it should; nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
@@ -52,6 +53,11 @@ local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
 local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
 local debounce_ms, wake_message, own_mode = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 local now = now_ms()
+
+if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [receipts] = "hash", [ages] = "zset", [events] = "stream",
+  [KEYS[14]] = "hash" }) then
+  return { "damaged" }
+end
 
 local known = redis.call("HGET", receipts, id)
 if known then

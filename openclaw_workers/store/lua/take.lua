@@ -44,6 +44,7 @@
             owners that died over a model call which is not booked, a JSON list of fences,
             1 if messages may wait to be steered in, else 0}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
+           {"damaged"}   a key of the session holds another type than it should; nothing was changed
            {"suspect", granted: run, session, run …}
 
   Invariant
@@ -60,6 +61,11 @@ local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[
 local tail, most, known_id, known_length = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14], tonumber(ARGV[15])
 local grant_ms = tonumber(ARGV[16])
 local now = now_ms()
+
+if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [bound] = "zset", [receipts] = "hash", [log] = "list",
+  [events] = "stream" }) then
+  return { "damaged" }
+end
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
   "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done")

@@ -367,6 +367,12 @@ def book(desk: Desk) -> None:
     desk.turns().book(lease, Books([call], ["day"], vain("call-1").attempts))
 
 
+def set_aside(desk: Desk) -> None:
+    desk.say("one")
+    desk.redis.set(desk.keys.log(SESSION), "junk")
+    assert desk.sessions.set_aside(SESSION) != []
+
+
 CASES: dict[str, list[Callable[[Desk], None]]] = {
     "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
     "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
@@ -394,6 +400,7 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "hold": [hold],
     "book": [book],
     "rest": [rest, rest_over],
+    "set_aside": [set_aside],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 NEVER_REPEATED = {"emit"}

@@ -1,0 +1,22 @@
+"""A session with a key that cannot be used goes on without it."""
+
+from __future__ import annotations
+
+import structlog
+
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.models.ids import SessionKey
+
+log = structlog.get_logger(__name__)
+
+
+def mend(stores: Stores, session: SessionKey) -> bool:
+    """Move what is damaged beyond reading out of the session's way, and keep it for a person to look at.
+
+    Returns whether there was anything.
+    """
+    moved = stores.sessions.set_aside(session)
+    for told in moved:
+        log.error("session.damaged", session_key=session, told=told)
+        stores.reader.quarantine(f"session {session}", told, "")
+    return bool(moved)

@@ -1,0 +1,72 @@
+"""Keys of a session that hold another type than they should: told, kept, and no reason to stop serving it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from openclaw_workers.store.keys import Keys
+from tests.unit.engine.conftest import SESSION, House
+from tests.unit.engine.elsewhere import die, take_elsewhere
+
+KINDS = [key.rpartition(":")[2] for key in Keys().of_session(SESSION)]
+
+
+def spoil(house: House, kind: str) -> str:
+    key = f"{house.stores.keys.namespace}:s:{SESSION}:{kind}"
+    house.stores.redis.delete(key)
+    house.stores.redis.set(key, "junk")
+    return key
+
+
+def say(house: House, text: str) -> str:
+    queued = house.say(json.dumps({"steps": [{"text": text}]}))
+    house.work()
+    return house.run_of(queued).text or ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_next_message_is_answered_whichever_key_is_damaged(house: House, kind: str) -> None:
+    assert say(house, "before") == "before"
+    key = spoil(house, kind)
+
+    assert say(house, "after") == "after"
+
+    if kind not in ("batches", "children", "live", "files"):  # those no turn without sub-agents looks at
+        (note,) = house.stores.reader.quarantined()
+        assert note["where"] == f"session {SESSION}"
+        assert note["why"].startswith(f"{key} held a string where a ")
+        kept = note["why"].rpartition(" ")[2]
+        assert house.stores.redis.get(kept) == "junk"
+        assert 0 < int(house.stores.redis.ttl(kept)) <= 30 * 86_400
+
+
+def test_a_transcript_damaged_while_a_message_waits_costs_no_message(house: House) -> None:
+    queued = house.say(json.dumps({"steps": [{"text": "answer"}]}))
+    spoil(house, "log")
+
+    house.work()
+
+    assert house.run_of(queued).text == "answer"
+    assert [entry.role for entry in house.log()] == ["user", "assistant"]
+
+
+def test_a_sweep_that_cannot_read_a_session_mends_it(house: House) -> None:
+    house.say(json.dumps({"steps": [{"text": "never"}]}))
+    take_elsewhere(house)
+    spoil(house, "events")
+
+    die(house)
+    die(house)
+
+    assert [note["where"] for note in house.stores.reader.quarantined()].count(f"session {SESSION}") == 1
+    assert say(house, "after") == "after"
+
+
+def test_what_fits_is_left_alone(house: House) -> None:
+    say(house, "before")
+
+    assert house.stores.sessions.set_aside(SESSION) == []
+
+    assert [entry.role for entry in house.log()] == ["user", "assistant"]
