@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Mapping
@@ -111,7 +112,7 @@ class StateLock:
 def already_running(state_dir: Path, pid: int | str) -> ConflictError:
     return ConflictError(
         f"`ocw up` is already running on {state_dir} (pid {pid})",
-        hint="stop it with `ocw down`, or run a second one with another --state-dir",
+        hint=f"stop it with `ocw down --state-dir {shlex.quote(str(state_dir))}`, or run a second one with another",
     )
 
 

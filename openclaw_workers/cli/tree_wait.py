@@ -34,8 +34,8 @@ def whole_tree(cli: CliContext, first: Result, after: str, seconds: float | None
 
     try:
         if count := replies.at_work():
-            many = "sub-agents are" if count > 1 else "sub-agent is"
-            told = f"{count} {many} at work; Ctrl-C leaves them to it, `ocw runs tree` shows them"
+            many, them = ("sub-agents are", "them") if count > 1 else ("sub-agent is", "it")
+            told = f"{count} {many} at work; Ctrl-C leaves {them} running, `ocw runs tree` shows {them}"
             screens[0].note(told, is_activity=True)
         while ended := replies.next(screen):
             later.append(result_of(first.session, ended))

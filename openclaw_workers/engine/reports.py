@@ -51,7 +51,7 @@ def partial_result(history: Sequence[TranscriptEntry], speaking: str = "", *, ru
             said = said or entry.text
             if entry.tool_calls and not called:
                 call = entry.tool_calls[-1]
-                called = f"[last tool call: {call.name} {_one_line(str(call.arguments))}]"
+                called = f"[last tool call: {call.name} {_one_line(json.dumps(call.arguments, ensure_ascii=False))}]"
     return frozen("\n".join(part for part in (said, called) if part))
 
 

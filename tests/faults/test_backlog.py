@@ -21,18 +21,18 @@ def test_10000_waiting_sessions_without_a_worker_are_woken_once(make_fleet: Make
     fleet = unserved(make_fleet)
     accept_all(fleet, 10_000)
 
-    assert most_waiting(fleet, seconds=15) <= 10_100
-    assert rewakes(fleet) <= 100
+    assert most_waiting(fleet, seconds=15) < 10_100
+    assert rewakes(fleet) < 100
 
 
 def test_a_backlog_leaves_nothing_behind_that_would_delay_a_new_message(make_fleet: MakeFleet) -> None:
     fleet = unserved(make_fleet)
     sent = accept_all(fleet, 1_000)
-    assert most_waiting(fleet, seconds=5) <= 1_010
+    assert most_waiting(fleet, seconds=5) < 1_010
 
     serve(fleet, sent)
 
-    assert rewakes(fleet) <= 10
+    assert rewakes(fleet) < 10
 
 
 def unserved(make_fleet: MakeFleet) -> Fleet:

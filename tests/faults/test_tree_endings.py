@@ -92,7 +92,7 @@ def test_a_child_that_takes_too_long_is_announced_with_what_it_had(make_fleet: M
     assert announce.count("status: timed out") == 1
     partial = announce.partition("partial result:")[2]
     assert "half way there" in partial
-    assert "[last tool call: exec {'command': 'echo run >> begun'}]" in partial
+    assert '[last tool call: exec {"command": "echo run >> begun"}]' in partial
     assert "never" not in partial
     assert fleet.count("begun") == 1
 
@@ -141,7 +141,7 @@ def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet
     assert announce.count("status: completed") == 1
     partial = announce.partition("partial result:")[2]
     assert "as far as I got" in partial
-    assert "[last tool call: exec {'command': 'while [ ! -e gate-poison ]" in partial, "its very last, which has ended"
+    assert '[last tool call: exec {"command": "while [ ! -e gate-poison ]' in partial, "its very last, which has ended"
     assert fleet.count("begun") == 1
 
 

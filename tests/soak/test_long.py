@@ -58,6 +58,6 @@ def test_twenty_rolling_restarts_lose_and_repeat_nothing(make_fleet: MakeFleet, 
 def test_10000_sessions_waiting_for_a_minute_are_woken_once_and_then_served(make_fleet: MakeFleet) -> None:
     fleet = backlog.unserved(make_fleet)
     sent = backlog.accept_all(fleet, 10_000)
-    assert backlog.most_waiting(fleet, seconds=MINUTE) <= 10_100
+    assert backlog.most_waiting(fleet, seconds=MINUTE) < 10_100
     backlog.serve(fleet, sent, within=600)
-    assert backlog.rewakes(fleet) <= 100
+    assert backlog.rewakes(fleet) < 100

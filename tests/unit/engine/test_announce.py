@@ -132,7 +132,7 @@ def test_what_there_was_of_a_result_is_the_last_words_and_the_last_call() -> Non
             content=[TextBlock(text="I look"), ToolCallBlock(id="c", name="exec", arguments={"command": "ls"})]
         ),
     ]
-    assert partial_result(history) == "I look\n[last tool call: exec {'command': 'ls'}]"
+    assert partial_result(history) == 'I look\n[last tool call: exec {"command": "ls"}]'
     assert partial_result(history, "I was say").startswith("I was say\n")
 
 
@@ -258,7 +258,7 @@ def test_a_child_stopped_at_work_is_announced_with_what_it_had_said_and_its_last
     assert reread(house, run).state is RunState.KILLED
     (told,) = announces(house)
     assert "status: failed (killed)" in told
-    assert wrap("I got so far.\n[last tool call: exec {'command': 'sleep 60'}]", "partial result") in told
+    assert wrap('I got so far.\n[last tool call: exec {"command": "sleep 60"}]', "partial result") in told
 
 
 # --- lives that are over

@@ -19,7 +19,7 @@ from tests.unit.engine.tree_talk import CHILD, announces, ask, child, children, 
 from tests.unit.engine.wired_house import wired_house
 
 MIDDLE = program(spawn(CHILD, text="I ask another."), say("waiting"), say("never"))
-LAST_CALL = "[last tool call: sessions_spawn {'task':"
+LAST_CALL = '[last tool call: sessions_spawn {"task":'
 
 
 def parked(house: House) -> Run:
