@@ -9,7 +9,7 @@ from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
-from celery.local import Proxy
+from celery.local import PromiseProxy
 
 # Said in one line of our own when a worker is ready.
 warnings.filterwarnings("ignore", category=SecurityWarning, message=".*superuser privileges")
@@ -22,4 +22,4 @@ def _settings() -> dict[str, Any]:
 
 
 app = Celery("openclaw", set_as_current=False)
-app.config_from_object(Proxy(_settings))  # read when it is first needed
+app.config_from_object(PromiseProxy(_settings))  # read once, when it is first needed

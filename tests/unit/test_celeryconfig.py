@@ -58,3 +58,19 @@ def test_modules_of_the_directory_it_is_started_in_are_not_taken_for_ours(tmp_pa
 
     assert "@somewhere:6379/0'" in done.stdout
     assert "task_acks_late: True" in done.stdout
+
+
+def test_the_settings_are_read_once(tmp_path: Path) -> None:
+    """They are looked at for every message; when the file was read each time, spawning was three times as slow."""
+    code = """
+import runpy
+reads, read = [], runpy.run_path
+runpy.run_path = lambda path: (reads.append(path), read(path))[1]
+from openclaw_workers.tasks.app import app
+print(app.conf.task_acks_late, app.conf.task_default_queue, app.conf.task_compression, len(reads))
+"""
+    env = {**os.environ, "OPENCLAW_STATE_DIR": str(tmp_path), "REDIS_URL": "redis://somewhere/0"}
+
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "True main None 1\n"
