@@ -71,10 +71,10 @@ class Stage:
         client.delete("ocw:workers")
 
     @contextmanager
-    def raw_worker(self, *, concurrency: int) -> Iterator[psutil.Process]:
+    def raw_worker(self, *, concurrency: int, acks: bool = True) -> Iterator[psutil.Process]:
         argv = [sys.executable, "-m", "celery", "-A", "benchmarks.raw", "worker", "-Q", "raw", "-P", "threads"]
         options = ["-c", str(concurrency), "--without-gossip", "--without-mingle", "-l", "WARNING"]
-        with self._process([*argv, *options], "raw") as process:
+        with self._process([*argv, *options], "raw", {"BENCH_ACKS": str(int(acks))}) as process:
             from benchmarks.raw import noop
 
             noop.delay().get(timeout=30)
