@@ -23,13 +23,23 @@ MOST_PDF_BYTES: Final = 15_000_000
 """Anthropic takes 32 megabytes in one request, as base64 and with all that was said."""
 
 
-_withheld: Final[set[tuple[str, str]]] = set()
-"""Models, and the paths of files that they have refused."""
+Known = set[tuple[str, str]]
+"""Models, and paths of files."""
+
+_withheld: Final[Known] = set()
 
 
-def withhold(model: ModelInfo, files: Iterable[Attachment]) -> None:
+def known(model: ModelInfo, files: Iterable[Attachment]) -> Known:
+    return {(model.ref, each.path) for each in files}
+
+
+def withhold(files: Known) -> None:
     """Send these no more to that model."""
-    _withheld.update((model.ref, each.path) for each in files)
+    _withheld.update(files)
+
+
+def release(files: Known) -> None:
+    _withheld.difference_update(files)
 
 
 def data_for(model: ModelInfo, attachment: Attachment) -> str | None:

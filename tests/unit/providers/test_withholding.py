@@ -22,6 +22,8 @@ REFUSALS = [
     "Invalid file data: 'file_data'.",
 ]
 
+SAID = AssistantEntry(content=[TextBlock(text="I see.")])
+
 
 def picture(tmp_path: Path, name: str) -> UserEntry:
     path = tmp_path / name
@@ -40,25 +42,48 @@ def is_sent(request: Recorded, name: str) -> bool:
 def test_what_is_refused_is_named_from_then_on(server: WireServer, tmp_path: Path, api: Api, told: str) -> None:
     line = Line(server, api)
     good, bad = picture(tmp_path, "good.png"), picture(tmp_path, "bad.png")
-    said = AssistantEntry(content=[TextBlock(text="I see.")])
 
     def refuse(request: Recorded) -> Behaviour:
         return Failure(400, told) if is_sent(request, "bad.png") else Reply("fine")
 
     server.answer = refuse
-    assert text_of(line.ask(good, said, bad)) == "fine"
-    assert text_of(line.ask(good, said, bad, said, "and?")) == "fine"
+    assert text_of(line.ask(good, SAID, bad)) == "fine"
+    assert text_of(line.ask(good, SAID, bad, SAID, "and?")) == "fine"
     assert [is_sent(request, "bad.png") for request in server.requests] == [True, False, False]
     assert all(is_sent(request, "good.png") for request in server.requests), "which was taken before"
 
 
-def test_an_earlier_one_is_withheld_when_it_was_not_the_newest(server: WireServer, tmp_path: Path) -> None:
-    line = Line(server, "anthropic-messages")
+@pytest.mark.parametrize("api", APIS)
+def test_an_earlier_one_is_withheld_when_it_was_not_the_newest(server: WireServer, tmp_path: Path, api: Api) -> None:
+    """As where another process has learned of it: the newest is what the person asks about."""
+    line = Line(server, api)
     bad, good = picture(tmp_path, "bad.png"), picture(tmp_path, "good.png")
-    said = AssistantEntry(content=[TextBlock(text="I see.")])
     server.answer = lambda request: Failure(400, "bad image") if is_sent(request, "bad.png") else Reply("fine")
-    assert text_of(line.ask(bad, said, good)) == "fine"
-    assert len(server.requests) == 3
+    assert text_of(line.ask(bad, SAID, good)) == "fine"
+    assert text_of(line.ask(bad, SAID, good, SAID, "and?")) == "fine"
+    sent = [(is_sent(request, "bad.png"), is_sent(request, "good.png")) for request in server.requests]
+    assert sent == [(True, True), (True, False), (False, True), (False, True)]
+
+
+def test_all_are_withheld_where_no_one_message_is_to_blame(server: WireServer, tmp_path: Path) -> None:
+    line = Line(server, "anthropic-messages")
+    one, two, three = (picture(tmp_path, f"{number}.png") for number in range(3))
+    server.answer = lambda request: Failure(400, "bad image") if "base64" in str(request.body) else Reply("fine")
+    assert text_of(line.ask(one, SAID, two)) == "fine"
+    asked = len(server.requests)
+    assert text_of(line.ask(one, SAID, two, SAID, three)) == "fine"
+    assert len(server.requests) == asked + 2, "what helped once is kept to"
+
+
+def test_files_that_were_not_to_blame_are_sent_again(server: WireServer, tmp_path: Path) -> None:
+    line = Line(server, "openai-completions")
+    pictures = [picture(tmp_path, name) for name in ("one.png", "two.png")]
+    server.answer = lambda request: Failure(400, "Invalid schema for function 'show': 'file' is not required")
+    with pytest.raises(ProviderError):
+        line.ask(pictures[0], SAID, pictures[1])
+    server.answer = lambda request: Reply("fine")
+    assert text_of(line.ask(pictures[0], SAID, pictures[1])) == "fine"
+    assert all(is_sent(server.requests[-1], name) for name in ("one.png", "two.png"))
 
 
 def test_a_request_without_files_is_not_made_again(server: WireServer) -> None:
