@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from openclaw_workers.models.ids import RunId, SessionKey, new_session_id, new_token
 from openclaw_workers.models.runs import Lane
+from openclaw_workers.models.session_key import agent_of, chat_type, is_subagent
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import ARCHIVE, Keys
@@ -70,11 +71,21 @@ class Sessions:
         """Move what holds another type than it should out of the session's way; says of each where it is kept."""
         k, types = self._keys, self._keys.of_session(key)
         places = [k.damaged(new_token()) for _ in types]
+        fields = {
+            "sessionKey": key,
+            "agentId": agent_of(key),
+            "sessionKind": "subagent" if is_subagent(key) else "main",
+        }
         _, *moved = run_script(
             self._redis,
             "set_aside",
-            [k.row(key), k.log(key), *types, *places],
-            [DAMAGED_KEPT_SECONDS, new_session_id(), *types.values()],
+            [k.row(key), k.log(key), k.ctl(key), *types, *places],
+            [
+                DAMAGED_KEPT_SECONDS,
+                new_session_id(),
+                json.dumps({**fields, "chatType": chat_type(key)}),
+                *types.values(),
+            ],
         )
         return [
             f"{name} held a {found} where a {wanted} belongs; it is kept as {place}"

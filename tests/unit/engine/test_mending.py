@@ -42,9 +42,10 @@ def test_the_next_message_is_answered_whichever_key_is_damaged(house: House, kin
         assert 0 < int(house.stores.redis.ttl(kept)) <= 30 * 86_400
 
 
-def test_a_transcript_damaged_while_a_message_waits_costs_no_message(house: House) -> None:
+@pytest.mark.parametrize("kind", ["log", "row", "events", "receipts"])
+def test_what_is_damaged_while_a_message_waits_costs_no_message(house: House, kind: str) -> None:
     queued = house.say(json.dumps({"steps": [{"text": "answer"}]}))
-    spoil(house, "log")
+    spoil(house, kind)
 
     house.work()
 
