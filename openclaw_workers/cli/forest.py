@@ -8,6 +8,7 @@ from typing import Any
 
 from openclaw_workers.cli.branches import branches, short
 from openclaw_workers.cli.output import dollars, now_ms, span, table
+from openclaw_workers.cli.subagent_lookup import spawned_at
 from openclaw_workers.models.ids import BatchId, RunId
 from openclaw_workers.models.runs import Run, RunState
 from openclaw_workers.models.tree import Batch, BatchState, announce_id
@@ -41,7 +42,7 @@ class Node:
 
 def forest(runs: Iterable[Run], batches: dict[BatchId, Batch]) -> list[Node]:
     """Trees in the order in which they began. A run whose parent is not among them is a top."""
-    ordered = sorted({run.id: run for run in runs}.values(), key=_order)
+    ordered = sorted({run.id: run for run in runs}.values(), key=spawned_at)
     nodes = {run.id: Node(run, batches.get(run.batch) if run.batch else None) for run in ordered}
     spawned_by = {announce_id(run.batch): run.parent_run_id for run in ordered if run.batch}
     tops: list[Node] = []
@@ -65,10 +66,6 @@ def _above(run: Run, spawned_by: dict[Any, RunId | None]) -> RunId:
         return run.parent_run_id or RunId("")
     above = spawned_by.get(run.covers[0]) if run.covers else None
     return RunId("") if above is None or above == run.id else above
-
-
-def _order(run: Run) -> tuple[int, int, int, str]:
-    return run.queued_at, run.spawn_seq, run.batch_index, run.id
 
 
 def _is_done(node: Node) -> bool:
