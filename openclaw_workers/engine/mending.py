@@ -5,6 +5,7 @@ from __future__ import annotations
 import structlog
 
 from openclaw_workers.engine.stores import Stores
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import SessionKey
 
 log = structlog.get_logger(__name__)
@@ -13,10 +14,14 @@ log = structlog.get_logger(__name__)
 def mend(stores: Stores, session: SessionKey) -> bool:
     """Move what is damaged beyond reading out of the session's way, and keep it for a person to look at.
 
-    Returns whether there was anything.
+    Returns whether there was anything; if Redis is away, nobody knows, and whoever meets it next tries again.
     """
-    moved = stores.sessions.set_aside(session)
-    for told in moved:
-        log.error("session.damaged", session_key=session, told=told)
-        stores.reader.quarantine(f"session {session}", told, "")
+    try:
+        moved = stores.sessions.set_aside(session)
+        for told in moved:
+            log.error("session.damaged", session_key=session, told=told)
+            stores.reader.quarantine(f"session {session}", told, "")
+    except StoreUnavailable as error:
+        log.warning("session.unmended", session_key=session, error=error.message)
+        return False
     return bool(moved)

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from openclaw_workers.engine.mending import mend
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.keys import Keys
 from tests.unit.engine.conftest import SESSION, House
 from tests.unit.engine.elsewhere import die, take_elsewhere
@@ -71,3 +73,11 @@ def test_what_fits_is_left_alone(house: House) -> None:
     assert house.stores.sessions.set_aside(SESSION) == []
 
     assert [entry.role for entry in house.log()] == ["user", "assistant"]
+
+
+def test_a_redis_that_is_away_is_no_reason_to_fail(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(_: object) -> list[str]:
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(house.stores.sessions, "set_aside", away)
+    assert not mend(house.stores, SESSION)
