@@ -7,17 +7,14 @@ goes on. That is all there is to resuming after a crash.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
 from openclaw_workers.agent.aside import Aside
-from openclaw_workers.agent.asking import Asker, RequestFor, Viewers
+from openclaw_workers.agent.asking import Asker, RequestFor
 from openclaw_workers.agent.calling import Candidate
 from openclaw_workers.agent.compaction import Nothing
 from openclaw_workers.agent.history import (
@@ -30,12 +27,11 @@ from openclaw_workers.agent.history import (
 )
 from openclaw_workers.agent.keeping import Keeper, SmallerWindow
 from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, warned
+from openclaw_workers.agent.setup import Journal, Setup
 from openclaw_workers.agent.tool_calls import carry_out, carry_out_together
 from openclaw_workers.agent.view import View
-from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.models.text import encodable, encodable_json
-from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
     AssistantBlock,
     AssistantEntry,
@@ -46,12 +42,10 @@ from openclaw_workers.models.transcript import (
     ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
-    UserEntry,
 )
 from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
 from openclaw_workers.tools.registry import canonical
-from openclaw_workers.tools.tree import SessionPort
 
 log = structlog.get_logger(__name__)
 
@@ -64,76 +58,6 @@ INTERRUPTED = (
     "[interrupted] The worker running this call died before its result was recorded. It may or may not have taken "
     "effect, and it was not run again. Check the state of things before you repeat it."
 )
-
-
-class Journal(Viewers, Protocol):
-    """Where a turn is written down as it happens."""
-
-    def record(
-        self,
-        entries: Sequence[TranscriptEntry],
-        *,
-        starting: str = "",
-        may_steer: bool = False,
-        worked: float = 0.0,
-    ) -> list[UserEntry]:
-        """Append entries; returns messages that were steered in. `worked` is how many seconds tools took.
-
-        Raises:
-            TurnEnded: the turn must stop here. The entries are recorded all the same.
-            LeaseLost: another worker owns the session; nothing was recorded.
-        """
-
-    def allow(self, seconds: float) -> None:
-        """Say how long the step that begins now may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """Everything one turn needs to know."""
-
-    agent_id: str
-    session_key: str
-    run_id: str
-    window: int
-    """Tokens that the model asked first can see."""
-    system: str
-    thinking: str
-    tools: Mapping[str, Tool[Any]]
-    specs: Sequence[ToolSpec]
-    workspace: Path
-    started_call: str
-    max_model_calls: int
-    tool_timeout_seconds: float
-    context_tokens: int | None = None
-    system_tail: str = ""
-    """What follows the system prompt and differs between sessions."""
-    worker_line: str = ""
-    """What differs between workers; it follows the newest message."""
-    system_of_programs: str = ""
-    """What those are told instead that call no tools of ours."""
-    system_extra: str = ""
-    """What the message adds to either."""
-    view: View | None = None
-    """How the conversation is kept within the window; None where the model cannot summarise."""
-    view_of: Callable[[Candidate], View | None] = lambda candidate: None
-    """The same for any model of the turn."""
-    zone: tzinfo = UTC
-    """The user's time zone."""
-    loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
-    exec_seconds: float = 120
-    """How long a command may take whose call names no time."""
-    sessions: SessionPort | None = None
-    """Other sessions, as this turn may see and use them."""
-    steering_waits: bool = False
-    """Whether messages may wait that an earlier owner of the turn did not get to see."""
-    shows_results: bool = False
-    """Whether viewers see what tools return, and not only that they did."""
-
-    @property
-    def told(self) -> str:
-        """All that a model is told beside the conversation."""
-        return self.system + self.system_tail + self.worker_line
 
 
 class AgentLoop:

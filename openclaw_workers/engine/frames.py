@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from openclaw_workers.agent.loop import Setup
 from openclaw_workers.agent.prompt import Part, for_programs, split, with_extra
+from openclaw_workers.agent.setup import Setup
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.engine.prompt_report import part_sizes, stored
 from openclaw_workers.models.tree import Role

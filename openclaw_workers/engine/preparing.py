@@ -20,8 +20,9 @@ from openclaw_workers.agent.bootstrap import load as load_files
 from openclaw_workers.agent.calibration import Calibration
 from openclaw_workers.agent.calling import Candidate
 from openclaw_workers.agent.compaction import Context
-from openclaw_workers.agent.loop import WINDOW_SHARE, Setup
+from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.prompt import Facts, prompt_parts
+from openclaw_workers.agent.setup import Setup
 from openclaw_workers.agent.surroundings import repo_of, zone_name
 from openclaw_workers.agent.tokens import estimator_for
 from openclaw_workers.agent.view import View

@@ -14,7 +14,8 @@ import pytest
 
 from openclaw_workers.agent.asking import Asker, CallNote
 from openclaw_workers.agent.history import repair
-from openclaw_workers.agent.loop import INTERRUPTED, AgentLoop, Setup
+from openclaw_workers.agent.loop import INTERRUPTED, AgentLoop
+from openclaw_workers.agent.setup import Setup
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.engine.failover import ModelChain
 from openclaw_workers.engine.guard import Guard
