@@ -19,20 +19,21 @@ from openclaw_workers.models.transcript import (
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
-from openclaw_workers.providers.openai.customs import NEW_LIMIT, OLD_LIMIT, THOUGHTS
+from openclaw_workers.providers.openai.customs import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
 
 Message = dict[str, Any]
 
 
 def parameters(call: Call, wanted: Collection[str] = ()) -> dict[str, Any]:
-    """Everything but the reasoning, with those fields that the server is known to want."""
+    """Everything but the reasoning, with those fields otherwise that the server is known to want so."""
     request = call.request
     built: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(call, thoughts=THOUGHTS in wanted),
-        "stream_options": {"include_usage": True},
         NEW_LIMIT if NEW_LIMIT in wanted else OLD_LIMIT: call.output_limit(),
     }
+    if COUNT not in wanted:
+        built[COUNT] = {"include_usage": True}
     if request.tools:
         built["tools"] = [
             {

@@ -16,7 +16,8 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.base import UsageSoFar
-from tests.support.wire import Called, Failure, Reply, WireServer
+from tests.support.wire import Called, Failure, Recorded, Reply, WireServer
+from tests.support.wire.behaviour import Behaviour
 from tests.unit.providers.talk import answer_of, calls_of, result, text_of
 from tests.unit.providers.wired import KEY, Line
 
@@ -131,6 +132,22 @@ def test_it_is_told_under_the_new_name_where_the_model_wants_that(server: WireSe
     names = [[name for name in request.body if name.startswith("max_")] for request in server.requests]
     assert names == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
     assert {request.body["reasoning_effort"] for request in server.requests} == {"low"}
+
+
+def test_a_server_that_cannot_be_asked_to_count_is_not_and_its_tokens_are_estimated(server: WireServer) -> None:
+    line = Line(server, "openai-completions", model="uncounted")
+
+    def refuse(request: Recorded) -> Behaviour:
+        asked = "stream_options" in request.body
+        return Failure(422, "body.stream_options: Extra inputs are not permitted") if asked else Reply("ok")
+
+    server.answer = refuse
+
+    first, second = line.ask(), line.ask()
+
+    assert (text_of(first), text_of(second)) == ("ok", "ok")
+    assert ["stream_options" in request.body for request in server.requests] == [True, False, False]
+    assert answer_of(second).estimated
 
 
 def test_an_answer_is_not_allowed_more_than_the_window_has_left(server: WireServer) -> None:
