@@ -71,7 +71,8 @@ def _message(rng: random.Random, name: str, marks: list[str]) -> Program:
     match rng.randrange(10):
         case 0:
             marks.append(name)
-            return program(call(mark(name), delay_ms=delay_ms), say(name))
+            # It lasts after its effect, so that some die in between (I5).
+            return program(call(mark(name, then="sleep 0.2"), delay_ms=delay_ms), say(name))
         case 1:
             return program(call(write(name, name)), say(name, delay_ms=delay_ms))
         case _:
