@@ -82,7 +82,7 @@ class Sweeper(threading.Thread):
                 # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
                 log.error("sweep.unreadable", item=item, error=error.message)
                 self._stores.reader.quarantine(item, error.message, "")
-                if item.startswith(TURN):
+                if item.startswith(TURN) and isinstance(error, CorruptRecord):
                     mend(self._stores, SessionKey(item.removeprefix(TURN)))
             except StoreUnavailable:
                 raise

@@ -16,7 +16,7 @@ from openclaw_workers.cli.embedded.endpoint import Endpoint, is_free
 from openclaw_workers.cli.embedded.private_redis import SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.embedded.redis_binary import RedisBinary, find_redis_server
 from openclaw_workers.errors import BadInput
-from tests.support.redis_server import RedisServer, free_port, is_rewritten
+from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -84,8 +84,7 @@ def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_aft
     with running(spec, endpoint) as client:
         client.set("before", "1")
         eventually(lambda: is_rewritten(client), within=20)
-    journal = max((tmp_path / "redis" / "appendonlydir").glob("*.incr.aof"))
-    with journal.open("ab") as file:
+    with journal_of(tmp_path / "redis").open("ab") as file:
         file.write(b"*1\r\n$5\r\nMULTI\r\n*3\r\n$5\r\nRPUSH\r\n$3\r\nlog\r\n$6\r\nanswer\r\n*4\r\n$4\r\nHS")
 
     with running(spec, endpoint) as client:

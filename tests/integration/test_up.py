@@ -20,7 +20,7 @@ import redis
 
 from openclaw_workers.cli.embedded.private_redis import answers
 from openclaw_workers.runtime import Runtime, read_runtime, running_pid
-from tests.support.redis_server import RedisServer, free_port, is_rewritten
+from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
 
 WORKERS = {"worker-main", "worker-subagent", "worker-service"}
@@ -162,7 +162,7 @@ def kill_redis(ocw: Ocw, up: int, *, leaving: bytes = b"") -> None:
     killed = ocw.runtime.pids["redis"]
     os.kill(up, signal.SIGSTOP)
     os.kill(killed, signal.SIGKILL)
-    with max((ocw.state_dir / "redis" / "appendonlydir").glob("*.incr.aof")).open("ab") as journal:
+    with journal_of(ocw.state_dir / "redis").open("ab") as journal:
         journal.write(leaving)
     os.kill(up, signal.SIGCONT)
     eventually(lambda: ocw.runtime.pids.get("redis", killed) != killed, within=20)

@@ -123,6 +123,11 @@ def is_rewritten(client: redis.Redis) -> bool:
     return not (told["aof_rewrite_in_progress"] or told["aof_rewrite_scheduled"])
 
 
+def journal_of(directory: Path) -> Path:
+    """The append-only file that a server writes to: one of several from Redis 7 on."""
+    return max((directory / "appendonlydir").glob("*.incr.aof"), default=directory / "appendonly.aof")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

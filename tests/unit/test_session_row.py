@@ -101,6 +101,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "response_usage": st.sampled_from(["on", "off", "tokens", "full"]),
     "queue_cap": st.integers(1, 1000),
     "context_tokens_override": st.integers(1, 10**7),
+    "max_spawn_depth": st.integers(1, 100),
+    "max_tree_runs": st.integers(1, 10**6),
     "origin": st.builds(SessionOrigin, label=st.none() | text, sender=st.none() | text, thread_id=st.none() | text),
     "delivery_context": st.builds(DeliveryContext, channel=text, to=text, account_id=text, thread_id=text),
     "skills_snapshot": st.builds(
