@@ -96,19 +96,34 @@ def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 5) -> Figu
     From the first message sent to the end of the last turn, so that sending counts and reading the answers does not.
     Eight clients send, as many people do: one alone would wait for Redis's disk with each message, and be measured.
     The first round also starts the pool's threads, which open a connection each. It shows what a turn in flight
-    takes in memory, and its time is given apart: a worker pays it once.
+    takes in memory, and its time is given apart: a worker pays it once. Raw Celery, with tasks that only sleep for a
+    second, tells how much of it is the platform's.
     """
     with stage.worker(concurrency=turns) as process:
         before = process.memory_info().rss
         cold, peak = _one_second_turns(stage, process, "c", turns)
         warm = [_one_second_turns(stage, process, f"c{number}-", turns)[0] for number in range(rounds)]
+    with stage.raw_worker(concurrency=turns):
+        _raw_seconds(turns)
+        raw = statistics.median(_raw_seconds(turns) for _ in range(rounds))
     took = statistics.median(warm)
     return {
         "seconds": round(took, 2),
         "ratio_to_ideal": round(took, 2),
+        "raw_seconds": round(raw, 2),
         "cold_seconds": round(cold, 2),
         "megabytes_per_turn": round((peak - before) / turns / 1e6, 3),
     }
+
+
+def _raw_seconds(tasks: int) -> float:
+    """The same of raw Celery: from the first task sent to the end of the last."""
+    from benchmarks.raw import second
+
+    begun = time.time()
+    with ThreadPoolExecutor(8) as clients:
+        sent = list(clients.map(lambda _: second.delay(), range(tasks)))
+    return float(max(each.get(timeout=30) for each in sent) - begun)
 
 
 def _one_second_turns(stage: Stage, process: psutil.Process, name: str, turns: int) -> tuple[float, int]:

@@ -7,6 +7,7 @@ does it with BENCH_ACKS=0: then it loses what a killed worker held.
 from __future__ import annotations
 
 import os
+import time
 
 from celery import Celery
 
@@ -25,3 +26,10 @@ app.conf.update(
 @app.task(name="raw.noop")
 def noop() -> None:
     """Nothing."""
+
+
+@app.task(name="raw.second")
+def second() -> float:
+    """One second of waiting, and when it was over."""
+    time.sleep(1)
+    return time.time()
