@@ -161,10 +161,12 @@ def kill_redis(ocw: Ocw, up: int, *, leaving: bytes = b"") -> None:
     """SIGKILL, with this at the end of its file; returns when it has come back."""
     killed = ocw.runtime.pids["redis"]
     os.kill(up, signal.SIGSTOP)
-    os.kill(killed, signal.SIGKILL)
-    with journal_of(ocw.state_dir / "redis").open("ab") as journal:
-        journal.write(leaving)
-    os.kill(up, signal.SIGCONT)
+    try:
+        os.kill(killed, signal.SIGKILL)
+        with journal_of(ocw.state_dir / "redis").open("ab") as journal:
+            journal.write(leaving)
+    finally:
+        os.kill(up, signal.SIGCONT)
     eventually(lambda: ocw.runtime.pids.get("redis", killed) != killed, within=20)
     eventually(lambda: answers(ocw.runtime.redis_url) is None, within=20)
 
