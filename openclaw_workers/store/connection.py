@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import struct
-import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha1
 from importlib import resources
@@ -35,12 +35,12 @@ from redis.retry import Retry
 from openclaw_workers.errors import CorruptRecord, StoreUnavailable
 
 Client = redis.Redis
-DRIVER = redis.DriverInfo()
 
 FRESH_SECONDS = 0.25
 """A connection that answered this lately is not looked at again before a script that is repeated if it fails."""
 
-_local = threading.local()
+_all_spares: WeakKeyDictionary[Any, deque[_Held]] = WeakKeyDictionary()
+"""Connections that no script uses at the moment, by the pool whose settings they share."""
 
 # What a server says when it cannot write now, also from within a script, where redis-py does not tell the kinds apart.
 DEMOTED = ("READONLY", "read only replica", "UNBLOCKED")
@@ -62,8 +62,9 @@ def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32
         max_connections=max_connections,
         retry=Retry(NoBackoff(), 0),
         client_name="openclaw-workers",
-        # redis-py would read its version from the package's metadata again for each connection, as dear as the rest.
-        driver_info=DRIVER,
+        # Who we are is the client's name. redis-py's own name and version would take two round trips more for each
+        # connection, and each thread of a worker has one.
+        driver_info=None,
         # For Redis Enterprise alone; it costs a command for each connection, and ties each one to its pool for ever.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
@@ -122,10 +123,13 @@ def run_script(
 
 def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, trusts: bool) -> list[Any]:
     text, digest = script_source(name)
+    held = _spare_connection(client, trusts=trusts)
     try:
-        return _exchange(_own_connection(client, trusts=trusts), "EVALSHA", digest, keys, args)
+        return _exchange(held, "EVALSHA", digest, keys, args)
     except NoScriptError:
-        return _exchange(_own_connection(client), "EVAL", text, keys, args)
+        return _exchange(held, "EVAL", text, keys, args)
+    finally:
+        _spares(client).append(held)  # redis-py has hung up where an answer may still come
 
 
 def _says(error: ResponseError, words: Sequence[str]) -> bool:
@@ -134,15 +138,18 @@ def _says(error: ResponseError, words: Sequence[str]) -> bool:
 
 def _hang_up(client: Client) -> None:
     """The server is no primary any more; its address may lead to the new one by now, but no open connection does."""
-    _own_connection(client).connection.disconnect()
+    spares = _spares(client)
+    while spares:
+        with suppress(IndexError):  # another thread was faster
+            spares.pop().connection.disconnect()
     client.connection_pool.disconnect(inuse_connections=False)
 
 
 def _exchange(held: _Held, command: str, script: str, keys: Sequence[str], args: Sequence[Any]) -> list[Any]:
-    """One command on this thread's own connection.
+    """One command on a connection that nobody else uses meanwhile.
 
-    Client.evalsha does the same at three times the processor time: for a pool that a thread with a connection does not
-    need, for retries that scripts must not have, for measurements nobody reads, and for a look at each argument.
+    Client.evalsha does the same at three times the processor time: for a pool with a lock and an inventory, for retries
+    that scripts must not have, for measurements nobody reads, and for a look at each argument.
     """
     try:
         held.connection.send_packed_command([pack_command((command, script, len(keys), *keys, *args))])
@@ -156,7 +163,7 @@ def _exchange(held: _Held, command: str, script: str, keys: Sequence[str], args:
 
 
 class _Held:
-    """A thread's own connection, and when it last answered."""
+    """A connection, and when it last answered."""
 
     def __init__(self, pool: Any) -> None:
         self.connection = pool.connection_class(**pool.connection_kwargs)
@@ -180,13 +187,23 @@ class _Held:
             sock.settimeout(None)
 
 
-def _own_connection(client: Client, *, trusts: bool = False) -> _Held:
-    pool = client.connection_pool
-    all_held: WeakKeyDictionary[Any, _Held] = _local.__dict__.setdefault("held", WeakKeyDictionary())
-    held = all_held.get(pool)
-    if held is None or held.connection.pid != os.getpid():
-        held = all_held[pool] = _Held(pool)
-    elif held.connection.is_connected and not (trusts and held.is_fresh()) and _is_stale(held):
+def _spares(client: Client) -> deque[_Held]:
+    return _all_spares.setdefault(client.connection_pool, deque())
+
+
+def _spare_connection(client: Client, *, trusts: bool) -> _Held:
+    """The one that was used last, or a new one: a process has as many as it ever ran scripts at the same time.
+
+    A turn holds none while it waits for a model or a tool, so that hundreds of them get by with a few.
+    """
+    spares = _spares(client)
+    try:
+        held = spares.pop()
+        while held.connection.pid != os.getpid():  # made before a fork: it is the parent's
+            held = spares.pop()
+    except IndexError:
+        return _Held(client.connection_pool)
+    if held.connection.is_connected and not (trusts and held.is_fresh()) and _is_stale(held):
         held.connection.disconnect()
     return held
 

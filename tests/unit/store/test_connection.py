@@ -1,9 +1,12 @@
-"""Scripts on a thread's own connection, and a server that does not answer."""
+"""Connections that scripts share, and a server that does not answer."""
 
 from __future__ import annotations
 
 import gc
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from weakref import ref
 
 import pytest
@@ -21,6 +24,11 @@ LIMIT_SECONDS = 0.4
 
 def ask(client: Client) -> list[object]:
     return run_script(client, "patch_row", [Keys("t").row(SessionKey("agent:main:x"))], ["{}"])
+
+
+def connections(server: RedisServer) -> int:
+    with server.client() as admin:
+        return sum(each["name"] == "openclaw-workers" for each in admin.client_list())
 
 
 def write(client: Client) -> list[object]:
@@ -49,6 +57,57 @@ def test_a_server_that_was_restarted_meanwhile_is_not_noticed() -> None:
         server.restart()
 
         assert ask(client) == first
+
+
+def test_threads_that_run_no_scripts_at_the_same_time_share_a_connection() -> None:
+    with RedisServer() as server:
+        client = connect(server.url)
+        for _ in range(5):
+            thread = Thread(target=ask, args=[client])
+            thread.start()
+            thread.join()
+
+        assert connections(server) == 1
+
+
+def test_scripts_at_the_same_time_have_a_connection_each_and_get_their_own_answers() -> None:
+    with RedisServer() as server, server.client() as admin:
+        client = connect(server.url)
+        there, missing = Keys("t").row(SessionKey("agent:main:there")), Keys("t").row(SessionKey("agent:main:missing"))
+        admin.hset(there, "label", "x")
+        asked = [there, missing] * 200
+        with ThreadPoolExecutor(16) as threads:
+            answers = list(threads.map(lambda row: run_script(client, "patch_row", [row], ['{"label": "y"}']), asked))
+
+        assert answers == [["ok"], ["missing"]] * 200
+        assert 1 <= connections(server) <= 16
+
+
+def test_an_answer_that_came_too_late_is_nobody_elses() -> None:
+    with RedisServer() as server, server.client() as admin:
+        admin.hset(Keys("t").row(SessionKey("agent:main:x")), "label", "x")
+        client = connect(server.url, timeout_seconds=LIMIT_SECONDS)
+        assert ask(client) == ["ok"]
+        server.stop()
+        with pytest.raises(StoreUnavailable):
+            ask(client)
+        server.cont()
+
+        assert run_script(client, "patch_row", ["t:nothing"], ["{}"]) == ["missing"]
+
+
+def test_a_process_that_was_forked_leaves_the_connections_of_its_parent_alone() -> None:
+    with RedisServer() as server, server.client() as admin:
+        client = connect(server.url)
+        first = ask(client)
+        made = admin.info("stats")["total_connections_received"]
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if ask(client) == first else 1)
+
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert ask(client) == first
+        assert admin.info("stats")["total_connections_received"] == made + 1
 
 
 def test_a_client_that_is_not_used_any_more_leaves_no_connection_behind() -> None:
