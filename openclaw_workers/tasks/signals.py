@@ -24,6 +24,7 @@ from celery.signals import (
 
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
+from openclaw_workers.tasks.channel import take_several
 from openclaw_workers.tasks.lasting import outlive_connections
 from openclaw_workers.tasks.quiet import leave_in_silence
 from openclaw_workers.tasks.settings import loaded
@@ -61,6 +62,7 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
 @celeryd_after_setup.connect
 def _after_setup(instance: Any, **_: Any) -> None:
     outlive_connections()
+    take_several()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)

@@ -1,0 +1,75 @@
+"""How workers take wake-ups from the broker: several at a time where many slots are free, and damaged ones too."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.checker import check
+from tests.support.fleet import Fleet
+from tests.support.programs import program, say
+from tests.support.waiting import eventually
+
+LASTING = program(say("done", delay_ms=3000))
+DAMAGED = ['{"body": ', "no JSON", "[]", "{}", '{"properties": {}}', '{"properties": []}', "\ud7ff\x00"]
+
+
+def commands(fleet: Fleet, name: str) -> int:
+    return int(fleet.stores.redis.info("commandstats").get(f"cmdstat_{name}", {"calls": 0})["calls"])
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_a_worker_with_many_free_slots_takes_several_wake_ups_at_once(fleet: Fleet, pool: str) -> None:
+    slots = 64 if pool == "threads" else 16
+    sent = [fleet.send(LASTING, f"s{n}") for n in range(slots)]
+    before = commands(fleet, "brpop")
+
+    fleet.worker(concurrency=slots, pool=pool, wait=False)
+    eventually(lambda: len(fleet.stores.reader.running()) == slots, within=60)
+
+    assert commands(fleet, "brpop") - before < slots * 3 // 4
+    check(fleet.stores, sent, one_each=True)
+
+
+def test_a_worker_with_few_slots_leaves_the_next_wake_up_to_others(fleet: Fleet) -> None:
+    sent = [fleet.send(LASTING, f"s{n}") for n in range(7)]
+
+    fleet.worker(concurrency=7, wait=False)
+    eventually(lambda: len(fleet.stores.reader.running()) == 7, within=60)
+
+    assert commands(fleet, "rpop") == 0
+    check(fleet.stores, sent, one_each=True)
+
+
+def test_a_worker_never_takes_more_wake_ups_than_it_has_slots(fleet: Fleet) -> None:
+    sent = [fleet.send(LASTING, f"s{n}") for n in range(60)]
+
+    fleet.worker(concurrency=40, wait=False)
+    eventually(lambda: len(fleet.stores.reader.running()) == 40, within=60)
+
+    assert fleet.stores.redis.llen(fleet.queue_key) == 20
+    check(fleet.stores, sent, one_each=True)
+
+
+@pytest.mark.parametrize("concurrency", [4, 32])
+def test_a_damaged_message_in_the_queue_ends_no_worker_and_no_turn(fleet: Fleet, concurrency: int) -> None:
+    sent = [fleet.send(LASTING, "before")]
+    for number, damaged in enumerate(DAMAGED):
+        fleet.stores.redis.lpush(fleet.queue_key, damaged)
+        sent.append(fleet.send(program(say("after")), f"s{number}"))
+
+    worker = fleet.worker(concurrency=concurrency)
+
+    assert [outcome.text for outcome in fleet.outcomes(sent)] == ["done"] + ["after"] * len(DAMAGED)
+    assert worker.log_text().count("wake.unreadable") == len(DAMAGED)
+    assert worker.is_running()
+    check(fleet.stores, sent, one_each=True)
+    assert all(len(run.attempts) == 1 for run in fleet.runs())
+
+
+def test_a_wake_up_that_was_damaged_is_made_up_for_by_the_sweep(fleet: Fleet) -> None:
+    sent = fleet.send(program(say("found")), lose_wake_up=True)
+    fleet.stores.redis.lpush(fleet.queue_key, "what was its wake-up")
+
+    fleet.worker(concurrency=32)
+
+    assert fleet.outcome(sent).text == "found"
