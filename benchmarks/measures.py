@@ -95,9 +95,9 @@ def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 5) -> Figu
 
     From the first message sent to the end of the last turn, so that sending counts and reading the answers does not.
     Eight clients send, as many people do: one alone would wait for Redis's disk with each message, and be measured.
-    The first round also starts the pool's threads, which open a connection each. It shows what a turn in flight
-    takes in memory, and its time is given apart: a worker pays it once. Raw Celery, with tasks that only sleep for a
-    second, tells how much of it is the platform's.
+    The first round also starts the pool's threads. It shows what a turn in flight takes in memory, and its time is
+    given apart: a worker pays it once. Raw Celery, with tasks that only sleep for a second, tells how much of it is the
+    platform's.
     """
     with stage.worker(concurrency=turns) as process:
         before = process.memory_info().rss
