@@ -16,6 +16,7 @@ from typing import Any
 
 import structlog
 from kombu.transport.redis import Channel, Transport
+from kombu.transport.virtual import Message
 from kombu.utils.json import loads
 
 log = structlog.get_logger(__name__)
@@ -27,7 +28,7 @@ SHARE = 4
 """Of so many free slots, one is filled at once."""
 
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
-"""What kombu raises for a message that is no JSON, or not of the form it writes."""
+"""What kombu and Celery raise for a message that is no JSON, or not of the form they write."""
 
 # By its name: the stubs do not know it.
 _take_one: Callable[..., bool] = vars(Channel)["_brpop_read"]
@@ -35,6 +36,20 @@ _take_one: Callable[..., bool] = vars(Channel)["_brpop_read"]
 
 class WorkerChannel(Channel):
     _closing: bool
+
+    def basic_consume(
+        self, queue: str, no_ack: bool, callback: Callable[..., Any] | None, consumer_tag: str | None, **more: Any
+    ) -> Any:
+        assert callback is not None
+
+        def survive(message: Message) -> None:
+            try:
+                callback(message)
+            except MALFORMED as error:
+                _drop(error)
+                message.reject()  # else it would take up a slot for ever
+
+        return super().basic_consume(queue, no_ack, survive, consumer_tag, **more)
 
     def _brpop_read(self, **options: Any) -> bool:
         try:

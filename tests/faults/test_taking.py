@@ -10,7 +10,15 @@ from tests.support.programs import program, say
 from tests.support.waiting import eventually
 
 LASTING = program(say("done", delay_ms=3000))
-DAMAGED = ['{"body": ', "no JSON", "[]", "{}", '{"properties": {}}', '{"properties": []}', "\ud7ff\x00"]
+NO_MESSAGES = ['{"body": ', "no JSON", "[]", "{}", '{"properties": {}}', '{"properties": []}', "\ud7ff\x00"]
+NO_TASKS = [
+    '{"properties": {"delivery_tag": []}}',
+    '{"properties": {"delivery_tag": "%d"}, "headers": {"task": []}}',
+    '{"properties": {"delivery_tag": "%d"}, "headers": {"task": "openclaw.turn"}}',
+    '{"properties": {"delivery_tag": "%d"}, "headers": {"task": "openclaw.turn", "id": "x", "expires": {}}}',
+    '{"properties": {"delivery_tag": "%d", "body_encoding": "base64"}, "body": "x"}',
+]
+DAMAGED = [*NO_MESSAGES, *(each.replace("%d", str(number)) for number in range(4) for each in NO_TASKS)]
 
 
 def commands(fleet: Fleet, name: str) -> int:
