@@ -63,7 +63,7 @@ def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32
         retry=Retry(NoBackoff(), 0),
         client_name="openclaw-workers",
         # Who we are is the client's name. redis-py's own name and version would take two round trips more for each
-        # connection, and each thread of a worker has one.
+        # connection.
         driver_info=None,
         # For Redis Enterprise alone; it costs a command for each connection, and ties each one to its pool for ever.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
@@ -129,7 +129,7 @@ def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *,
     except NoScriptError:
         return _exchange(held, "EVAL", text, keys, args)
     finally:
-        _spares(client).append(held)  # redis-py has hung up where an answer may still come
+        _spares(client).append(held)
 
 
 def _says(error: ResponseError, words: Sequence[str]) -> bool:
@@ -151,10 +151,15 @@ def _exchange(held: _Held, command: str, script: str, keys: Sequence[str], args:
     Client.evalsha does the same at three times the processor time: for a pool with a lock and an inventory, for retries
     that scripts must not have, for measurements nobody reads, and for a look at each argument.
     """
+    # As text: hiredis ends the process where Ctrl-C comes while it makes one of a number.
+    told: Any = (str(each) if isinstance(each, int | float) else each for each in (len(keys), *keys, *args))
     try:
-        held.connection.send_packed_command([pack_command((command, script, len(keys), *keys, *args))])
+        held.connection.send_packed_command([pack_command((command, script, *told))])
         answer = held.connection.read_response()
-    except RedisConnectionError as error:
+    except ResponseError:
+        raise
+    except BaseException as error:
+        held.connection.disconnect()  # its answer may still come, and must not be taken for another's
         if isinstance(error.__context__, BlockingIOError):
             raise RedisTimeoutError("it took too long") from error
         raise

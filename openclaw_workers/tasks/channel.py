@@ -27,8 +27,10 @@ AT_ONCE = 8
 SHARE = 4
 """Of so many free slots, one is filled at once."""
 
-MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What kombu and Celery raise for a message that is no JSON, or not of the form they write."""
+
+ADVICE = "it is dropped; the sweep does what it was for"
 
 # By its name: the stubs do not know it.
 _take_one: Callable[..., bool] = vars(Channel)["_brpop_read"]
@@ -46,8 +48,9 @@ class WorkerChannel(Channel):
             try:
                 callback(message)
             except MALFORMED as error:
-                _drop(error)
-                message.reject()  # else it would take up a slot for ever
+                log.error("wake.unreadable", advice=ADVICE, exc_info=error)
+                if not message.acknowledged:
+                    message.reject()  # else it would take up a slot for ever
 
         return super().basic_consume(queue, no_ack, survive, consumer_tag, **more)
 
@@ -56,11 +59,16 @@ class WorkerChannel(Channel):
             _take_one(self, **options)
         except MALFORMED as error:
             _drop(error)
-        if not self._closing and len(self.active_queues) == 1:  # from several, kombu takes one in turn from each
+        if not self._closing and not self.ack_emulation and len(self.active_queues) == 1:
             self._take_more(next(iter(self.active_queues)))
         return True
 
     def _take_more(self, queue: str) -> None:
+        """From the only queue: of several, kombu asks each in turn.
+
+        Not where unacknowledged messages are to come back: those of a handful are kept one after the other, and who
+        dies meanwhile would lose the rest.
+        """
         count = min(AT_ONCE, (self.qos.can_consume_max_estimate() or 0) // SHARE)
         if count > 1:
             for raw in self.client.rpop(queue, count) or ():
@@ -71,7 +79,7 @@ class WorkerChannel(Channel):
 
 
 def _drop(error: Exception) -> None:
-    log.error("wake.unreadable", error=f"{type(error).__name__}: {error}", advice="the sweep does what it was for")
+    log.error("wake.unreadable", error=f"{type(error).__name__}: {error}", advice=ADVICE)
 
 
 def take_several() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet
 from tests.support.programs import program, say
@@ -11,11 +12,13 @@ from tests.support.waiting import eventually
 
 LASTING = program(say("done", delay_ms=3000))
 NO_MESSAGES = ['{"body": ', "no JSON", "[]", "{}", '{"properties": {}}', '{"properties": []}', "\ud7ff\x00"]
+NO_MESSAGES += ["[" * 100_000, '{"properties": {"__type__": "decimal", "__value__": "x"}}']
 NO_TASKS = [
     '{"properties": {"delivery_tag": []}}',
     '{"properties": {"delivery_tag": "%d"}, "headers": {"task": []}}',
     '{"properties": {"delivery_tag": "%d"}, "headers": {"task": "openclaw.turn"}}',
     '{"properties": {"delivery_tag": "%d"}, "headers": {"task": "openclaw.turn", "id": "x", "expires": {}}}',
+    '{"properties": {"delivery_tag": "%d"}, "headers": {"task": "unknown", "id": ""}}',
     '{"properties": {"delivery_tag": "%d", "body_encoding": "base64"}, "body": "x"}',
 ]
 DAMAGED = [*NO_MESSAGES, *(each.replace("%d", str(number)) for number in range(4) for each in NO_TASKS)]
@@ -55,6 +58,17 @@ def test_a_worker_never_takes_more_wake_ups_than_it_has_slots(fleet: Fleet) -> N
     eventually(lambda: len(fleet.stores.reader.running()) == 40, within=60)
 
     assert fleet.stores.redis.llen(fleet.queue_key) == 20
+    check(fleet.stores, sent, one_each=True)
+
+
+def test_a_worker_whose_messages_come_back_takes_them_one_by_one(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet({"engine": {"visibilityTimeoutSeconds": 60}})
+    sent = [fleet.send(LASTING, f"s{n}") for n in range(20)]
+
+    fleet.worker(concurrency=20, wait=False)
+    eventually(lambda: len(fleet.stores.reader.running()) == 20, within=60)
+
+    assert commands(fleet, "rpop") == 0
     check(fleet.stores, sent, one_each=True)
 
 

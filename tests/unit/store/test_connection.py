@@ -7,9 +7,11 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
+from unittest.mock import patch
 from weakref import ref
 
 import pytest
+import redis
 
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import SessionKey
@@ -94,6 +96,19 @@ def test_an_answer_that_came_too_late_is_nobody_elses() -> None:
         server.cont()
 
         assert run_script(client, "patch_row", ["t:nothing"], ["{}"]) == ["missing"]
+
+
+def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
+    with RedisServer() as server, server.client() as admin:
+        admin.hset(Keys("t").row(SessionKey("agent:main:x")), "label", "x")
+        client = connect(server.url)
+        ask(client)
+        interrupted = patch.object(redis.Connection, "read_response", side_effect=KeyboardInterrupt)
+        with interrupted, pytest.raises(KeyboardInterrupt):
+            ask(client)
+
+        # At once, and by a caller who trusts a connection that has just been used.
+        assert run_script(client, "patch_row", ["t:nothing"], ["{}"], repeats=True) == ["missing"]
 
 
 def test_a_process_that_was_forked_leaves_the_connections_of_its_parent_alone() -> None:
