@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from openclaw_workers.engine.addressing import named_session
-from openclaw_workers.errors import CorruptRecord, NotFound
+from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.text import encodable
 from openclaw_workers.store.overview import Overview
@@ -29,14 +29,27 @@ def trees(cli: CliContext) -> Trees:
     return Trees(cli.stores.redis, cli.stores.keys, cli.stores.reader)
 
 
+def named_key(cli: CliContext, wanted: str) -> SessionKey:
+    """The key that a person named. Nothing is no name here, as it is where one writes to an agent: a shell variable
+    that is not set must not delete the main session.
+
+    Raises:
+        BadInput: nothing is named, or it fits no form.
+    """
+    if not wanted.strip():
+        raise BadInput("the KEY of a session is empty", hint="`ocw sessions list` shows the sessions there are")
+    return named_session(wanted, cli.sorting)
+
+
 def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry]:
     """The session of that name, also of an agent that is no longer configured.
 
     Raises:
+        BadInput: nothing is named, or it fits no form.
         NotFound: with the nearest key there is.
         CorruptRecord: it is there, but its row cannot be read.
     """
-    key = named_session(wanted, cli.sorting)
+    key = named_key(cli, wanted)
     row = cli.stores.reader.session(key)
     if row is not None:
         return key, row

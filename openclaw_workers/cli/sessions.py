@@ -12,13 +12,12 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.exporting import export_sessions
-from openclaw_workers.cli.lookup import find_session, overview
+from openclaw_workers.cli.lookup import find_session, named_key, overview
 from openclaw_workers.cli.output import age, echo_json, facts, json_option, printable, table
 from openclaw_workers.cli.session_facts import session_cost, session_facts, session_kind, session_levels, session_shown
 from openclaw_workers.cli.session_tree import session_tree
 from openclaw_workers.cli.transcripts import entry_lines
 from openclaw_workers.config.resolve import resolve_agent_id
-from openclaw_workers.engine.addressing import named_session
 from openclaw_workers.errors import BadInput
 from openclaw_workers.models.transcript import load_entry
 
@@ -159,7 +158,7 @@ def reset_session(cli: CliContext, key: str) -> None:
 @pass_cli
 def delete_session(cli: CliContext, key: str, yes: bool) -> None:
     """Delete a session; its transcript is written to the state directory first."""
-    session = named_session(key, cli.sorting)
+    session = named_key(cli, key)
     if session not in overview(cli).session_keys():
         find_session(cli, key)
     if not yes:

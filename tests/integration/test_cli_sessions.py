@@ -153,6 +153,20 @@ def test_reset_begins_anew_under_the_same_key(staffed: Fleet, ocw_cli: Ocw) -> N
     assert ocw_cli("sessions", "history", "reset", "--json").json == []
 
 
+def test_an_empty_key_is_no_name_of_the_main_session(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("kept")), "main"))
+    before = ocw_cli("sessions", "show", "main", "--json").json["sessionId"]
+
+    for words in (["delete", "", "--yes"], ["delete", "  ", "--yes"], ["reset", ""], ["show", "\t"], ["tree", ""]):
+        refused = ocw_cli("sessions", *words)
+        assert (refused.code, refused.out) == (2, ""), words
+        assert "the KEY of a session is empty" in refused.err
+        assert "`ocw sessions list`" in refused.err
+
+    assert ocw_cli("runs", "list", "--session", "").code == 2
+    assert ocw_cli("sessions", "show", "main", "--json").json["sessionId"] == before
+
+
 def test_delete_asks_for_a_yes_and_then_means_it(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("gone soon")), "deleted"))
 
