@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.models.ids import RunId, SessionKey, WorkerId, new_token
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.connection import Client, run_script, store_errors
@@ -90,7 +91,11 @@ class Fleet:
         cap: int,
         max_attempts: int,
     ) -> tuple[RunId | None, Rescue]:
-        """Look at one due session; returns its current run and what is to be done."""
+        """Look at one due session; returns its current run and what is to be done.
+
+        Raises:
+            CorruptRecord: what it is doing cannot be read.
+        """
         k = self._keys
         with store_errors():
             run = self._redis.hget(k.ctl(session), "run")
@@ -114,6 +119,8 @@ class Fleet:
                 + [self._grant_ms, new_token(), sweeper],
             )
             match reply:
+                case ["damaged"]:
+                    raise CorruptRecord(f"session {session}", "it is in none of the states there are")
                 case ["other", other]:
                     run = other
                 case ["settle", token, granted, losses, stood_still]:

@@ -167,7 +167,7 @@ class Inbox:
             case ["rejected", reason, _]:
                 return Refused(reason)
             case ["damaged"]:
-                raise CorruptRecord(f"session {key}", "one of its keys holds another type than it should")
+                raise CorruptRecord(f"session {key}", "one of its keys holds what it should not")
         raise AssertionError(reply)
 
     def stop(

@@ -68,7 +68,10 @@ class Sessions:
         return bool(reply[0] == "ok")
 
     def set_aside(self, key: SessionKey) -> list[str]:
-        """Move what holds another type than it should out of the session's way; says of each where it is kept."""
+        """Move what holds another type than it should out of the session's way, and put a state right that is none.
+
+        Says of each what it was, and where it is kept.
+        """
         k, types = self._keys, self._keys.of_session(key)
         places = [k.damaged(new_token()) for _ in types]
         fields = {
@@ -76,18 +79,20 @@ class Sessions:
             "agentId": agent_of(key),
             "sessionKind": "subagent" if is_subagent(key) else "main",
         }
-        _, *moved = run_script(
+        _, was, state, *moved = run_script(
             self._redis,
             "set_aside",
-            [k.row(key), k.log(key), k.ctl(key), *types, *places],
+            [k.row(key), k.log(key), k.ctl(key), k.due, *types, *places],
             [
                 DAMAGED_KEPT_SECONDS,
                 new_session_id(),
                 json.dumps({**fields, "chatType": chat_type(key)}),
+                key,
                 *types.values(),
             ],
         )
-        return [
+        wrong = [f"{k.ctl(key)} held the state {was!r}, which there is not; it goes on as {state}"] if state else []
+        return wrong + [
             f"{name} held a {found} where a {wanted} belongs; it is kept as {place}"
             for name, place, found, wanted in zip(*[iter(moved)] * 4, strict=True)
         ]

@@ -36,7 +36,7 @@
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON}
-           {"damaged"}   a key of the session holds another type than it should; nothing was changed
+           {"damaged"}   a key of the session holds another type than it should, or ctl no state; nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
@@ -56,6 +56,10 @@ local now = now_ms()
 
 if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [receipts] = "hash", [ages] = "zset", [events] = "stream",
   [KEYS[14]] = "hash" }) then
+  return { "damaged" }
+end
+local state = redis.call("HGET", ctl, "state") or "idle"
+if not STATES[state] then
   return { "damaged" }
 end
 
@@ -83,7 +87,6 @@ local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop",
 debounce_ms = tonumber(overrides[4]) or debounce_ms
 mode = own_mode ~= "" and own_mode or overrides[1] or mode
 cap, drop = tonumber(overrides[2]) or cap, overrides[3] or drop
-local state = redis.call("HGET", ctl, "state") or "idle"
 
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)

@@ -161,14 +161,14 @@ redis.call("HSET", ctl, "steer_seq", seq)
 redis.call("HSET", row, "updatedAt", now)
 touch(KEYS[19], parent, now)
 
-local c, woken = redis.call("HMGET", ctl, "state", "resumed", "run", "run_key"), ""
-if c[1] == "parked" and c[2] == "0" then
+local c, woken, state = redis.call("HMGET", ctl, "resumed", "run", "run_key"), "", state_of(ctl)
+if state == "parked" and c[1] == "0" then
   unpark(ctl, due, parent, now, rewake_ms)
-  woken = c[3]
-elseif not c[1] or c[1] == "idle" then
+  woken = c[2]
+elseif state == "idle" then
   open_run(ctl, run_key, runs, due, parent, run, lane, agent, now, 0, rewake_ms)
-  if c[4] then
-    follow_up(c[4], run_key, run, KEYS[15], KEYS[16], now)
+  if c[3] then
+    follow_up(c[3], run_key, run, KEYS[15], KEYS[16], now)
   end
   woken = push_wake(queue, wake) and "" or run
 end

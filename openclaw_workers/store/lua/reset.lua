@@ -58,7 +58,8 @@ if redis.call("HGET", row, "sessionId") == new_session_id then
 end
 local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how")
 local settled = 0
-if ARGV[9] ~= "" and ((c[1] or "idle") ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[9]) then
+c[1] = state_of(ctl)
+if ARGV[9] ~= "" and (c[1] ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[9]) then
   return { "used" }
 end
 
@@ -83,7 +84,7 @@ local function leave_call()
   redis.call("ZADD", due, math.max(now, tonumber(c[6]) or now), "orphan|" .. id)
 end
 
-local at_work = c[1] and c[1] ~= "idle"
+local at_work = c[1] ~= "idle"
 if at_work and c[2] ~= run then
   return { "other", c[2] }
 end

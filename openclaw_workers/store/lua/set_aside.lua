@@ -1,26 +1,30 @@
 --[[
-  Move keys of a session out of its way that hold another type than they should.
+  Move keys of a session out of its way that hold another type than they should, and put a state right that is none.
 
   KEYS[1]  session row       hash
   KEYS[2]  transcript        list
   KEYS[3]  session ctl       hash
-  KEYS[4]  the keys of the session from KEYS[4] on, then a place for each of them in the same order
+  KEYS[4]  due               zset
+  KEYS[5]  the keys of the session from KEYS[5] on, then a place for each of them in the same order
 
   ARGV[1]  how long what was moved is kept, seconds
   ARGV[2]  session id if the row or the transcript is moved
   ARGV[3]  row fields of a new session, JSON object of strings
-  ARGV[4]  the type that each of the keys should have, from ARGV[4] on
+  ARGV[4]  session key
+  ARGV[5]  the type that each of the keys should have, from ARGV[5] on
 
-  Returns  {"moved", key, place, type it has, type it should have, key …}
+  Returns  {"moved", the state it had, the state it has now or "" if it was right, key, place, type it has, type it should have, key …}
 
   Invariant
     What fits stays where it is. What does not holds nothing that a script could read, and each would fail at it; it is
     kept for a person. A session whose transcript was moved begins a new life, since what others remember of the old one
-    is no longer the beginning of this. One at work whose row was moved has a new one, as `take` must find.
+    is no longer the beginning of this. One at work whose row was moved has a new one, as `take` must find. A state that
+    is none becomes what lease and run record say, and all else that ctl knows (fence, sequence) is kept.
 ]]
 local row, log, ctl, kept_seconds, session_id = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
-local first_key, first_type = 4, 4
-local count, moved, lost_row, now = (#KEYS - first_key + 1) / 2, { "moved" }, false, now_ms()
+local due, session = KEYS[4], ARGV[4]
+local first_key, first_type = 5, 5
+local count, moved, lost_row, now = (#KEYS - first_key + 1) / 2, { "moved", "", "" }, false, now_ms()
 for index = 0, count - 1 do
   local key, place, wanted = KEYS[first_key + index], KEYS[first_key + count + index], ARGV[first_type + index]
   if not fit({ [key] = wanted }) then
@@ -35,7 +39,14 @@ for index = 0, count - 1 do
     end
   end
 end
-local state = redis.call("TYPE", ctl).ok == "hash" and redis.call("HGET", ctl, "state") or "idle"
+local was, state = redis.call("HGET", ctl, "state"), state_of(ctl)
+if was and was ~= state then
+  redis.call("HSET", ctl, "state", state)
+  moved[2], moved[3] = was, state
+  if state ~= "idle" then
+    redis.call("ZADD", due, now, "turn|" .. session) -- whoever was to wake it may have found nothing to do
+  end
+end
 if lost_row and state ~= "idle" then
   redis.call("HSET", row, "sessionId", session_id, "createdAt", now, "updatedAt", now, "sessionStartedAt", now,
     "lastInteractionAt", now)

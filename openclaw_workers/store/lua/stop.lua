@@ -49,7 +49,8 @@ local rewake_ms, most, whole = tonumber(ARGV[10]), tonumber(ARGV[11]), ARGV[12] 
 local now = now_ms()
 
 local c = redis.call("HMGET", ctl, "state", "run", "seq", "resumed")
-local is_idle = not c[1] or c[1] == "idle"
+c[1] = state_of(ctl)
+local is_idle = c[1] == "idle"
 local children = redis.call("ZRANGE", live, 0, -1)
 if not whole then
   reap(reaps, due, live, session, now, reason, run)

@@ -44,7 +44,7 @@
             owners that died over a model call which is not booked, a JSON list of fences,
             1 if messages may wait to be steered in, else 0}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
-           {"damaged"}   a key of the session holds another type than it should; nothing was changed
+           {"damaged"}   a key of the session holds another type than it should, or ctl no state; nothing was changed
            {"suspect", granted: run, session, run …}
 
   Invariant
@@ -92,6 +92,9 @@ end
 
 if not state then
   return { "gone" }
+end
+if not STATES[state] then
+  return { "damaged" }
 end
 if state == "idle" then
   return { "idle" }

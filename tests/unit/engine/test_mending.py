@@ -67,6 +67,60 @@ def test_a_sweep_that_cannot_read_a_session_mends_it(house: House) -> None:
     assert say(house, "after") == "after"
 
 
+@pytest.mark.parametrize("state", ["bogus", ""])
+def test_a_session_in_a_state_that_there_is_not_answers_the_next_message(house: House, state: str) -> None:
+    assert say(house, "before") == "before"
+    fence = int(house.ctl("fence"))
+    house.set_ctl("state", state)
+
+    assert say(house, "after") == "after"
+
+    (note,) = house.stores.reader.quarantined()
+    assert note["where"] == f"session {SESSION}"
+    assert f"held the state {state!r}, which there is not; it goes on as idle" in note["why"]
+    assert int(house.ctl("fence")) == fence + 1
+    assert [entry.role for entry in house.log()] == ["user", "assistant"] * 2
+
+
+def test_a_message_that_waits_is_answered_whatever_state_its_session_is_in(house: House) -> None:
+    queued = house.say(json.dumps({"steps": [{"text": "answer"}]}))
+    house.set_ctl("state", "bogus")
+
+    house.work()
+
+    assert house.run_of(queued).text == "answer"
+    assert "it goes on as queued" in house.stores.reader.quarantined()[0]["why"]
+
+
+def test_a_sweep_finds_a_session_in_a_state_that_there_is_not(house: House) -> None:
+    queued = house.say(json.dumps({"steps": [{"text": "answer"}]}))
+    house.waker.turns.clear()
+    house.set_ctl("state", "bogus")
+
+    for _ in range(2):
+        house.stores.redis.zadd(house.stores.keys.due, {f"turn|{SESSION}": 1})
+        house.sweeper.sweep()
+    assert house.ctl("state") == "queued"
+    house.work()
+
+    assert house.run_of(queued).text == "answer"
+
+
+def test_an_owner_keeps_its_turn_whatever_state_its_session_is_in(house: House) -> None:
+    first = house.say(json.dumps({"steps": [{"text": "first"}]}))
+    taken = take_elsewhere(house)
+    house.waker.turns.clear()
+    house.set_ctl("state", "bogus")
+
+    second = house.say(json.dumps({"steps": [{"text": "second"}]}))
+
+    assert (house.ctl("state"), house.ctl("lease")) == ("running", taken.lease.token)
+    assert house.waker.turns == []
+    die(house)
+    house.work()
+    assert [house.run_of(queued).text for queued in (first, second)] == ["first", "second"]
+
+
 def test_what_fits_is_left_alone(house: House) -> None:
     say(house, "before")
 

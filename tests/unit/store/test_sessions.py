@@ -128,6 +128,36 @@ def test_a_turn_in_flight_can_write_nothing_more(desk: Desk, end: End) -> None:
     assert desk.run("run-a").usage.input == 0
 
 
+@both
+@pytest.mark.parametrize("state", ["bogus", ""])
+def test_a_run_that_is_over_stays_as_it_ended_whatever_state_its_session_is_in(
+    desk: Desk, end: End, state: str
+) -> None:
+    desk.say("hi", run="run-a")
+    desk.commit(desk.take())
+    desk.redis.hset(desk.keys.ctl(SESSION), "state", state)
+
+    assert desk.stop() == Stopped(run=None)
+    assert end(desk) == ()
+
+    assert desk.run("run-a").state is RunState.OK
+
+
+def test_results_of_children_wake_a_parent_in_a_state_that_there_is_not(desk: Desk) -> None:
+    desk.say("hi", run="run-p")
+    parent = desk.take()
+    desk.spawn(parent, "a")
+    desk.commit(parent)
+    desk.commit(desk.take(session=child_key("a"), run="run-a"))
+    desk.redis.hset(desk.keys.ctl(SESSION), "state", "bogus")
+
+    announced = desk.announce(run="run-next")
+
+    assert announced is not None
+    assert announced.wake == "run-next"
+    assert desk.ctl("state") == "queued"
+
+
 def test_nothing_of_the_old_turn_enters_the_new_life(desk: Desk) -> None:
     desk.say("old")
     taken = desk.take("w1")
