@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from openclaw_workers.cli.embedded.child import ChildSpec
 from openclaw_workers.cli.embedded.endpoint import Endpoint, is_free
 from openclaw_workers.cli.embedded.private_redis import SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.embedded.redis_binary import RedisBinary, find_redis_server
+from openclaw_workers.cli.embedded.redis_trouble import MANIFEST, explain
 from openclaw_workers.errors import BadInput
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
@@ -55,6 +56,103 @@ def test_data_of_a_later_redis_is_not_opened_by_an_older_one_that_would_start_em
 
     with pytest.raises(BadInput, match="would start empty"):
         redis_spec(RedisBinary(tmp_path / "redis-server", (6, 2, 14)), tmp_path, endpoint, {})
+
+
+def lose_the_manifest(data: Path) -> None:
+    (data / MANIFEST).unlink()
+
+
+def overwrite_the_base(data: Path) -> None:
+    [base] = data.glob("*.base.rdb")
+    whole = base.read_bytes()
+    middle = len(whole) // 2
+    base.write_bytes(whole[:middle] + b"\xff" * 20 + whole[middle + 20 :])
+
+
+def lose_the_base(data: Path) -> None:
+    [base] = data.glob("*.base.rdb")
+    base.unlink()
+
+
+def spoil_the_manifest(data: Path) -> None:
+    (data / MANIFEST).write_text("garbage\n")
+
+
+def empty_the_manifest(data: Path) -> None:
+    (data / MANIFEST).write_text("")
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> ChildSpec:
+    """A server of Redis 7 that was killed; its data is in the test's directory."""
+    binary = find_redis_server()
+    if binary.version < (7, 0):
+        pytest.skip("Redis 6.2 keeps one file, and no manifest")
+    endpoint = Endpoint(port=free_port(), user="default", password="p")
+    spec = redis_spec(binary, tmp_path, endpoint, os.environ)
+    with running(spec, endpoint) as client:
+        eventually(lambda: is_rewritten(client), within=20)
+        client.mset({f"key{number}": "hello " * 20 for number in range(50)})
+        client.bgrewriteaof()
+        eventually(lambda: is_rewritten(client), within=20)
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (overwrite_the_base, ".base.rdb: "),
+        (lose_the_base, ".base.rdb: "),
+        (spoil_the_manifest, f"{MANIFEST}: Invalid AOF manifest"),
+        (empty_the_manifest, f"{MANIFEST}: Found an empty AOF manifest"),
+    ],
+)
+def test_data_that_redis_cannot_read_is_said_to_be_damaged_with_its_file_and_a_way_on(
+    damage: Callable[[Path], None], named: str, used: ChildSpec, tmp_path: Path
+) -> None:
+    damage(tmp_path / "redis" / "appendonlydir")
+
+    done = subprocess.run(used.argv, capture_output=True, text=True, timeout=30, check=False)
+    lines = [used.clean(line.rstrip()) for line in done.stdout.splitlines() if line.strip()]
+    told = explain(tuple(lines[-20:]), tmp_path, find_redis_server(), "it keeps ending")
+
+    assert isinstance(told, BadInput), told
+    assert "is damaged" in told.message
+    assert f"{tmp_path / 'redis' / 'appendonlydir'}/appendonly.aof" in told.message
+    assert named in told.message
+    assert "start with nothing" in (told.hint or "")
+    assert "redis-check-aof" not in (told.hint or ""), "it repairs neither of them"
+
+
+def test_data_without_its_manifest_is_not_opened_because_redis_would_start_empty(
+    used: ChildSpec, tmp_path: Path
+) -> None:
+    lose_the_manifest(tmp_path / "redis" / "appendonlydir")
+    endpoint = Endpoint(port=1, user="default", password="p")
+
+    with pytest.raises(BadInput, match=f"{MANIFEST} is missing, and without it Redis would start empty") as caught:
+        redis_spec(find_redis_server(), tmp_path, endpoint, {})
+
+    assert f"put back a copy of {tmp_path / 'redis'}" in (caught.value.hint or "")
+
+
+def test_a_first_start_that_was_cut_off_is_no_damage(tmp_path: Path) -> None:
+    data = tmp_path / "redis" / "appendonlydir"
+    data.mkdir(parents=True)
+    (data / "appendonly.aof.1.base.rdb").write_bytes(b"REDIS0010 and nothing")
+    (data / "appendonly.aof.1.incr.aof").touch()
+    binary = RedisBinary(tmp_path / "redis-server", (7, 0, 15))
+
+    redis_spec(binary, tmp_path, Endpoint(port=1, user="default", password="p"), {})
+
+
+def test_a_redis_that_crashes_over_its_data_is_told_from_one_that_is_only_late(tmp_path: Path) -> None:
+    tail = ("Fast memory test PASSED", "=== REDIS BUG REPORT END. Make sure to include from START to END. ===")
+
+    told = explain(tail, tmp_path, RedisBinary(tmp_path / "redis-server", (6, 2, 14)), "it keeps ending")
+
+    assert isinstance(told, BadInput)
+    assert "Redis crashes when it reads" in told.message
 
 
 def test_the_file_for_deployments_sets_what_the_private_server_runs_with() -> None:

@@ -268,6 +268,8 @@ ODD_ONES = ("up.lock", "redis.json", "runtime.json")
         pytest.param("file", "cannot be used", id="a file where the directory should be"),
         pytest.param("aof", "is damaged", id="an append-only file that is not one"),
         pytest.param("middle", "is damaged", id="an append-only file with a foreign command in it"),
+        pytest.param("manifest", "would start empty", id="append-only files without their manifest"),
+        pytest.param("base", ".base.rdb", id="a snapshot that was written over"),
         *(pytest.param(name, f"{name} cannot be used", id=f"a directory named {name}") for name in ODD_ONES),
     ],
 )
@@ -279,15 +281,29 @@ def test_a_damaged_state_directory_is_explained(ocw: Ocw, damage: str, expected:
     else:
         ocw.up("--no-flower")
         ocw("down")
-        for path in (ocw.state_dir / "redis").rglob("*.aof"):
-            foreign = b"*1\r\n$7\r\nforeign\r\n" if damage == "middle" else b"this is not what Redis wrote\r\n"
-            path.write_bytes(foreign * 10)
+        damage_data(ocw.state_dir / "redis", damage)
 
     for options in ([], ["--detach"]):
         done = ocw("up", *options)
         assert done.returncode == 2
         assert expected in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def damage_data(folder: Path, damage: str) -> None:
+    whole = {"aof": b"this is not what Redis wrote\r\n", "middle": b"*1\r\n$7\r\nforeign\r\n"}
+    if damage in whole:
+        for path in folder.rglob("*.aof"):
+            path.write_bytes(whole[damage] * 10)
+    elif not (folder / "appendonlydir").exists():
+        pytest.skip("Redis 6.2 keeps one file, and no manifest")
+    elif damage == "manifest":
+        (folder / "appendonlydir" / "appendonly.aof.manifest").unlink()
+    else:
+        [base] = folder.rglob("*.base.rdb")
+        with base.open("r+b") as file:
+            file.seek(base.stat().st_size // 2)
+            file.write(b"\xff" * 20)
 
 
 def test_a_start_that_fails_exits_alike_in_the_foreground_and_in_the_background(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw_workers.cli.embedded import flower, private_redis, workers
+from openclaw_workers.cli.embedded import flower, private_redis, redis_trouble, workers
 from openclaw_workers.cli.embedded.endpoint import Endpoint, any_free_port
 from openclaw_workers.cli.embedded.redis_binary import find_redis_server
 from openclaw_workers.cli.supervisor import StartFailure, Supervisor
@@ -114,7 +114,7 @@ class Fleet:
             # Someone took the port between our look and the server's bind.
             self._supervisor.drop(spec.name)
         assert failure is not None
-        raise private_redis.explain(failure.tail, self._plan.state_dir, binary, failure.why)
+        raise redis_trouble.explain(failure.tail, self._plan.state_dir, binary, failure.why)
 
     def _workers_and_flower(self, redis_url: str) -> None:
         env = self._python_env(redis_url)

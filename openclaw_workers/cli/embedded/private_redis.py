@@ -1,8 +1,7 @@
-"""The private Redis of `ocw up`: its settings, its process, and what to say when it refuses to start."""
+"""The private Redis of `ocw up`: its settings and its process."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,7 +12,7 @@ import redis
 from openclaw_workers.cli.embedded.child import ChildSpec
 from openclaw_workers.cli.embedded.endpoint import LOOPBACK, Endpoint
 from openclaw_workers.cli.embedded.redis_binary import RedisBinary
-from openclaw_workers.errors import BadInput, OpenClawError, TransientError
+from openclaw_workers.cli.embedded.redis_trouble import refuse_to_start_empty
 from openclaw_workers.runtime import write_private
 
 NAME = "redis"
@@ -32,14 +31,7 @@ SETTINGS: Mapping[str, str] = {
     "timeout": "0",
 }
 
-#: 7.0 moved the append-only file into a folder that 6.2 does not look into.
-_FOLDER_SINCE = (7, 0)
 _OWN_STAMP = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} ")
-_DAMAGED = re.compile(
-    r"bad file format|unexpected end of file|can't handle rdb|short read|wrong signature"
-    r"|unknown command .* append only",
-    re.I,
-)
 _IN_USE = re.compile(r"address already in use", re.I)
 
 
@@ -51,16 +43,11 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: Endpoint, env: Ma
     """Write the configuration and describe the process.
 
     Raises:
-        BadInput: the data was written by a later Redis than `binary`.
+        BadInput: `binary` would not find the data that is there, and start empty.
     """
     folder = state_dir / "redis"
     folder.mkdir(mode=0o700, exist_ok=True)
-    if binary.version < _FOLDER_SINCE and (folder / "appendonlydir").exists():
-        raise BadInput(
-            f"the data in {folder} was written by Redis 7 or later; {binary.path} is "
-            f"{'.'.join(map(str, binary.version))} and would start empty",
-            hint="install the later redis-server again, or move that folder away to start anew",
-        )
+    refuse_to_start_empty(folder, binary)
     own = {
         "bind": LOOPBACK,
         "port": str(endpoint.port),
@@ -112,35 +99,6 @@ def is_up(url: str) -> bool:
 
 def port_was_taken(tail: tuple[str, ...]) -> bool:
     return any(_IN_USE.search(line) for line in tail)
-
-
-def explain(tail: tuple[str, ...], state_dir: Path, binary: RedisBinary, why: str) -> OpenClawError:
-    """Turn the last lines of a Redis that did not start into what happened and what to do next."""
-    folder = state_dir / "redis"
-    last = tail[-1].lstrip("*#.- ") if tail else why
-    for line in tail:
-        if _DAMAGED.search(line):
-            return BadInput(
-                f"the Redis data in {folder} is damaged: {line.lstrip('*#.- ')}",
-                hint=f"copy that folder, then try `{_repair_command(folder, binary)}`; "
-                "or move it away to start with nothing",
-            )
-    if "ermission denied" in " ".join(tail):
-        return BadInput(
-            f"Redis may not read or write its data in {folder}: {last}",
-            hint="give the folder to the user who runs `ocw up`, or choose another --state-dir",
-        )
-    return TransientError(f"Redis did not start: {last}", hint=f"see {state_dir / 'logs' / 'redis.log'}")
-
-
-def _repair_command(folder: Path, binary: RedisBinary) -> str:
-    manifests = sorted(folder.glob("appendonlydir/*.manifest"))
-    damaged = manifests[0] if manifests else folder / "appendonly.aof"
-    tool = binary.path.with_name("redis-check-aof")
-    if os.access(tool, os.X_OK):
-        return f"{tool} --fix {damaged}"
-    # The server binary is the repair tool too; it goes by the name it was called with.
-    return f"bash -c 'exec -a redis-check-aof {binary.path} --fix {damaged}'"
 
 
 def _quoted(path: Path) -> str:
