@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import structlog
 
+from openclaw_workers.engine.wake import named
 from openclaw_workers.models.runs import Run
 
 log = structlog.get_logger(__name__)
@@ -37,7 +38,7 @@ def fire(hook: Hook, run: Run) -> None:
         try:
             called(run.model_dump(mode="json"))
         except Exception:
-            log.exception("plugin.failed", plugin=name, hook=hook, run_id=run.id)
+            log.exception("plugin.failed", plugin=name, hook=hook, **named(run.session_key, run.id))
 
 
 @cache

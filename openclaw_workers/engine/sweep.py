@@ -13,7 +13,7 @@ from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.relays import Relays
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.turns import TurnRunner
-from openclaw_workers.engine.wake import Waker, lane_of, wake_all
+from openclaw_workers.engine.wake import Waker, lane_of, named, wake_all
 from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreUnavailable
 from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
@@ -142,7 +142,7 @@ class Sweeper(threading.Thread):
             self._stores.fleet.later(item, self._stores.timing.lease_ms)
         else:
             self._runner.settle_orphan(orphan)
-            log.info("call.lost", run_id=orphan.run, session_key=orphan.session, worker=orphan.owner)
+            log.info("call.lost", worker=orphan.owner, **named(orphan.session, orphan.run))
 
     def _archive(self, item: str, oldest: dict[Lane, int]) -> None:
         if not self._oldest(Lane.SERVICE, oldest):
@@ -166,11 +166,11 @@ class Sweeper(threading.Thread):
         )
         wake_all(self._waker, rescue.granted)
         if rescue.verb == "wake" and run is not None:
-            log.info("run.woken", run_id=run, session_key=session)
+            log.info("run.woken", **named(session, run))
             self._waker.turn(session, run)
         elif rescue.lease is not None:
             try:
                 self._runner.settle_lost(rescue.lease, rescue.losses, stood_still=rescue.stood_still)
             except LeaseLost:
-                log.info("run.settled_elsewhere", run_id=run, session_key=session)
+                log.info("run.settled_elsewhere", **named(session, rescue.lease.run))
                 self._runner.let_go(rescue.lease)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from openclaw_workers.engine.process import Process, RunHandle
+from openclaw_workers.engine.wake import named
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.store.fleet import Fleet
@@ -123,7 +124,7 @@ class Ticker(threading.Thread):
                 log.warning("limit.unheld", error=error.message)
                 return
             except CorruptRecord as error:
-                log.error("limit.unheld", run_id=handle.lease.run, error=error.message)
+                log.error("limit.unheld", error=error.message, **named(handle.lease.session, handle.lease.run))
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""

@@ -20,7 +20,7 @@ from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.engine.reports import frozen, partial_result
 from openclaw_workers.engine.session_port import TurnSessions
 from openclaw_workers.engine.spawning import Spawner
-from openclaw_workers.engine.wake import Waker, lane_of, wake_all
+from openclaw_workers.engine.wake import Waker, lane_of, named, wake_all
 from openclaw_workers.errors import (
     BadInput,
     BudgetExhausted,
@@ -124,7 +124,7 @@ class TurnRunner:
         books = NO_BOOKS if open_calls(history) else self._preparer.lost(lease, tokens)
         outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
         self._commit(lease, outcome, books=books)
-        log.error("run.given_up", run_id=lease.run, session_key=lease.session, losses=losses)
+        log.error("run.given_up", losses=losses, **named(lease.session, lease.run))
 
     def settle_orphan(self, orphan: Orphan) -> None:
         """Book what a dead owner was asking when its run was taken away; if it only sleeps, it corrects that."""

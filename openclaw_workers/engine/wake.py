@@ -7,7 +7,7 @@ from typing import Protocol
 
 from openclaw_workers.models.ids import BatchId, RunId, SessionKey
 from openclaw_workers.models.runs import Lane, Run
-from openclaw_workers.models.session_key import is_subagent
+from openclaw_workers.models.session_key import agent_of, is_subagent
 from openclaw_workers.models.tree import own_batch
 
 
@@ -37,6 +37,13 @@ class Waker(Protocol):
 
 def lane_of(session: SessionKey) -> Lane:
     return Lane.SUBAGENT if is_subagent(session) else Lane.MAIN
+
+
+def named(session: SessionKey, run: RunId) -> dict[str, str]:
+    """The fields by which every log line names a run."""
+    lane = lane_of(session)
+    kind = "subagent" if lane is Lane.SUBAGENT else "main"
+    return {"runId": run, "sessionKey": session, "agentId": agent_of(session), "lane": lane, "runKind": kind}
 
 
 def wake_all(waker: Waker, granted: Iterable[tuple[RunId, SessionKey]]) -> None:

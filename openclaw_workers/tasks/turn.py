@@ -7,11 +7,10 @@ from typing import Any
 from celery import Task
 from celery.exceptions import Ignore
 
-from openclaw_workers.engine.wake import lane_of
+from openclaw_workers.engine.wake import named
 from openclaw_workers.logs import run_context
 from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import Lane, RunState
-from openclaw_workers.models.session_key import agent_of
+from openclaw_workers.models.runs import RunState
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.publish import SUBAGENT, TURN
 from openclaw_workers.tasks.signals import current_worker
@@ -52,8 +51,6 @@ def subagent(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
 
 
 def _carry(session: str, run: str, *, is_header: bool = False) -> RunState | None:
-    key = SessionKey(session)
-    lane = lane_of(key)
-    kind = "subagent" if lane is Lane.SUBAGENT else "main"
-    with run_context(runId=run, sessionKey=session, agentId=agent_of(key), lane=lane, runKind=kind):
-        return current_worker().runner.run(key, RunId(run), is_header=is_header)
+    key, run_id = SessionKey(session), RunId(run)
+    with run_context(**named(key, run_id)):
+        return current_worker().runner.run(key, run_id, is_header=is_header)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.conftest import MakeFleet
 from tests.support.fleet import Fleet
-from tests.support.programs import program, say
+from tests.support.programs import crash, program, say
 
 OUR_LINE = re.compile(r'\d\d:\d\d:\d\d (?:[A-Z]+ )?\w+\.\w+(?: \w+=(?:"(?:[^"\\]|\\.)*"|[^\s"=]+))*')
 CARRIERS = {"threads": 1, "prefork": 4}
@@ -31,6 +31,21 @@ def test_a_worker_told_to_leave_in_mid_turn_writes_only_lines_of_our_format(flee
     assert [line for line in lines if not OUR_LINE.fullmatch(line)] == []
     assert sum(" worker.leaving " in line for line in lines) == CARRIERS[pool]
     assert sum(" run.released " in line for line in lines) == 1
+
+
+def test_a_run_is_named_by_the_same_fields_on_every_line(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet({"engine": {"maxAttempts": 1}})
+    first = fleet.worker(OPENCLAW_LOG_FORMAT="json")
+    sent = [fleet.send(program(crash())), fleet.send(program(say("found")), "lost", lose_wake_up=True)]
+    first.wait()
+    second = fleet.worker(OPENCLAW_LOG_FORMAT="json")
+    fleet.outcomes(sent)
+
+    lines = [json.loads(line) for line in second.log_text().splitlines()]
+    told = {line["event"]: line for line in lines if line["event"].startswith("run.")}
+    assert {"run.given_up", "run.woken", "run.ended"} <= told.keys()
+    assert all({"runId", "sessionKey", "agentId", "runKind", "lane"} <= line.keys() for line in told.values())
+    assert not any({"run_id", "session_key"} & line.keys() for line in lines)
 
 
 @both_pools
