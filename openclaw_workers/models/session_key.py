@@ -383,7 +383,8 @@ def link_identity(links: Mapping[str, Sequence[str]], channel: str, peer: str) -
 
     `links` maps a name to ids, each written `channel:id` or bare. A listed `telegram:1` is only ever that
     Telegram id: a peer who is called `telegram:1` elsewhere does not match. Nor does a peer who merely calls
-    himself by a linked person's name share that person's session: he gets his channel put before it.
+    himself by a linked person's name share that person's session: he gets his channel put before it, and so does one
+    who already has a channel before it, or he would share with that one.
     """
     if not peer:
         return peer
@@ -395,7 +396,9 @@ def link_identity(links: Mapping[str, Sequence[str]], channel: str, peer: str) -
         if not wanted.isdisjoint(listed.strip().lower() for listed in ids):
             return name.strip().lower()
     names = {name.strip().lower() for name in links}
-    unlinked = peer
-    while unlinked.lower() in names:
-        unlinked = f"{channel}:{unlinked}"
-    return unlinked
+    if not any(f":{peer}".lower().endswith(f":{name}") for name in names):
+        return peer
+    before = f"{channel}:"
+    while any(name.startswith(before.lower()) for name in names):
+        before += f"{channel}:"
+    return f"{before}{peer}"

@@ -381,6 +381,15 @@ def test_a_peer_who_names_himself_like_a_link_does_not_get_the_linked_session() 
     assert keys.link_identity({"a": ["1"], "irc:a": ["2"]}, "irc", "a") == "irc:irc:a"
 
 
+@pytest.mark.parametrize("links", [{"alice": ["telegram:1"]}, {"alice": ["1"], "irc:alice": ["2"]}])
+def test_no_two_peers_who_name_themselves_like_a_link_share_a_session(links: dict[str, list[str]]) -> None:
+    peers = ["alice", "irc:alice", "irc:irc:alice", "x:alice", "x:irc:alice", "malice", "alice:x"]
+    told = [keys.link_identity(links, channel, peer) for channel in ("irc", "x") for peer in peers]
+
+    assert len({*told}) == 2 * len(peers) - 2  # who resembles no linked name is the same person on both channels
+    assert {*told}.isdisjoint(links)
+
+
 @given_few
 @given(channels, ids)
 def test_only_listed_ids_reach_a_linked_name(channel: str, peer: str) -> None:
