@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from openclaw_workers.cli.output import report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import Loaded, load
 from openclaw_workers.config.pending import pending
@@ -136,9 +137,7 @@ def _load(ctx: click.Context, as_json: bool) -> Loaded:
             facts = {"type": type(error).__name__, "message": error.message, "hint": error.hint}
             _print_json({"ok": False, "source": error.source, "error": facts, "problems": error.problems})
         else:
-            click.echo(error.message, err=True)
-            if error.hint:
-                click.echo(f"hint: {error.hint}", err=True)
+            report(type(error).__name__, error.message, error.hint, as_json=False)
         ctx.exit(EXIT_CONFIGURATION)
 
 

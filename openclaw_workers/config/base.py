@@ -186,6 +186,9 @@ class SecretUrl(SecretStr):
         return mask_url(self.get_secret_value())
 
 
+_ESCAPES = "in a password write / as %2F, @ as %40 and : as %3A"
+
+
 def _check_scheme(*schemes: str) -> AfterValidator:
     def check(value: SecretUrl) -> SecretUrl:
         parts = urlsplit(value.get_secret_value())
@@ -195,8 +198,9 @@ def _check_scheme(*schemes: str) -> AfterValidator:
             _ = parts.port
         except ValueError as error:
             # Not quoted: where a slash in the password ends the host, the "port" is a piece of the password.
-            told = "expected a port from 0 to 65535; in a password write / as %2F, @ as %40 and : as %3A"
-            raise ValueError(told) from error
+            raise ValueError(f"expected a port from 0 to 65535; {_ESCAPES}") from error
+        if "@" in parts.path and parts.scheme != "unix":  # here that piece has the form of a port
+            raise ValueError(f"expected no @ after the first /; {_ESCAPES}")
         return value
 
     return AfterValidator(check)

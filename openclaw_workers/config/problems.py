@@ -99,6 +99,8 @@ def _complaint(kind: str, details: ErrorDetails) -> str:
             complaint = f"{context['error']}{_found(value)}"
         case "literal_error" | "enum":
             complaint = f"expected {context['expected']}{_found(value)}{_nearest(value, context['expected'])}"
+        case "too_short":
+            complaint = f"expected at least {context['min_length']} in the list{_found(value, kind=True)}"
         case "string_pattern_mismatch":
             complaint = f"expected text that matches {context['pattern']}{_found(value)}"
         case _:

@@ -77,6 +77,13 @@ def test_a_password_with_a_question_mark_is_not_quoted_when_it_is_taken_for_an_o
     assert "hun" not in problem
 
 
+def test_a_password_with_a_slash_after_digits_is_not_shown_as_if_it_were_a_path(problems_in: ProblemsIn) -> None:
+    (problem,) = problems_in("", env={"REDIS_URL": "redis://:12/hunter@h:6379/0"})
+
+    assert problem.startswith("environment REDIS_URL: expected no @ after the first /; in a password write / as %2F")
+    assert "hunter" not in problem
+
+
 def test_a_password_with_a_slash_is_not_quoted_when_it_is_taken_for_a_port(problems_in: ProblemsIn) -> None:
     (problem,) = problems_in("", env={"REDIS_URL": "redis://:hun/ter@h:6379/0"})
 

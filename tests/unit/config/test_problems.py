@@ -123,6 +123,7 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ),
         ("tools: {loopDetection: {warningThreshold: 25}}", "tools.loopDetection: expected warningThreshold <"),
         ("tools: {loopDetection: {historySize: 25}}", "tools.loopDetection: expected historySize to be at least"),
+        ("models: {cli: {x: {command: []}}}", "models.cli.x.command: expected at least 1 in the list, found a list"),
     ],
 )
 def test_an_impossible_value_is_named_with_what_was_expected(text: str, problem: str, problems_in: ProblemsIn) -> None:
