@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,12 +12,23 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Follower
 from openclaw_workers.cli.keyboard import check_stdin
-from openclaw_workers.cli.output import Exit, WaitOver, echo_json, error_facts, json_option, leave, report
-from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for, send, wait
+from openclaw_workers.cli.output import (
+    COUNT,
+    Exit,
+    Seconds,
+    WaitOver,
+    echo_json,
+    error_facts,
+    json_option,
+    leave,
+    report,
+)
+from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for, send, session_id_of, tell, wait
 from openclaw_workers.cli.tree_wait import Interrupted, whole_tree
+from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.engine.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, OpenClawError, StoreUnavailable
-from openclaw_workers.models.ids import MessageId, SessionKey, new_message_id
+from openclaw_workers.models.ids import MessageId, new_message_id
 
 
 @click.command(
@@ -41,8 +51,10 @@ the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-a
 @click.option("--thread", metavar="ID", default="", help="Say it in a thread, to the sub-agent that stays there.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
 @click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
-@click.option("--context-tokens", type=click.IntRange(min=1), metavar="N", help="Context for this turn at most.")
-@click.option("--run-timeout", type=click.IntRange(min=1), metavar="SECONDS", help="Time for this turn at most.")
+@click.option("--context-tokens", type=COUNT, metavar="N", help="Context for this turn at most.")
+@click.option(
+    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Time for this turn at most."
+)
 @click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
 @click.option(
     "--file",
@@ -58,7 +70,7 @@ the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-a
     help="Wait for this turn, or for what its sub-agents bring as well; in a terminal for the tree.",
 )
 @click.option("--no-wait", is_flag=True, help="Return as soon as the message is safely in.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait no longer; the run goes on.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Wait no longer; the run goes on.")
 @click.option("--message-id", metavar="ID", help="Repeating a message under its id cannot double it.")
 @json_option
 @pass_cli
@@ -85,7 +97,7 @@ def agent(
     Where sub-agents were started, a terminal also shows what the agent says when they have reported.
     """
     if no_wait and wait_for:
-        raise BadInput("--wait and --no-wait exclude each other")
+        raise BadInput("--wait and --no-wait exclude each other", hint="leave one of them out")
     if message == "-":
         check_stdin()
         message = sys.stdin.read()
@@ -106,7 +118,7 @@ def agent(
     )
     match answer:
         case Answered(told):
-            _tell(cli, Result(key, "command", session_id=_session_id(cli, key), text=told))
+            _tell(cli, Result(key, "command", text=told))
         case Rejected(_, reason):
             _tell(cli, rejected(key, reason))
         case Queued() if no_wait:
@@ -154,7 +166,7 @@ def _leave_it(cli: CliContext, follower: Follower, error: OpenClawError, code: E
     if cli.json:
         try:
             run = cli.stores.reader.run(follower.run) if follower.run else None
-            session_id = _session_id(cli, follower.session)
+            session_id = session_id_of(cli, follower.session)
         except StoreUnavailable:
             run = session_id = None
         status = run.state if run else "queued"
@@ -167,7 +179,7 @@ def _leave_it(cli: CliContext, follower: Follower, error: OpenClawError, code: E
 
 def _tell_accepted(cli: CliContext, queued: Queued) -> None:
     if cli.json:
-        accepted = Result(queued.session_key, "accepted", queued.run, _session_id(cli, queued.session_key))
+        accepted = Result(queued.session_key, "accepted", queued.run, session_id_of(cli, queued.session_key))
         echo_json(accepted.as_json())
     elif queued.run:
         click.echo(f"accepted as {queued.run} in {queued.session_key}; `ocw runs watch {queued.run}` shows it")
@@ -176,17 +188,5 @@ def _tell_accepted(cli: CliContext, queued: Queued) -> None:
 
 
 def _tell(cli: CliContext, result: Result, *, is_text_shown: bool = False) -> None:
-    if cli.json:
-        if result.session_id is None:
-            result = replace(result, session_id=_session_id(cli, result.session))
-        echo_json(result.as_json())
-    elif result.text and not is_text_shown:
-        click.echo(result.text)
-    if result.error and not cli.json:
-        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
+    tell(cli, result, is_text_shown=is_text_shown)
     leave(result.exit_code)
-
-
-def _session_id(cli: CliContext, key: SessionKey) -> str | None:
-    row = cli.stores.reader.session(key)
-    return row.session_id if row else None

@@ -10,10 +10,10 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Ended, Follower
 from openclaw_workers.cli.keyboard import Keyboard
-from openclaw_workers.cli.output import Exit, echo_json, exit_code, json_option, leave, report, styled
+from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report, styled
 from openclaw_workers.cli.replies import Replies
 from openclaw_workers.cli.screen import Screen
-from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for, send, wait
+from openclaw_workers.cli.talking import Result, rejected, result_of, screen_for, send, tell, wait
 from openclaw_workers.engine.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
 from openclaw_workers.models.ids import SessionKey, new_message_id
@@ -203,9 +203,4 @@ class Chat:
     def _tell(self, result: Result, *, is_text_shown: bool) -> None:
         if result.exit_code is not Exit.OK:
             self._failed = result.exit_code
-        if self._cli.json:
-            echo_json(result.as_json())
-        elif result.text and not is_text_shown:
-            click.echo(result.text)
-        if result.error and not self._cli.json:
-            report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
+        tell(self._cli, result, is_text_shown=is_text_shown)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from openclaw_workers.errors import NotFound, StoreUnavailable
+from openclaw_workers.models.text import encodable
 
 if TYPE_CHECKING:
     from openclaw_workers.config.loader import Loaded
@@ -53,7 +54,9 @@ class CliContext:
     @cached_property
     def stores(self) -> Stores:
         from openclaw_workers.engine.stores import open_stores
+        from openclaw_workers.logs import setup_logging
 
+        setup_logging(level="warning")  # to stderr: what the engine has to say must not stand among the answers
         return open_stores(self.loaded.settings, self.redis_url)
 
     @cached_property
@@ -84,7 +87,7 @@ class CliContext:
             NotFound: there is no such agent, or no session in the thread.
         """
         if thread and not wanted:
-            return self._session_in_thread(thread)
+            return self._session_in_thread(encodable(thread))
         from openclaw_workers.config.resolve import resolve_agent_id
         from openclaw_workers.engine.addressing import Origin, session_for
 

@@ -6,7 +6,8 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from openclaw_workers import __version__
 from openclaw_workers.cli.context import CliContext
-from openclaw_workers.cli.output import Exit, exit_code, report
+from openclaw_workers.cli.output import Exit, answer_in_json, exit_code, report
 from openclaw_workers.errors import OpenClawError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -74,12 +75,15 @@ class LazyGroup(click.Group):
         except click.NoSuchCommand as error:
             raise click.NoSuchCommand(error.command_name, possibilities=list(_FLAT), ctx=ctx) from error
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _readers_may_leave():  # --help and --version are answered here
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _readers_may_leave():
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would end with 1, as if something had failed
-            _stop_writing()
-            raise click.exceptions.Exit(Exit.OK) from None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = [CompletionItem(name, help=told) for name, (_, told) in _FLAT.items() if name.startswith(incomplete)]
@@ -99,6 +103,9 @@ def _take_places(command: click.Command) -> None:
     if "config_path" not in {param.name for param in command.params}:
         for name, flag, kind in (("config_path", "--config", None), ("state_dir", "--state-dir", _STATE_DIR)):
             option = click.Option([flag, name], type=kind, hidden=True, expose_value=False, callback=_place)
+            command.params.append(option)
+        if isinstance(command, click.Group):  # its commands have `--json` themselves, and show it
+            option = click.Option(["--json"], is_flag=True, hidden=True, expose_value=False, callback=answer_in_json)
             command.params.append(option)
     for each in command.commands.values() if isinstance(command, click.Group) else ():
         _take_places(each)
@@ -154,6 +161,15 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last one to hear of it
         return _explain(error, as_json=obj.json or "--json" in args)
     return result if isinstance(result, int) else Exit.OK
+
+
+@contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:  # click would end with 1, as if something had failed
+        _stop_writing()
+        raise click.exceptions.Exit(Exit.OK) from None
 
 
 def _stop_writing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -69,6 +70,23 @@ def exit_code(error: OpenClawError) -> Exit:
     return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.RUN_FAILED)
 
 
+class Seconds(click.FloatRange):
+    """How long to wait: a finite time, of which nan is none."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 10 * 366 * 86_400)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return float(seconds)
+
+
+COUNT = click.IntRange(1, 10**9)
+"""How many of something: what Redis and Python's own tools can count to."""
+
+
 def leave(code: int) -> NoReturn:
     raise click.exceptions.Exit(code)
 
@@ -78,13 +96,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def json_option(command: F) -> F:
     """`--json` after the command; it means the same as before it."""
-
-    def switch_on(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-        if value:
-            ctx.obj.json = True
-
-    option = click.option("--json", is_flag=True, expose_value=False, callback=switch_on, help="Answer in JSON.")
+    option = click.option("--json", is_flag=True, expose_value=False, callback=answer_in_json, help="Answer in JSON.")
     return option(command)
+
+
+def answer_in_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.obj.json = True
 
 
 def echo_json(value: object) -> None:

@@ -13,7 +13,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.forest import Node, find, forest, summary, tree_facts, tree_text
 from openclaw_workers.cli.lookup import find_run, find_session, trees
-from openclaw_workers.cli.output import cut, echo_json, json_option
+from openclaw_workers.cli.output import COUNT, cut, echo_json, json_option
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Run
@@ -35,7 +35,7 @@ Examples:
 )
 @click.argument("of", metavar="[RUN | KEY]", required=False)
 @click.option("--watch", is_flag=True, help="Stay and show each change; ends when a named tree has settled.")
-@click.option("--limit", type=click.IntRange(1), default=5, show_default=True, help="How many settled trees of KEY.")
+@click.option("--limit", type=COUNT, default=5, show_default=True, help="How many settled trees of KEY.")
 @json_option
 @pass_cli
 def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:

@@ -8,7 +8,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.lookup import find_session, trees
-from openclaw_workers.cli.output import echo_json, facts, json_option
+from openclaw_workers.cli.output import COUNT, echo_json, facts, json_option
 from openclaw_workers.cli.subagent_control import retry, send, steer, stop
 from openclaw_workers.cli.subagent_facts import is_open, subagent_facts, subagent_shown, subagent_table
 from openclaw_workers.cli.subagent_lookup import find_subagent, register
@@ -39,7 +39,7 @@ for command in (send, steer, stop, retry):
 @subagents.command("list", epilog="Example: ocw subagents list main --live")
 @click.argument("key", required=False)
 @click.option("--live", is_flag=True, help="Only those that have not settled, or whose result is not delivered.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many, the newest ones.")
+@click.option("--limit", type=COUNT, default=50, show_default=True, help="How many, the newest ones.")
 @json_option
 @pass_cli
 def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> None:
@@ -80,7 +80,7 @@ def show_subagent(cli: CliContext, subagent: str) -> None:
 
 @subagents.command("log", epilog="Example: ocw subagents log 3 --limit 20")
 @click.argument("subagent", metavar="ID")
-@click.option("--limit", type=click.IntRange(1), help="Only the newest entries; all otherwise.")
+@click.option("--limit", type=COUNT, help="Only the newest entries; all otherwise.")
 @json_option
 @pass_cli
 def show_log(cli: CliContext, subagent: str, limit: int | None) -> None:

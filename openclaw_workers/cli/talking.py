@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from openclaw_workers.cli.following import Ended, Follower, Gap, Note, Quiet
-from openclaw_workers.cli.output import Exit
+from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.screen import Screen
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
@@ -75,6 +77,23 @@ class Result:
             "cost": self.cost,
             "error": self.error,
         }
+
+
+def tell(cli: CliContext, result: Result, *, is_text_shown: bool) -> None:
+    """Print an answer, or why there is none."""
+    if cli.json:
+        if result.session_id is None:
+            result = replace(result, session_id=session_id_of(cli, result.session))
+        echo_json(result.as_json())
+    elif result.text and not is_text_shown:
+        click.echo(result.text)
+    if result.error and not cli.json:
+        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
+
+
+def session_id_of(cli: CliContext, key: SessionKey) -> str | None:
+    row = cli.stores.reader.session(key)
+    return row.session_id if row else None
 
 
 def usage_facts(usage: Usage) -> dict[str, int]:

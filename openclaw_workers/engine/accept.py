@@ -205,8 +205,9 @@ def _named(sender: str) -> str:
 def _clean(text: str, what: str = "message") -> str:
     text = encodable(text).strip()
     if not text:
-        raise BadInput(f"the {what} is empty")
+        raise BadInput(f"the {what} is empty", hint="write something, or `/help`")
     size = len(text.encode())
     if size > MAX_TEXT_BYTES:
-        raise BadInput(f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken")
+        told = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
+        raise BadInput(told, hint="put it into a file of the workspace, and say which")
     return text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from openclaw_workers.models.transcript import ToolResultEntry, UserEntry
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
@@ -79,6 +81,42 @@ def test_json_has_exactly_the_documented_fields(ocw_cli: Ocw) -> None:
 
 def test_json_may_be_asked_for_before_the_command(ocw_cli: Ocw) -> None:
     assert ocw_cli("--json", "agent", "--session", "json", "-m", as_text(program(say("x")))).json["ok"] is True
+
+
+def test_json_may_be_asked_for_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None:
+    assert isinstance(ocw_cli("sessions", "--json", "list").json, dict)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--timeout", "nan"),
+        ("--timeout", "inf"),
+        ("--run-timeout", "604801"),
+        ("--run-timeout", str(10**23)),
+        ("--context-tokens", str(10**23)),
+    ],
+)
+def test_a_number_that_is_none_or_too_large_is_refused_before_anything_is_sent(
+    staffed: Fleet, ocw_cli: Ocw, option: str, value: str
+) -> None:
+    before = len(staffed.runs())
+    done = ocw_cli("agent", "-m", "hi", option, value)
+
+    assert done.code == 2
+    assert f"Invalid value for '{option}'" in done.err
+    assert len(staffed.runs()) == before
+
+
+def test_what_the_engine_logs_does_not_stand_among_the_answers(staffed: Fleet, ocw_cli: Ocw) -> None:
+    keys = staffed.stores.keys
+    staffed.outcome(staffed.send(program(say("whole")), "overwritten"))
+    staffed.stores.redis.set(keys.row(session_key("overwritten")), "x")
+
+    done = ocw_cli("agent", "-m", as_text(program(say("again"))), "--session", "overwritten", "--json")
+
+    assert done.json["text"] == "again"
+    assert "session.damaged" in done.err
 
 
 def test_the_message_may_come_from_stdin(ocw_cli: Ocw) -> None:

@@ -69,6 +69,7 @@ def test_a_closed_standard_input_is_no_fault_of_ours(ocw_cli: Ocw, words: tuple[
         (("runs", "show", "run-\udcff"), 5),
         (("agent", "-m", "x", "--model", "offline/\udcff", "--no-wait"), 2),
         (("agent", "-m", "x", "--message-id", "\udcff", "--no-wait"), 0),
+        (("agent", "-m", "x", "--thread", "\udcff"), 5),
     ],
 )
 def test_bytes_that_are_no_utf8_are_no_fault_of_ours(ocw_cli: Ocw, words: tuple[str, ...], code: int) -> None:

@@ -131,8 +131,9 @@ def test_an_unexpected_error_is_one_line_with_a_hint(
 OCW = [sys.executable, "-m", "openclaw_workers.cli.main"]
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
-    command = [*OCW, "config", "show"]
+@pytest.mark.parametrize("words", [["config", "show"], ["--help"], ["--version"], ["sessions", "--help"]])
+def test_a_reader_that_has_seen_enough_is_no_failure(words: list[str]) -> None:
+    command = [*OCW, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
