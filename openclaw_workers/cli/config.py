@@ -106,7 +106,11 @@ Examples:
 )
 @_json_option
 def schema(as_json: bool) -> None:
-    """Print the JSON Schema of the configuration file, for editors."""
+    """Print the JSON Schema of the configuration file, for editors.
+
+    It knows each setting in its own place and in camelCase; other spellings and the short places of OpenClaw's own
+    documentation load all the same.
+    """
     indent = None if as_json else 2
     click.echo(json.dumps(Settings.model_json_schema(by_alias=True), indent=indent, ensure_ascii=False))
 
