@@ -19,16 +19,14 @@ def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path,
     """Give the file to read: `explicit`, else OPENCLAW_CONFIG, else one in `cwd`, else one in `state_dir`.
 
     Raises:
-        ConfigurationError: a named file does not exist, or one directory holds two candidates.
+        ConfigurationError: a named file does not exist, a candidate is no file or cannot be looked for, or one
+            directory holds two.
     """
     for named, by in ((explicit, "--config"), (env.get("OPENCLAW_CONFIG"), "OPENCLAW_CONFIG")):
         if named:
-            path = cwd / Path(named).expanduser()
-            if not path.is_file():
-                raise ConfigurationError([f"{by} names {path}, which is not a file"], hint=f"correct {by}")
-            return path
+            return _named_file(named, by, cwd)
     for directory in (cwd, state_dir):
-        found = [directory / name for name in NAMES if (directory / name).is_file()]
+        found = [path for path in (directory / name for name in NAMES) if _is_candidate(path)]
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
             raise ConfigurationError(
@@ -38,6 +36,38 @@ def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path,
         if found:
             return found[0]
     return None
+
+
+def _named_file(named: str | Path, by: str, cwd: Path) -> Path:
+    try:
+        path = cwd / Path(named).expanduser()
+        is_file = path.is_file()
+    except (OSError, RuntimeError) as error:
+        what = error.strerror if isinstance(error, OSError) else error
+        raise ConfigurationError([f"{by} names {named}: {what}"], hint=f"correct {by}") from error
+    if not is_file:
+        raise ConfigurationError([f"{by} names {path}, which is not a file"], hint=f"correct {by}")
+    return path
+
+
+def _is_candidate(path: Path) -> bool:
+    """Whether something of this name is there; a link that leads nowhere is, and nobody meant it to be ignored."""
+    try:
+        path.lstat()
+        is_file = path.is_file()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise ConfigurationError(
+            [f"cannot look for {path}: {error.strerror}"],
+            hint="name a file with --config, or use a working directory and a --state-dir that you may search",
+        ) from error
+    if not is_file:
+        what = "a directory" if path.is_dir() else "a link that leads nowhere" if path.is_symlink() else "no file"
+        raise ConfigurationError(
+            [f"{path} is {what}"], hint="put the configuration there, take it away, or name a file with --config"
+        )
+    return True
 
 
 def read_file(path: Path) -> dict[str, Any]:

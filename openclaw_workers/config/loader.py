@@ -17,7 +17,7 @@ from openclaw_workers.config.problems import describe, validated
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.shapes import Loc, dotted, leaves
 from openclaw_workers.config.tidy import Tidied
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import BadInput, ConfigurationError
 
 ENVIRONMENT: dict[str, Loc] = {
     "REDIS_URL": ("redis", "url"),
@@ -57,9 +57,10 @@ def load(
 
     Raises:
         ConfigurationError: with every problem there is.
+        BadInput: there is no working directory, or no home for the state directory.
     """
     env = os.environ if env is None else env
-    cwd = (cwd or Path.cwd()).absolute()
+    cwd = (cwd or working_dir()).absolute()
     state = find_state_dir(state_dir, env, cwd)
     source = find_file(path, env, cwd=cwd, state_dir=state)
     expansion, tidied = Expansion(env), Tidied()
@@ -94,11 +95,38 @@ def _read(source: Path, expansion: Expansion) -> dict[str, Any]:
     return tree
 
 
+def working_dir() -> Path:
+    """The directory that relative paths start from.
+
+    Raises:
+        BadInput: it has been deleted, or may not be seen.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise BadInput(
+            f"the working directory cannot be used: {error.strerror}", hint="change to one that exists, with `cd`"
+        ) from error
+
+
 def find_state_dir(explicit: Path | None, env: Mapping[str, str], cwd: Path) -> Path:
-    """Give the state directory: `explicit`, else OPENCLAW_STATE_DIR, else `~/.openclaw-workers`."""
-    home = Path(env.get("HOME") or Path.home())
-    chosen = explicit or env.get("OPENCLAW_STATE_DIR") or home / ".openclaw-workers"
-    return cwd / Path(chosen).expanduser()
+    """Give the state directory: `explicit`, else OPENCLAW_STATE_DIR, else `~/.openclaw-workers`.
+
+    Raises:
+        BadInput: it begins with the home of a user who has none.
+    """
+    try:
+        chosen = explicit or env.get("OPENCLAW_STATE_DIR") or default_state_dir(env)
+        return cwd / Path(chosen).expanduser()
+    except RuntimeError as error:
+        raise BadInput(
+            f"there is no home directory for the state directory: {error}",
+            hint="name another one with --state-dir or OPENCLAW_STATE_DIR",
+        ) from error
+
+
+def default_state_dir(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or Path.home()) / ".openclaw-workers"
 
 
 def _overlay(tree: dict[str, Any], env: Mapping[str, str], tidied: Tidied) -> dict[Loc, str]:

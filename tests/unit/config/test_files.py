@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 from openclaw_workers.config.files import NAMES, _read_json5, _read_yaml
 from openclaw_workers.config.loader import load
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import BadInput, ConfigurationError
 from tests.unit.config.conftest import LoadText, ProblemsIn
 
 
@@ -62,6 +65,95 @@ def test_two_files_in_one_directory_are_refused_rather_than_guessed(tmp_path: Pa
 def test_a_named_file_that_is_missing_is_an_error(env: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"gone\.yaml, which is not a file"):
         load(None if env else "gone.yaml", env=env, cwd=tmp_path)
+
+
+def make_link(path: Path) -> None:
+    path.symlink_to(path.with_name("gone"))
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [(Path.mkdir, "a directory"), (make_link, "a link that leads nowhere"), (os.mkfifo, "no file")],
+    ids=["a directory", "a dangling link", "a pipe"],
+)
+@pytest.mark.parametrize("place", ["cwd", "state"])
+def test_what_has_the_name_but_is_no_file_is_not_ignored(
+    make: Callable[[Path], None], told: str, place: str, tmp_path: Path
+) -> None:
+    """A directory is what Docker makes of a file that it was to mount and did not find."""
+    for name in ("cwd", "state"):
+        (tmp_path / name).mkdir()
+    path = tmp_path / place / "openclaw.yaml"
+    make(path)
+
+    with pytest.raises(ConfigurationError) as refused:
+        load(env={}, cwd=tmp_path / "cwd", state_dir=tmp_path / "state")
+
+    assert refused.value.problems == [f"{path} is {told}"]
+
+
+def test_a_link_to_a_file_is_as_good_as_the_file(tmp_path: Path) -> None:
+    (tmp_path / "kept.yaml").write_text("engine: {namespace: linked}")
+    (tmp_path / "openclaw.yaml").symlink_to("kept.yaml")
+
+    assert load(env={}, cwd=tmp_path, state_dir=tmp_path).settings.engine.namespace == "linked"
+
+
+@pytest.fixture
+def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that may not be searched; tests may be run by root, who may search them all."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    stat = Path.stat
+
+    def refuse(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.parent == folder:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    return folder
+
+
+def test_a_directory_that_may_not_be_searched_is_named(closed: Path, tmp_path: Path) -> None:
+    for cwd, state_dir in ((closed, tmp_path), (tmp_path, closed)):
+        with pytest.raises(ConfigurationError, match=f"{closed}/openclaw.yaml: Permission denied") as refused:
+            load(env={}, cwd=cwd, state_dir=state_dir)
+        assert "--config" in (refused.value.hint or "")
+    with pytest.raises(ConfigurationError, match=f"--config names {closed}/own.yaml: Permission denied"):
+        load(closed / "own.yaml", env={}, cwd=tmp_path, state_dir=tmp_path)
+
+
+def test_a_working_directory_that_was_deleted_is_no_riddle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    with pytest.raises(BadInput, match="the working directory cannot be used: No such file"):
+        load(env={}, state_dir=tmp_path)
+
+
+def test_a_home_that_nobody_has_is_no_riddle(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no home directory for the state directory") as refused:
+        load(env={"OPENCLAW_STATE_DIR": "~no-such-user/state"}, cwd=tmp_path)
+    assert "OPENCLAW_STATE_DIR" in (refused.value.hint or "")
+
+    with pytest.raises(ConfigurationError, match=r"--config names ~no-such-user/own\.yaml: Could not determine home"):
+        load("~no-such-user/own.yaml", env={}, cwd=tmp_path, state_dir=tmp_path)
+
+
+def test_a_named_state_directory_needs_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, whose user need not have one."""
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+
+    assert load(env={}, cwd=tmp_path, state_dir=tmp_path).state_dir == tmp_path
+    with pytest.raises(BadInput, match="no home directory for the state directory"):
+        load(env={}, cwd=tmp_path)
 
 
 def test_the_state_directory_is_the_argument_then_the_variable_then_at_home(tmp_path: Path) -> None:
