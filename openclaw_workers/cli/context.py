@@ -43,13 +43,15 @@ class CliContext:
 
     @cached_property
     def redis_url(self) -> str:
+        from openclaw_workers.cli.invocation import typed
         from openclaw_workers.runtime import resolve_redis_url
 
         try:
             return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
         except NotFound as error:
             # To a script it is the same trouble as a Redis that does not answer.
-            raise StoreUnavailable(error.message, hint=error.hint) from error
+            hint = f"start everything with `{typed('up', self.loaded)}` in another terminal"
+            raise StoreUnavailable(error.message, hint=hint) from error
 
     @cached_property
     def stores(self) -> Stores:

@@ -16,6 +16,7 @@ from openclaw_workers.cli.embedded import banner
 from openclaw_workers.cli.embedded.console import Console, wants_colour
 from openclaw_workers.cli.embedded.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.embedded.fleet import Fleet, Plan
+from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.supervisor import Supervisor
 from openclaw_workers.config.loader import Loaded, find_state_dir
 from openclaw_workers.config.resolve import default_model
@@ -74,7 +75,7 @@ def up(
         if concurrency:
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         _run_in_background(cli, options)
-        _announce(cli, as_json=as_json, to_stop=_command(cli, "down"))
+        _announce(cli, as_json=as_json, to_stop=typed("down", cli.loaded))
         return
     with _explained(state_dir):
         lock = StateLock(state_dir)
@@ -165,7 +166,7 @@ def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
             is_offline=is_offline,
             pending=loaded.pending,
             show_password=sys.stdout.isatty(),
-            next_command=_command(cli, "agent", "-m", '"hello"'),
+            next_command=typed('agent -m "hello"', loaded),
             to_stop=to_stop,
         )
     )
@@ -187,7 +188,3 @@ def _plan(loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool) ->
 
 def _is_offline(loaded: Loaded) -> bool:
     return default_model(loaded.settings, os.environ).startswith("offline/")
-
-
-def _command(cli: CliContext, *words: str) -> str:
-    return banner.command_line(*words, state_dir=cli.state_dir)

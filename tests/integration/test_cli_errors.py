@@ -118,7 +118,8 @@ def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path, 
     text, json = _both(ocw, *words, OPENCLAW_STATE_DIR=str(tmp_path))
 
     assert text.code == json.code == 4
-    assert text.err.endswith("hint: start everything with `ocw up` in another terminal\n")
+    assert "hint: start everything with " in text.err
+    assert text.err.endswith(f"ocw --state-dir {tmp_path} up` in another terminal\n")
     assert json.json["error"]["type"] == "StoreUnavailable"
 
 

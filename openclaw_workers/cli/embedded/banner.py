@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import shutil
-import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -60,17 +56,6 @@ def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Map
             "pending": dict(pending),
         }
     )
-
-
-def command_line(*words: str, state_dir: Path | None) -> str:
-    """How the person who started us would type a command: `.venv/bin/ocw` where `ocw` is not on the path."""
-    script = Path(sys.prefix) / "bin" / "ocw"
-    on_path = shutil.which("ocw")
-    program = "ocw"
-    if script.exists() and (on_path is None or Path(on_path).resolve() != script.resolve()):
-        program = min(str(script), os.path.relpath(script), key=len)
-    options = ["--state-dir", str(state_dir)] if state_dir is not None else []
-    return shlex.join([program, *options]) + " " + " ".join(words)
 
 
 def _flower_password(path: Path) -> str:

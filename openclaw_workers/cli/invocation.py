@@ -1,0 +1,43 @@
+"""How a command has to be typed to reach this installation from any terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openclaw_workers.config.loader import Loaded
+
+
+def typed(words: str, loaded: Loaded) -> str:
+    """Put the program and the options before the words that another terminal needs: it shares neither our
+    directory nor our environment.
+    """
+    from openclaw_workers.config.files import NAMES
+    from openclaw_workers.config.loader import default_state_dir
+
+    options: list[str] = []
+    if loaded.state_dir != default_state_dir(os.environ):
+        options += ["--state-dir", str(loaded.state_dir)]
+    source = loaded.source
+    if source is not None and (source.parent != loaded.state_dir or source.name not in NAMES):
+        options += ["--config", str(source)]
+    return f"{shlex.join([_program(), *options])} {words}"
+
+
+def _program() -> str:
+    script = Path(sys.prefix) / "bin" / "ocw"
+    return str(script) if script.exists() and not _is_on_every_path(script) else "ocw"
+
+
+def _is_on_every_path(script: Path) -> bool:
+    found = shutil.which("ocw")
+    if found is None or Path(found).resolve() != script.resolve():
+        return False
+    # An activated environment is on the path of one terminal.
+    activated = os.environ.get("VIRTUAL_ENV")
+    return activated is None or Path(found).parent != Path(activated) / "bin"

@@ -1,0 +1,83 @@
+"""What is printed as the next command to type."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.cli.invocation import typed
+from openclaw_workers.cli.main import run
+from openclaw_workers.config.loader import load
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG", "REDIS_URL", "VIRTUAL_ENV"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{sys.prefix}/bin")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_usual_place_needs_no_words(home: Path) -> None:
+    assert typed("down", load()) == "ocw down"
+    (home / ".openclaw-workers").mkdir()
+    (home / ".openclaw-workers" / "openclaw.yaml").touch()
+    assert typed("down", load()) == "ocw down"
+
+
+def test_another_terminal_does_not_know_our_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = home / "my files" / "own.yaml"
+    own.parent.mkdir()
+    own.touch()
+    monkeypatch.setenv("OPENCLAW_STATE_DIR", "state")
+    monkeypatch.setenv("OPENCLAW_CONFIG", "my files/own.yaml")
+
+    words = shlex.split(typed('agent -m "hello"', load()))
+
+    assert words == ["ocw", "--state-dir", f"{home}/state", "--config", str(own), "agent", "-m", "hello"]
+
+
+@pytest.mark.parametrize("place", ["openclaw.yaml", ".openclaw-workers/own.yaml"])
+def test_another_terminal_does_not_find_a_file_of_our_directory_or_with_a_name_of_its_own(
+    home: Path, place: str
+) -> None:
+    (home / ".openclaw-workers").mkdir()
+    (home / place).touch()
+
+    told = typed("up", load(None if place == "openclaw.yaml" else home / place))
+
+    assert told == f"ocw --config {home / place} up"
+
+
+def test_another_terminal_has_not_activated_our_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = f"{sys.prefix}/bin/ocw"
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert typed("down", load()) == f"{program} down"
+
+    monkeypatch.delenv("VIRTUAL_ENV")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert typed("down", load()) == f"{program} down"
+
+
+def test_what_is_typed_as_shown_finds_the_same_settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "openclaw.yaml").write_text("engine: {namespace: ours}")
+    shown = typed("config show engine.namespace", load(state_dir=home / "it's here"))
+    monkeypatch.chdir("/")
+
+    done = subprocess.run(shown, shell=True, executable="/bin/sh", capture_output=True, text=True, check=False)
+
+    assert "ours" in done.stdout, done.stderr
+
+
+def test_with_nothing_running_the_hint_starts_the_directory_that_was_asked_for(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--state-dir", str(home / "none"), "status"]) == 4
+
+    assert f"start everything with `ocw --state-dir {home}/none up` in another terminal" in capsys.readouterr().err
