@@ -18,7 +18,7 @@ from openclaw_workers.cli.embedded.detach import say_ready, start_detached, stop
 from openclaw_workers.cli.embedded.fleet import Fleet, Plan
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.supervisor import Supervisor
-from openclaw_workers.config.loader import Loaded, find_state_dir
+from openclaw_workers.config.loader import Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.models.runs import Lane
@@ -74,7 +74,8 @@ def up(
         options = ["--no-flower"] if no_flower else []
         if concurrency:
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
-        _run_in_background(cli, options)
+        with _explained(state_dir):
+            _run_in_background(cli, options)
         _announce(cli, as_json=as_json, to_stop=typed("down", cli.loaded))
         return
     with _explained(state_dir):
@@ -98,7 +99,7 @@ def down(cli: CliContext, as_json: bool) -> None:
       ocw --state-dir /tmp/second down
     """
     # Not through the settings: a configuration broken since must not keep anyone from stopping.
-    state_dir = find_state_dir(cli.state_dir, os.environ, Path.cwd())
+    state_dir = find_state_dir(cli.state_dir, os.environ, working_dir())
     pid = stop_running(state_dir)
     if as_json or cli.json:
         click.echo(f'{{"ok": true, "stopped": {"true" if pid else "false"}, "pid": {pid or "null"}}}')
