@@ -66,8 +66,13 @@ def prepare_state_dir(state_dir: Path) -> None:
     """Make the state directory, closed to others, and see that it can be written.
 
     Raises:
-        BadInput: it cannot be made or written.
+        BadInput: it cannot be made or written, or has a name that the configuration of Redis cannot hold.
     """
+    if "\n" in str(state_dir) or not _is_text(state_dir):
+        raise BadInput(
+            f"the state directory {str(state_dir)!r} cannot be used: its name has a line break or is not UTF-8",
+            hint="choose another with --state-dir or OPENCLAW_STATE_DIR",
+        )
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         (state_dir / "logs").mkdir(mode=0o700, exist_ok=True)
@@ -78,6 +83,14 @@ def prepare_state_dir(state_dir: Path) -> None:
             f"the state directory {state_dir} cannot be used: {error.strerror or error}",
             hint="make it writable, or choose another with --state-dir or OPENCLAW_STATE_DIR",
         ) from error
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class StateLock:
@@ -129,11 +142,21 @@ def _flock(fd: int) -> bool:
 
 
 def running_pid(state_dir: Path) -> int | None:
-    """The pid of the `ocw up` that holds this state directory, or None."""
+    """The pid of the `ocw up` that holds this state directory, or None.
+
+    Raises:
+        BadInput: we may not look.
+    """
+    path = state_dir / LOCK_FILE
     try:
-        fd = os.open(state_dir / LOCK_FILE, os.O_RDONLY)
-    except OSError:
+        fd = os.open(path, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise BadInput(
+            f"cannot tell whether `ocw up` is running: {path} cannot be read: {error.strerror}",
+            hint="do this as the user who started it, or choose another --state-dir",
+        ) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -150,13 +173,13 @@ def resolve_redis_url(settings: Settings, env: Mapping[str, str], state_dir: Pat
 
     Raises:
         NotFound: none of the three names one.
+        BadInput: we may not see whether `ocw up` runs.
     """
     if url := env.get("REDIS_URL"):
         return url
     if settings.redis.url is not None:
         return settings.redis.url.get_secret_value()
-    runtime = read_runtime(state_dir)
-    if runtime is not None and running_pid(state_dir) is not None:
+    if running_pid(state_dir) is not None and (runtime := read_runtime(state_dir)) is not None:
         return runtime.redis_url
     raise NotFound(
         f"nothing is running on {state_dir}, and neither REDIS_URL nor the configuration names a Redis",

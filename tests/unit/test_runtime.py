@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from openclaw_workers.cli.embedded.detach import stop_running
 from openclaw_workers.config.loader import load
-from openclaw_workers.errors import ConflictError, NotFound
+from openclaw_workers.errors import BadInput, ConflictError, NotFound
 from openclaw_workers.runtime import (
     Runtime,
     StateLock,
+    prepare_state_dir,
     read_runtime,
     resolve_redis_url,
     running_pid,
@@ -64,3 +67,36 @@ def test_the_record_is_closed_to_others_and_garbage_reads_as_none(tmp_path: Path
 
     (tmp_path / "runtime.json").write_text('{"pid": "x"')
     assert read_runtime(tmp_path) is None
+
+
+def test_whoever_may_not_look_is_not_told_that_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _flags: int) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    write_runtime(tmp_path, RUNTIME)
+    monkeypatch.setattr(os, "open", refuse)
+
+    for look in (running_pid, stop_running, resolve):
+        with pytest.raises(BadInput, match=r"cannot tell whether `ocw up` is running: .*: Permission denied"):
+            look(tmp_path)
+
+
+def test_an_up_of_another_user_is_not_ours_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pid: int, _signal: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    lock = StateLock(tmp_path)
+    lock.acquire()
+    monkeypatch.setattr(os, "kill", refuse)
+
+    with pytest.raises(BadInput, match="is another user's"):
+        stop_running(tmp_path)
+    lock.release()
+
+
+@pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff")])
+def test_a_name_that_redis_cannot_be_told_is_refused_before_anything_is_made(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="its name has a line break or is not UTF-8"):
+        prepare_state_dir(tmp_path / name)
+
+    assert list(tmp_path.iterdir()) == []

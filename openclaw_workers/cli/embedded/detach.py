@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from openclaw_workers.cli.output import StartFailed
-from openclaw_workers.errors import ConflictError, TransientError
+from openclaw_workers.errors import BadInput, ConflictError, TransientError
 from openclaw_workers.runtime import read_runtime, running_pid
 
 _TAIL_LINES = 12
@@ -62,6 +62,7 @@ def stop_running(state_dir: Path) -> int | None:
 
     Raises:
         TransientError: it is still there after a second, hard request.
+        BadInput: it is not ours to look at or to stop.
     """
     pid = running_pid(state_dir)
     if pid is None:
@@ -73,6 +74,10 @@ def stop_running(state_dir: Path) -> int | None:
             os.kill(pid, signal.SIGTERM)
         except ProcessLookupError:
             return pid
+        except PermissionError as error:
+            raise BadInput(
+                f"`ocw up` (pid {pid}) is another user's", hint="do this as the user who started it"
+            ) from error
         if _wait_until(lambda: running_pid(state_dir) != pid, wait_seconds):
             return pid
     raise TransientError(f"`ocw up` (pid {pid}) did not stop", hint=f"end it with `kill -9 {pid}`")
