@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -173,6 +174,24 @@ def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path
     path.write_text("garbage")
     assert Endpoint.load(path, default_port=first.port, user="default").password != first.password
     assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"port": -5, "password": ""}, "port: .*; password: "),
+        ({"port": 6379, "password": "two words"}, "password: "),
+        ([], "it: "),
+    ],
+)
+def test_a_port_or_password_that_someone_got_wrong_is_told(values: object, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "redis.json"
+    path.write_text(json.dumps({"user": "default", **values} if isinstance(values, dict) else values))
+
+    with pytest.raises(BadInput, match=f"{path} cannot be used: {told}") as caught:
+        Endpoint.load(path, default_port=6379, user="default")
+
+    assert "two words" not in caught.value.message
 
 
 def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_after_next(tmp_path: Path) -> None:

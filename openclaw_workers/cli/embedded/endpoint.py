@@ -7,8 +7,9 @@ import socket
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from openclaw_workers.errors import BadInput
 from openclaw_workers.runtime import write_private
 
 LOOPBACK = "127.0.0.1"
@@ -17,16 +18,25 @@ LOOPBACK = "127.0.0.1"
 class Endpoint(BaseModel):
     """Kept as a small JSON file that only its owner can read."""
 
-    port: int
+    port: int = Field(ge=1, le=65535)
     user: str
-    password: str
+    password: str = Field(pattern=r"^[A-Za-z0-9_.~-]+$")
+    """Goes into addresses and into the configuration of Redis as it is."""
 
     @classmethod
     def load(cls, path: Path, *, default_port: int, user: str) -> Self:
-        """Read the kept one, or make one; its port is the kept, the default or any, whichever is free."""
+        """Read the kept one, or make one; its port is the kept, the default or any, whichever is free.
+
+        Raises:
+            BadInput: someone has put values there that cannot be used.
+        """
         try:
             kept = cls.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError):
+        except (OSError, ValidationError) as error:
+            if wrong := _wrong_values(error):
+                raise BadInput(
+                    f"{path} cannot be used: {wrong}", hint="correct it, or delete it to have a new one made"
+                ) from error
             kept = cls(port=default_port, user=user, password=secrets.token_urlsafe(24))
         for port in (kept.port, default_port):
             if is_free(port):
@@ -37,6 +47,13 @@ class Endpoint(BaseModel):
         moved = self.model_copy(update={"port": port})
         write_private(path, moved.model_dump_json() + "\n")
         return moved
+
+
+def _wrong_values(error: OSError | ValidationError) -> str | None:
+    """What is wrong with which value, the value itself left out; None where there are none, as in half a file."""
+    if not isinstance(error, ValidationError) or error.errors()[0]["type"] == "json_invalid":
+        return None
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {each['msg']}" for each in error.errors())
 
 
 def is_free(port: int) -> bool:
