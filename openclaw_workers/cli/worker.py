@@ -12,6 +12,9 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.models.runs import Lane
 
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
+"""Those that Celery knows."""
+
 
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
 @click.option(
@@ -22,7 +25,7 @@ from openclaw_workers.models.runs import Lane
 )
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; the lane's setting by default.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
-@click.option("--loglevel", default="INFO", show_default=True)
+@click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
 @json_option
 @pass_cli
 def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, loglevel: str) -> None:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from openclaw_workers.cli import worker as module
 from openclaw_workers.cli.context import CliContext
+from openclaw_workers.cli.main import run
 from openclaw_workers.cli.up import _plan
 from openclaw_workers.models.runs import Lane
 
@@ -59,6 +60,21 @@ def test_a_worker_carries_as_many_as_its_lane_is_set_to(
     [argv] = started
     assert argv[argv.index("-c") + 1] == str(concurrency)
     assert _plan(cli.loaded, {}, with_flower=False).concurrency[Lane(lane)] == concurrency
+
+
+def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert run(["worker", "--lane", "main", "--loglevel", "bogus", "--json"]) == 2
+    assert started == []
+    assert run(["worker", "--lane", "main", "--loglevel", "debug"]) == 0
+    [argv] = started
+    assert argv[argv.index("-l") + 1] == "DEBUG"
 
 
 def test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to(environment: dict[str, str]) -> None:
