@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import runpy
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
+from celery.loaders.app import AppLoader
 from celery.local import PromiseProxy
 
 # Said in one line of our own when a worker is ready.
@@ -21,5 +23,12 @@ def _settings() -> dict[str, Any]:
     return {name: value for name, value in found.items() if not name.startswith("_")}
 
 
-app = Celery("openclaw", set_as_current=False)
+class InstalledOnly(AppLoader):
+    """Imports what is installed. Celery looks into the working directory first, where a redis.py is another's."""
+
+    def import_from_cwd(self, module: str, imp: Callable[..., Any] | None = None, package: str | None = None) -> Any:
+        return (imp or self.import_module)(module, package=package)
+
+
+app = Celery("openclaw", loader=InstalledOnly, set_as_current=False)
 app.config_from_object(PromiseProxy(_settings))  # read once, when it is first needed

@@ -81,3 +81,18 @@ def test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to(environment: di
     done = subprocess.run([sys.executable, "-c", SWEEPS], env=environment, capture_output=True, text=True, check=True)
 
     assert 0.2 <= float(done.stdout.splitlines()[-1]) < 1.5
+
+
+def test_a_file_in_the_working_directory_is_not_taken_for_a_library(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("structlog", "rich", "redis", "celeryconfig"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('this is not the library')")
+    code = "from openclaw_workers.tasks.app import app; app.loader.import_default_modules(); print(len(app.tasks))"
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
