@@ -118,7 +118,9 @@ def _explained(state_dir: Path) -> Iterator[None]:
         name = error.filename2 or error.filename
         if not str(name).startswith(str(state_dir)):
             raise
-        hint = "move it away and start again, or choose another --state-dir"
+        # What belongs to another user may be in use by them.
+        way_on = "give it to the user who starts it" if isinstance(error, PermissionError) else "move it away"
+        hint = f"{way_on} and start again, or choose another --state-dir"
         raise BadInput(f"{name} cannot be used: {error.strerror}", hint=hint) from error
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from openclaw_workers.cli.main import run
+from openclaw_workers.runtime import StateLock
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +47,20 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.Ca
 
     assert run(["--state-dir", str(tmp_path / "state"), "up", "--detach"]) == 2
     assert f"{log} cannot be used: Is a directory" in capsys.readouterr().err
+
+
+def test_nobody_is_told_to_move_away_the_lock_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(lock: StateLock) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path / "up.lock"))
+
+    monkeypatch.setattr(StateLock, "acquire", refuse)
+
+    assert run(["--state-dir", str(tmp_path), "up"]) == 2
+    told = capsys.readouterr().err
+    assert f"{tmp_path / 'up.lock'} cannot be used: Permission denied" in told
+    assert "move it away" not in told
 
 
 def test_a_configuration_that_docker_made_a_directory_is_not_said_to_be_absent(
