@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.reports import partial_of
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
@@ -77,6 +78,7 @@ class Control:
         self._stores.tree.reaped(session, order)
 
     def _end(self, session: SessionKey, end: Callable[..., Ended | None]) -> None:
+        mend(self._stores, session)  # the script would fail halfway, and what is damaged must not keep anyone from this
         lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
         if ended is None:

@@ -82,7 +82,7 @@ class Sessions:
         _, was, state, *moved = run_script(
             self._redis,
             "set_aside",
-            [k.row(key), k.log(key), k.ctl(key), k.due, *types, *places],
+            [k.row(key), k.log(key), k.ctl(key), k.due, k.sessions, *types, *places],
             [
                 DAMAGED_KEPT_SECONDS,
                 new_session_id(),

@@ -5,7 +5,8 @@
   KEYS[2]  transcript        list
   KEYS[3]  session ctl       hash
   KEYS[4]  due               zset
-  KEYS[5]  the keys of the session from KEYS[5] on, then a place for each of them in the same order
+  KEYS[5]  sessions          zset
+  KEYS[6]  the keys of the session from KEYS[6] on, then a place for each of them in the same order
 
   ARGV[1]  how long what was moved is kept, seconds
   ARGV[2]  session id if the row or the transcript is moved
@@ -18,12 +19,13 @@
   Invariant
     What fits stays where it is. What does not holds nothing that a script could read, and each would fail at it; it is
     kept for a person. A session whose transcript was moved begins a new life, since what others remember of the old one
-    is no longer the beginning of this. One at work whose row was moved has a new one, as `take` must find. A state that
-    is none becomes what lease and run record say, and all else that ctl knows (fence, sequence) is kept.
+    is no longer the beginning of this. One that is listed or at work has a row afterwards, as `take` and whoever ends it
+    must find. A state that is none becomes what lease and run record say, and all else that ctl knows (fence, sequence) is
+    kept.
 ]]
 local row, log, ctl, kept_seconds, session_id = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
-local due, session = KEYS[4], ARGV[4]
-local first_key, first_type = 5, 5
+local due, sessions, session = KEYS[4], KEYS[5], ARGV[4]
+local first_key, first_type = 6, 5
 local count, moved, lost_row, now = (#KEYS - first_key + 1) / 2, { "moved", "", "" }, false, now_ms()
 for index = 0, count - 1 do
   local key, place, wanted = KEYS[first_key + index], KEYS[first_key + count + index], ARGV[first_type + index]
@@ -47,7 +49,8 @@ if was and was ~= state then
     redis.call("ZADD", due, now, "turn|" .. session) -- whoever was to wake it may have found nothing to do
   end
 end
-if lost_row and state ~= "idle" then
+local is_listed = redis.call("ZSCORE", sessions, session)
+if redis.call("EXISTS", row) == 0 and (is_listed or (lost_row and state ~= "idle")) then
   redis.call("HSET", row, "sessionId", session_id, "createdAt", now, "updatedAt", now, "sessionStartedAt", now,
     "lastInteractionAt", now)
   set_fields(row, cjson.decode(ARGV[3]))

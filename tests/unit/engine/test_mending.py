@@ -67,6 +67,22 @@ def test_a_sweep_that_cannot_read_a_session_mends_it(house: House) -> None:
     assert say(house, "after") == "after"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", ["reset", "delete"])
+def test_a_session_is_ended_whichever_key_is_damaged(house: House, verb: str, kind: str) -> None:
+    assert say(house, "before") == "before"
+    spoil(house, kind)
+
+    getattr(house.control, verb)(SESSION)
+
+    row = house.stores.reader.session(SESSION)
+    assert (row is None) == (verb == "delete")
+    assert row is None or row.turns == 0
+    assert house.stores.redis.zcard(house.stores.keys.sessions) == (verb == "reset")
+    assert house.log() == []
+    assert say(house, "after") == "after"
+
+
 @pytest.mark.parametrize("state", ["bogus", ""])
 def test_a_session_in_a_state_that_there_is_not_answers_the_next_message(house: House, state: str) -> None:
     assert say(house, "before") == "before"
