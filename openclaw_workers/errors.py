@@ -77,8 +77,8 @@ class LeaseLost(ConflictError):
 class CorruptRecord(OpenClawError):
     """A stored record cannot be read: `where` names the record, `why` the field and what is wrong with it."""
 
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"{where} cannot be read: {why}")
+    def __init__(self, where: str, why: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{where} cannot be read: {why}", hint=hint)
         self.where = where
         self.why = why
 

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import click
+
 from openclaw_workers.engine.addressing import named_session
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
 from openclaw_workers.models.ids import RunId, SessionKey
@@ -41,6 +43,16 @@ def named_key(cli: CliContext, wanted: str) -> SessionKey:
     return named_session(wanted, cli.sorting)
 
 
+def find_key(cli: CliContext, wanted: str) -> SessionKey:
+    """The session of that name, also if it cannot be read: that must not keep anyone from ending it.
+
+    Raises:
+        BadInput, NotFound: as for `find_session`.
+    """
+    key = named_key(cli, wanted)
+    return key if overview(cli).is_listed(key) else find_session(cli, wanted)[0]
+
+
 def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry]:
     """The session of that name, also of an agent that is no longer configured.
 
@@ -53,10 +65,10 @@ def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry
     row = cli.stores.reader.session(key)
     if row is not None:
         return key, row
-    known = overview(cli).session_keys()
-    if key in known:
-        raise CorruptRecord(f"session {key}", "it was set aside; `ocw sessions delete` removes what is left")
-    raise NotFound(f"no session {key}", hint=_nearest(key, known) or "`ocw sessions list` shows the sessions there are")
+    if overview(cli).is_listed(key):
+        raise _damaged(f"session {key}", cli, hint=f"`ocw sessions reset {key}` begins it anew, `delete` removes it")
+    near = _nearest(key, overview(cli).session_keys())
+    raise NotFound(f"no session {key}", hint=near or "`ocw sessions list` shows the sessions there are")
 
 
 def find_run(cli: CliContext, wanted: str) -> Run:
@@ -68,14 +80,24 @@ def find_run(cli: CliContext, wanted: str) -> Run:
     """
     wanted = encodable(wanted)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
-    run = cli.stores.reader.run(run_id)
+    before, run = cli.stores.reader.unreadable, cli.stores.reader.run(run_id)
     if run is None:
-        damaged = [note["why"] for note in cli.stores.reader.quarantined() if note["where"] == f"run {run_id}"]
-        if damaged:
-            raise CorruptRecord(f"run {run_id}", damaged[0])
+        if cli.stores.reader.unreadable > before:
+            raise _damaged(f"run {run_id}", cli, hint="`ocw runs list` shows the runs that can be read")
         recent = [run.id for run in islice(cli.stores.reader.each_run(), RECENT_RUNS)]
         raise NotFound(f"no run {run_id}", hint=_nearest(run_id, recent) or "`ocw runs list` shows recent runs")
     return run
+
+
+def tell_left_out(count: int) -> None:
+    """Say on stderr that what was listed is not all there is."""
+    if count:
+        click.echo(f"{count} damaged record{' was' if count == 1 else 's were'} left out and set aside", err=True)
+
+
+def _damaged(where: str, cli: CliContext, *, hint: str) -> CorruptRecord:
+    told = [note["why"] for note in cli.stores.reader.quarantined() if note["where"] == where]
+    return CorruptRecord(where, told[0] if told else "its record is gone", hint=hint)
 
 
 def _nearest(wanted: str, known: list[SessionKey] | list[RunId]) -> str | None:

@@ -90,5 +90,5 @@ def _asked(attempt: ModelAttempt) -> str:
 
 
 def _owner(attempt: Attempt) -> str:
-    host, pid, _ = attempt.worker.rsplit("/", 2)
+    host, pid = [*attempt.worker.rsplit("/", 2), ""][:2]
     return f"{host} pid {pid}, {attempt.how} {age(attempt.at)}"

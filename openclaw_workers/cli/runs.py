@@ -9,7 +9,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Follower
-from openclaw_workers.cli.lookup import find_run, find_session
+from openclaw_workers.cli.lookup import find_run, find_session, tell_left_out
 from openclaw_workers.cli.output import echo_json, facts, json_option, leave, printable, report
 from openclaw_workers.cli.run_facts import run_facts, run_table, shown
 from openclaw_workers.cli.run_tree import run_tree
@@ -58,11 +58,13 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
     )
     found = list(islice(wanted, limit))
     if cli.json:
-        echo_json({"ok": True, "runs": [run_facts(run) for run in found]})
+        told = [run_facts(run) for run in found]
+        echo_json({"ok": True, "runs": told, "unreadable": cli.stores.reader.unreadable})
     elif found:
         click.echo(run_table(found))
     else:
         click.echo("no runs")
+    tell_left_out(cli.stores.reader.unreadable)
 
 
 @runs.command("show", epilog="Example: ocw runs show run-0123456789abcdef --json")

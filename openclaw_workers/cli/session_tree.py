@@ -10,7 +10,7 @@ import click
 
 from openclaw_workers.cli.branches import branches, short
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.lookup import find_session
+from openclaw_workers.cli.lookup import find_session, tell_left_out
 from openclaw_workers.cli.output import age, echo_json, json_option, table
 from openclaw_workers.cli.session_facts import session_facts
 from openclaw_workers.models.ids import SessionKey
@@ -41,11 +41,13 @@ def session_tree(cli: CliContext, key: str | None) -> None:
     wanted = find_session(cli, key)[0] if key is not None else None
     tops = planted(cli.stores.reader.each_session(500), wanted)
     if cli.json:
-        echo_json({"ok": True, "sessions": [_facts(cli, top) for top in tops]})
+        told = [_facts(cli, top) for top in tops]
+        echo_json({"ok": True, "sessions": told, "unreadable": cli.stores.reader.unreadable})
     elif tops:
         click.echo(_text(cli, tops))
     else:
         click.echo('no sessions; `ocw agent -m "hello"` begins one')
+    tell_left_out(cli.stores.reader.unreadable)
 
 
 def planted(rows: Iterable[SessionEntry], wanted: SessionKey | None = None) -> list[Sprig]:

@@ -12,14 +12,16 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.exporting import export_sessions
-from openclaw_workers.cli.lookup import find_session, named_key, overview
+from openclaw_workers.cli.lookup import find_key, find_session, overview, tell_left_out
 from openclaw_workers.cli.output import age, echo_json, facts, json_option, printable, table
 from openclaw_workers.cli.session_facts import session_cost, session_facts, session_kind, session_levels, session_shown
 from openclaw_workers.cli.session_tree import session_tree
 from openclaw_workers.cli.transcripts import entry_lines
 from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.errors import BadInput
+from openclaw_workers.models.session import SessionEntry
 from openclaw_workers.models.transcript import load_entry
+from openclaw_workers.store.reading import Control
 
 
 @click.group(
@@ -51,18 +53,23 @@ def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
     _check_agent(cli, agent_id, found)
     if cli.json:
-        echo_json({"ok": True, "sessions": [session_facts(cli, row, control) for row, control in found]})
-        return
-    if not found:
+        told = [session_facts(cli, row, control) for row, control in found]
+        echo_json({"ok": True, "sessions": told, "unreadable": reader.unreadable})
+    elif found:
+        click.echo(_listed(cli, found))
+    else:
         click.echo('no sessions; `ocw agent -m "hello"` begins one')
-        return
+    tell_left_out(reader.unreadable)
+
+
+def _listed(cli: CliContext, found: Sequence[tuple[SessionEntry, Control]]) -> str:
     head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
     rows = [
         (row.session_key, session_kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
         + (age(row.updated_at),)
         for row, control in found
     ]
-    click.echo(table(head, rows, right=("WAITING", "TURNS", "TOKENS")))
+    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
@@ -123,14 +130,16 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
     found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
     rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
     _check_agent(cli, agent_id, rows)
+    left_out = cli.stores.reader.unreadable
     exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
     if cli.json:
         files = [str(path) for path in exported.files]
-        echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": exported.unreadable})
+        echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": left_out + exported.unreadable})
     else:
         for path in exported.files:
             click.echo(path)
         click.echo(f"{len(rows)} session(s) written", err=True)
+    tell_left_out(left_out)
     _tell_unreadable(exported.unreadable)
 
 
@@ -140,12 +149,13 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
 @pass_cli
 def reset_session(cli: CliContext, key: str) -> None:
     """Begin a session anew at once; what runs in it is ended, the old transcript is kept on disk."""
-    session, old = find_session(cli, key)
+    session = find_key(cli, key)
+    old = cli.stores.reader.session(session)
     cli.control.reset(session)
     new = cli.stores.reader.session(session)
     new_id = new.session_id if new else None
     if cli.json:
-        told = {"sessionKey": session, "sessionId": new_id, "previousSessionId": old.session_id}
+        told = {"sessionKey": session, "sessionId": new_id, "previousSessionId": old and old.session_id}
         echo_json({"ok": True, **told})
     else:
         click.echo(f"{session} begins anew as {new_id}")
@@ -158,9 +168,7 @@ def reset_session(cli: CliContext, key: str) -> None:
 @pass_cli
 def delete_session(cli: CliContext, key: str, yes: bool) -> None:
     """Delete a session; its transcript is written to the state directory first."""
-    session = named_key(cli, key)
-    if session not in overview(cli).session_keys():
-        find_session(cli, key)
+    session = find_key(cli, key)
     if not yes:
         if cli.json or not sys.stdin.isatty():
             raise BadInput(f"deleting {session} needs a yes", hint="add --yes")

@@ -29,7 +29,7 @@ Examples:
 def status(cli: CliContext) -> None:
     """Show workers, lanes, queues and leases."""
     held = overview(cli).held()
-    workers = [_worker(info, held) for info in cli.stores.fleet.workers()]
+    workers = [_worker(info, held) for info in _known_workers(cli)]
     lanes = _lanes(cli, workers, held)
     leases = [_lease(each) for each in held]
     totals = overview(cli).totals()
@@ -61,22 +61,35 @@ def _announces_text(totals: dict[str, int], blocked: list[Batch]) -> str:
     return "\n".join(lines)
 
 
+def _known_workers(cli: CliContext) -> list[WorkerInfo]:
+    """One whose record is damaged is still there, and is told of."""
+    found = cli.stores.fleet.workers()
+    for info in found:
+        if info.is_damaged:
+            cli.stores.reader.quarantine(f"worker {info.id}", "what it said of itself is no hash", "")
+    return found
+
+
 def _worker(info: WorkerInfo, held: list[Held]) -> dict[str, Any]:
-    host, pid, _ = info.id.rsplit("/", 2)
+    host, pid = [*info.id.rsplit("/", 2), ""][:2]
     facts = info.facts
     return {
         "id": info.id,
         "host": host,
-        "pid": int(pid),
+        "pid": _number(pid),
         "lane": facts.get("lane", ""),
-        "concurrency": int(facts.get("concurrency", 0)),
+        "concurrency": _number(facts.get("concurrency")),
         "pool": facts.get("pool", ""),
         "alive": info.alive,
         "draining": facts.get("drain") == "1",
-        "startedAt": int(facts.get("started_at", 0)) or None,
+        "startedAt": _number(facts.get("started_at")) or None,
         "beatAt": info.beat_at,
         "runs": [each.run for each in held if each.worker == info.id],
     }
+
+
+def _number(raw: str | None) -> int:
+    return int(raw) if raw and raw.isdecimal() else 0
 
 
 def _lanes(cli: CliContext, workers: list[dict[str, Any]], held: list[Held]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.turns import Granted, Lease
 
 CLAIMED_AT_ONCE = 200
@@ -47,6 +48,8 @@ class WorkerInfo:
     alive: bool
     beat_at: int
     facts: dict[str, str]
+    is_damaged: bool = False
+    """What it said of itself cannot be read."""
 
 
 class Fleet:
@@ -174,10 +177,10 @@ class Fleet:
                 pipe.time()
                 for worker, _ in beats:
                     pipe.hgetall(self._keys.worker(str(worker)))
-                (seconds, micros), *facts = pipe.execute()
+                (seconds, micros), *facts = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
         return [
-            WorkerInfo(WorkerId(str(worker)), now - beat < WORKER_DEAD_AFTER_MS, int(beat), fact)
+            WorkerInfo(WorkerId(str(worker)), now - beat < WORKER_DEAD_AFTER_MS, int(beat), fact or {}, fact is None)
             for (worker, beat), fact in zip(beats, facts, strict=True)
         ]
 

@@ -11,8 +11,10 @@ from typing import Any
 from openclaw_workers.models.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.store.connection import Client, store_errors
 from openclaw_workers.store.keys import TURN, Keys
+from openclaw_workers.store.pipelines import each_answer
 
 PAGE = 500
+NOTHING = (None,) * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,13 @@ class Overview:
                 pipe.time()
                 for session, _ in running:
                     pipe.hmget(k.ctl(str(session)), ["run", "owner", "attempt", "lease_until"])
-                (seconds, micros), *found = pipe.execute()
+                (seconds, micros), *looked = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
+        found = [each or NOTHING for each in looked]
         return [
             Held(SessionKey(session), RunId(run), WorkerId(owner), _whole_number(attempt) or 1, ends - now, int(at))
             for (session, at), (run, owner, attempt, until) in zip(running, found, strict=True)
-            if run and owner and (ends := _whole_number(until))  # otherwise it ended between the two looks
+            if run and owner and (ends := _whole_number(until))  # otherwise it ended meanwhile, or is damaged
         ]
 
     def queue(self, lane: str) -> Queue:
@@ -90,7 +93,7 @@ class Overview:
                 for session in sessions:
                     pipe.zcard(self._keys.inbox(session))
                     pipe.zrange(self._keys.inbox(session), 0, 0)
-                replies = pipe.execute()
+                replies = each_answer(pipe)
             for session, messages, head in zip(sessions, replies[::2], replies[1::2], strict=True):
                 if head:
                     found.append(Waiting(session, messages, _whole_number(_fact(head[0], "accepted_at"))))
@@ -98,9 +101,15 @@ class Overview:
 
     def receipts(self, session: SessionKey) -> Counter[str]:
         """How many messages of a session stand how."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hvals(self._keys.receipts(session))
+            (raws,) = each_answer(pipe)
+        return Counter(str(_fact(raw, "state") or "unreadable") for raw in (raws or []))
+
+    def is_listed(self, session: SessionKey) -> bool:
+        """Whether there is such a session, readable or not."""
         with store_errors():
-            raws: Any = self._redis.hvals(self._keys.receipts(session))
-        return Counter(str(_fact(raw, "state") or "unreadable") for raw in raws)
+            return self._redis.zscore(self._keys.sessions, session) is not None
 
     def session_keys(self, most: int = 1000) -> list[SessionKey]:
         with store_errors():
@@ -113,7 +122,7 @@ class Overview:
             pipe.zcard(k.runs)
             pipe.zcard(k.running)
             pipe.llen(k.quarantine)
-            sessions, runs, running, quarantined = pipe.execute()
+            sessions, runs, running, quarantined = (count or 0 for count in each_answer(pipe))
         return {"sessions": sessions, "runs": runs, "running": running, "quarantined": quarantined}
 
     def _sessions_with_work(self) -> Iterator[Sequence[SessionKey]]:

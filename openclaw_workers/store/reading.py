@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from openclaw_workers.errors import CorruptRecord
-from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.models.ids import RunId, SessionKey, new_token
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.session import SessionEntry, from_hash
 from openclaw_workers.models.transcript import TranscriptEntry, load_entry
 from openclaw_workers.store.connection import Client, store_errors
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.pipelines import each_answer
 
 QUARANTINED = 1_000
 PAGE = 200
@@ -51,11 +52,12 @@ class Reader:
     def __init__(self, redis: Client, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
+        self.unreadable = 0
+        """How many records it had to leave out so far."""
 
     def session(self, key: SessionKey) -> SessionEntry | None:
-        with store_errors():
-            raw = self._redis.hgetall(self._keys.row(key))
-        return self._readable(f"session {key}", lambda: from_hash(_text(raw)), raw) if raw else None
+        (raw,) = self.hashes("session", [key], self._keys.row)
+        return self.readable(f"session {key}", lambda: from_hash(raw), raw) if raw else None
 
     def row(self, key: SessionKey) -> dict[str, str]:
         """A session's row as it is stored; empty when there is none."""
@@ -68,8 +70,8 @@ class Reader:
 
     def each_session(self, page: int = 200) -> Iterator[SessionEntry]:
         """All sessions, most recently used first."""
-        for key, row in self._pages(self._keys.sessions, self._keys.row, page):
-            entry = self._readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
+        for key, row in self._pages("session", self._keys.sessions, self._keys.row, page):
+            entry = self.readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
             if entry is not None:
                 yield entry
 
@@ -77,25 +79,24 @@ class Reader:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             pipe.hmget(self._keys.ctl(key), ["state", "run", "lease_until", "owner", "attempt"])
             pipe.zcard(self._keys.inbox(key))
-            (state, run, until, owner, attempt), waiting = pipe.execute()
-        return Control(state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting)
+            found, waiting = each_answer(pipe)
+        if found is None:
+            self.quarantine(f"session {key}", _unfit(self._keys.ctl(key)), "")
+        state, run, until, owner, attempt = found or ["unreadable", *[None] * 4]
+        return Control(state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting or 0)
 
     def run(self, run_id: RunId) -> Run | None:
-        with store_errors():
-            raw = _text(self._redis.hgetall(self._keys.run(run_id)))
+        (raw,) = self.hashes("run", [run_id], self._keys.run)
         return self._run(run_id, raw) if raw else None
 
     def some_runs(self, ids: Sequence[RunId]) -> list[Run]:
         """The records of these runs, in this order; expired and unreadable ones are left out."""
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            for run_id in ids:
-                pipe.hgetall(self._keys.run(run_id))
-            raws = pipe.execute()
+        raws = self.hashes("run", ids, self._keys.run)
         found = [self._run(run_id, raw) for run_id, raw in zip(ids, raws, strict=True) if raw]
         return [run for run in found if run is not None]
 
     def _run(self, run_id: str, raw: dict[str, str]) -> Run | None:
-        return self._readable(f"run {run_id}", lambda: _run(raw), raw)
+        return self.readable(f"run {run_id}", lambda: _run(raw), raw)
 
     def runs(self, limit: int = 50) -> list[Run]:
         """Runs, newest first."""
@@ -103,12 +104,14 @@ class Reader:
 
     def each_run(self, page: int = 200) -> Iterator[Run]:
         """All runs, newest first."""
-        for run_id, raw in self._pages(self._keys.runs, self._keys.run, page):
+        for run_id, raw in self._pages("run", self._keys.runs, self._keys.run, page):
             run = self._run(run_id, raw)
             if run is not None:
                 yield run
 
-    def _pages(self, index: str, key_of: Callable[[str], str], page: int) -> Iterator[tuple[str, dict[str, str]]]:
+    def _pages(
+        self, kind: str, index: str, key_of: Callable[[str], str], page: int
+    ) -> Iterator[tuple[str, dict[str, str]]]:
         """The hashes that an index names, highest score first; what has expired is left out.
 
         What moves to the front meanwhile pushes others onto the next page; none of them is given twice.
@@ -117,13 +120,21 @@ class Reader:
         while len(names) == page:
             with store_errors():
                 names = [str(name) for name in self._redis.zrange(index, start, start + page - 1, desc=True)]
-                with self._redis.pipeline(transaction=False) as pipe:
-                    for name in names:
-                        pipe.hgetall(key_of(name))
-                    hashes = pipe.execute()
-            yield from ((name, row) for name, row in zip(names, hashes, strict=True) if row and name not in given)
+            new = [name for name in names if name not in given]
+            yield from ((name, row) for name, row in zip(new, self.hashes(kind, new, key_of), strict=True) if row)
             given.update(names)
             start += page
+
+    def hashes(self, kind: str, names: Sequence[str], key_of: Callable[[str], str]) -> list[dict[str, str]]:
+        """Records of one kind; empty where there is none, or something that is no record, which is told of."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.hgetall(key_of(name))
+            found = each_answer(pipe)
+        for name, raw in zip(names, found, strict=True):
+            if raw is None:
+                self._left_out(f"{kind} {name}", _unfit(key_of(name)), "")
+        return [_text(raw or {}) for raw in found]
 
     def running(self) -> list[SessionKey]:
         with store_errors():
@@ -152,7 +163,7 @@ class Reader:
 
     def entries(self, key: SessionKey, raws: Iterable[str]) -> list[TranscriptEntry]:
         """Parse stored entries; an unreadable one is quarantined and left out."""
-        found = (self._readable(f"transcript of {key}", lambda raw=raw: load_entry(raw), raw) for raw in raws)  # type: ignore[misc]
+        found = (self.readable(f"transcript of {key}", lambda raw=raw: load_entry(raw), raw) for raw in raws)  # type: ignore[misc]
         return [entry for entry in found if entry is not None]
 
     def events(self, key: SessionKey, after: str, *, block_ms: int = 0, count: int = 500) -> list[Event]:
@@ -167,25 +178,40 @@ class Reader:
         return str(last[0][0]) if last else "0"
 
     def quarantined(self) -> list[dict[str, str]]:
-        with store_errors():
-            return [json.loads(raw) for raw in self._redis.lrange(self._keys.quarantine, 0, -1)]
+        """The notes about damaged records, the latest first; one that is damaged itself is told of like the others."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.lrange(self._keys.quarantine, 0, -1)
+            (raws,) = each_answer(pipe)
+        return [_note(str(raw)) for raw in raws or []]
 
     def quarantine(self, where: str, why: str, raw: object) -> None:
         """Keep a damaged record for a person to look at, once."""
+        key = self._keys.quarantine
         note = json.dumps({"where": where, "why": why, "raw": str(raw)[:10_000]}, sort_keys=True)
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.lrem(self._keys.quarantine, 0, note)
-            pipe.lpush(self._keys.quarantine, note)
-            pipe.ltrim(self._keys.quarantine, 0, QUARANTINED - 1)
-            pipe.execute()
+            pipe.lrem(key, 0, note)
+            pipe.lpush(key, note)
+            pipe.ltrim(key, 0, QUARANTINED - 1)
+            if None in each_answer(pipe):
+                # What is damaged is met again, and there will be a place to tell of it then.
+                self._redis.rename(key, self._keys.damaged(new_token()))
 
-    def _readable(self, where: str, read: Callable[[], T], raw: object) -> T | None:
+    def readable(self, where: str, read: Callable[[], T], raw: object) -> T | None:
+        """What could be made of a record; one that is damaged is told of and left out."""
         try:
             return read()
-        except (ValidationError, CorruptRecord, ValueError) as error:
+        except (ValidationError, CorruptRecord, ValueError, RecursionError) as error:
             why = f"{len(error.errors())} unreadable field(s)" if isinstance(error, ValidationError) else str(error)
-            self.quarantine(where, why, raw)
+            self._left_out(where, why, raw)
             return None
+
+    def _left_out(self, where: str, why: str, raw: object) -> None:
+        self.unreadable += 1
+        self.quarantine(where, why, raw)
+
+
+def _unfit(key: str) -> str:
+    return f"{key} holds another type than a hash"
 
 
 def _number(raw: str | None, otherwise: int) -> int:
@@ -194,6 +220,14 @@ def _number(raw: str | None, otherwise: int) -> int:
 
 def _text(raw: object) -> dict[str, str]:
     return {str(field): str(value) for field, value in dict(raw).items()}  # type: ignore[call-overload]
+
+
+def _note(raw: str) -> dict[str, str]:
+    try:
+        note = json.loads(raw)
+        return {name: str(note[name]) for name in ("where", "why", "raw")}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {"where": "quarantine", "why": "this note about a damaged record is damaged too", "raw": raw}
 
 
 def _run(raw: dict[str, str]) -> Run:

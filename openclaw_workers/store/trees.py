@@ -11,6 +11,7 @@ from openclaw_workers.models.tree import Batch, BatchState, announce_id
 from openclaw_workers.store.connection import Client, store_errors
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.tree import as_batch
 
@@ -26,13 +27,14 @@ class Trees:
         self._reader = reader
 
     def batches(self, ids: Iterable[BatchId]) -> dict[BatchId, Batch]:
-        """The records of these batches; expired ones are left out."""
+        """The records of these batches; expired and unreadable ones are left out."""
         wanted = list(dict.fromkeys(ids))
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            for batch_id in wanted:
-                pipe.hgetall(self._keys.batch(batch_id))
-            raws: list[Any] = pipe.execute()
-        return {batch_id: as_batch(raw) for batch_id, raw in zip(wanted, raws, strict=True) if raw}
+        raws = self._reader.hashes("batch", wanted, self._keys.batch)
+        found = {batch_id: self._batch(batch_id, raw) for batch_id, raw in zip(wanted, raws, strict=True) if raw}
+        return {batch_id: batch for batch_id, batch in found.items() if batch is not None}
+
+    def _batch(self, batch_id: BatchId, raw: dict[str, str]) -> Batch | None:
+        return self._reader.readable(f"batch {batch_id}", lambda: as_batch(raw), raw)
 
     def undelivered(self) -> list[Batch]:
         """Batches that have settled and wait for their announce, and those whose announce is blocked."""
@@ -72,13 +74,18 @@ class Trees:
         ids: list[MessageId] = [announce_id(batch) for batch in dict.fromkeys(batches)]
         if not ids:
             return []
-        with store_errors():
-            raws: Any = self._redis.hmget(self._keys.receipts(session), [str(each) for each in ids])
-        receipts = [Receipt.model_validate_json(raw) for raw in raws if raw]
-        return [receipt.run for receipt in receipts if receipt.run]
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hmget(self._keys.receipts(session), [str(each) for each in ids])
+            (raws,) = each_answer(pipe)
+        found = [self._receipt(session, each, raw) for each, raw in zip(ids, raws or [], strict=False) if raw]
+        return [receipt.run for receipt in found if receipt and receipt.run]
+
+    def _receipt(self, session: SessionKey, message: MessageId, raw: str) -> Receipt | None:
+        where = f"the receipt of {message} in {session}"
+        return self._reader.readable(where, lambda: Receipt.model_validate_json(raw), raw)
 
     def _members(self, key_of: Any, sessions: Sequence[str]) -> list[str]:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             for session in sessions:
                 pipe.zrange(key_of(session), 0, -1)
-            return [str(name) for names in pipe.execute() for name in names]
+            return [str(name) for names in each_answer(pipe) for name in names or []]

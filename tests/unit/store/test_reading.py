@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from redis.client import Pipeline
+from redis.exceptions import ResponseError
 
-from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.errors import CorruptRecord, StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId
 from openclaw_workers.models.transcript import TextBlock, UserEntry, dump_entry
 from openclaw_workers.store.reading import PAGE
@@ -50,6 +52,73 @@ def test_a_damaged_row_or_run_does_not_hide_the_others(desk: Desk) -> None:
     assert [run.session_key for run in desk.reader.runs()] == [good]
     assert desk.reader.run(RunId(f"run-{bad}")) is None
     assert len(desk.reader.quarantined()) == 2
+
+
+def test_a_row_or_run_of_the_wrong_type_does_not_hide_the_others(desk: Desk) -> None:
+    good, bad = session_named("good", "bad")
+    for session in (good, bad):
+        desk.say("hi", session=session, run=f"run-{session}")
+    runs = [RunId(f"run-{session}") for session in (bad, good)]
+    for key in (desk.keys.row(bad), desk.keys.run(runs[0])):
+        desk.redis.delete(key)
+        desk.redis.set(key, "junk")
+
+    for _ in range(2):
+        assert [entry.session_key for entry in desk.reader.sessions()] == [good]
+        assert [run.session_key for run in desk.reader.runs()] == [good]
+        assert [run.session_key for run in desk.reader.some_runs(runs)] == [good]
+    assert desk.reader.unreadable == 6
+    assert desk.reader.session(bad) is None
+    assert desk.reader.run(runs[0]) is None
+    assert {note["where"]: note["why"] for note in desk.reader.quarantined()} == {
+        f"session {bad}": f"{desk.keys.row(bad)} holds another type than a hash",
+        f"run run-{bad}": f"{desk.keys.run(runs[0])} holds another type than a hash",
+    }
+
+
+def test_what_redis_refuses_for_another_reason_is_not_taken_for_damage(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> list[object]:
+        return [ResponseError("LOADING Redis is loading the dataset in memory")]
+
+    monkeypatch.setattr(Pipeline, "execute", refuse)
+    with pytest.raises(StoreUnavailable):
+        desk.reader.session(SESSION)
+
+
+def test_control_of_a_session_that_cannot_be_read_says_so(desk: Desk) -> None:
+    desk.say("one")
+    for key in (desk.keys.ctl(SESSION), desk.keys.inbox(SESSION)):
+        desk.redis.delete(key)
+        desk.redis.set(key, "junk")
+
+    control = desk.reader.control(SESSION)
+
+    assert (control.state, control.run, control.waiting) == ("unreadable", "", 0)
+    assert [note["where"] for note in desk.reader.quarantined()] == [f"session {SESSION}"]
+
+
+def test_a_damaged_note_is_told_of_like_what_it_was_about(desk: Desk) -> None:
+    desk.reader.quarantine("here", "because", "raw")
+    desk.redis.lpush(desk.keys.quarantine, "{half a note", "[]", "3", '{"where": "x"}', "[" * 100_000)
+
+    *damaged, whole = desk.reader.quarantined()
+
+    assert whole["where"] == "here"
+    assert [note["where"] for note in damaged] == ["quarantine"] * 5
+    assert damaged[-1]["raw"] == "{half a note"
+
+
+def test_a_quarantine_of_the_wrong_type_makes_room_for_one(desk: Desk) -> None:
+    desk.redis.set(desk.keys.quarantine, "junk")
+    assert desk.reader.quarantined() == []
+
+    for _ in range(2):
+        desk.reader.quarantine("here", "because", "raw")
+
+    assert [note["where"] for note in desk.reader.quarantined()] == ["here"]
+    assert [desk.redis.get(key) for key in desk.redis.keys(desk.keys.damaged("*"))] == ["junk"]
 
 
 def test_what_is_not_there_reads_as_nothing(desk: Desk) -> None:

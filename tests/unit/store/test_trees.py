@@ -46,6 +46,25 @@ def test_only_settled_batches_that_nobody_heard_of_are_undelivered(desk: Desk) -
     assert trees(desk).undelivered() == []
 
 
+def test_a_damaged_batch_or_receipt_hides_no_other(desk: Desk) -> None:
+    spawned(desk)
+    settle_b(desk)
+    desk.redis.hset(desk.keys.batch(FIRST), "state", "no state")
+    desk.redis.hset(desk.keys.receipts(SESSION), f"announce-{FIRST}", "{half")
+    desk.redis.set(desk.keys.batches("agent:main:other"), "junk")
+    desk.redis.zadd(desk.keys.sessions, {"agent:main:other": 1})
+
+    assert [batch.id for batch in trees(desk).undelivered()] == [SECOND]
+    assert [run.id for run in trees(desk).runs(SESSION)][1:] == ["run-a", "run-b"]
+    desk.redis.delete(desk.keys.batch(FIRST), desk.keys.receipts(SESSION))
+    for key in (desk.keys.batch(FIRST), desk.keys.receipts(SESSION)):
+        desk.redis.set(key, "junk")
+    assert trees(desk).batches([FIRST, SECOND]).keys() == {SECOND}
+    assert [run.id for run in trees(desk).runs(SESSION)][1:] == ["run-a", "run-b"]
+
+    assert f"batch {FIRST}" in {note["where"] for note in desk.reader.quarantined()}
+
+
 def test_a_blocked_announce_is_due_again_when_it_is_retried(desk: Desk) -> None:
     spawned(desk)
     settle_b(desk)
