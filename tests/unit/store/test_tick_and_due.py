@@ -52,6 +52,25 @@ def test_a_tick_brings_back_stops_for_exactly_the_runs_they_name(desk: Desk) -> 
     assert desk.fleet.tick(W1, {}, leases).verdicts == ["ok", "killed"]
 
 
+def test_a_damaged_session_keeps_no_other_of_its_process_from_being_renewed(desk: Desk) -> None:
+    damaged, whole = session_named("a", "b")
+    for session in (damaged, whole):
+        desk.say("hi", session=session)
+    leases = [desk.take("w1", session=session).lease for session in (damaged, whole)]
+    for key in (desk.keys.ctl(damaged), desk.keys.worker(W1)):
+        desk.redis.delete(key)
+        desk.redis.set(key, "junk")
+
+    assert desk.fleet.tick(W1, {"host": "h"}, leases).verdicts == ["lost", "ok"]
+
+    (worker,) = desk.fleet.workers()
+    assert (worker.facts["host"], worker.is_damaged) == ("h", False)
+    desk.redis.delete(desk.keys.worker(W1))
+    desk.redis.set(desk.keys.worker(W1), "junk")
+    (worker,) = desk.fleet.workers()
+    assert (worker.facts, worker.is_damaged, worker.alive) == ({}, True, True)
+
+
 def test_a_tick_brings_back_that_its_process_is_to_drain(desk: Desk) -> None:
     assert not desk.fleet.tick(W2, {}, []).drain
     desk.fleet.drain(W2)
