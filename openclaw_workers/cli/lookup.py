@@ -80,10 +80,10 @@ def find_run(cli: CliContext, wanted: str) -> Run:
     """
     wanted = encodable(wanted)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
-    before, run = cli.stores.reader.unreadable, cli.stores.reader.run(run_id)
+    run = cli.stores.reader.run(run_id)
     if run is None:
-        if cli.stores.reader.unreadable > before:
-            raise _damaged(f"run {run_id}", cli, hint="`ocw runs list` shows the runs that can be read")
+        if overview(cli).has_run(run_id):
+            raise _damaged(f"run {run_id}", cli, hint="`ocw status --damaged --json` shows what is stored")
         recent = [run.id for run in islice(cli.stores.reader.each_run(), RECENT_RUNS)]
         raise NotFound(f"no run {run_id}", hint=_nearest(run_id, recent) or "`ocw runs list` shows recent runs")
     return run
@@ -92,7 +92,8 @@ def find_run(cli: CliContext, wanted: str) -> Run:
 def tell_left_out(count: int) -> None:
     """Say on stderr that what was listed is not all there is."""
     if count:
-        click.echo(f"{count} damaged record{' was' if count == 1 else 's were'} left out and set aside", err=True)
+        told = f"{count} damaged record{' was' if count == 1 else 's were'} left out and set aside"
+        click.echo(f"{told}; `ocw status --damaged` lists them", err=True)
 
 
 def _damaged(where: str, cli: CliContext, *, hint: str) -> CorruptRecord:

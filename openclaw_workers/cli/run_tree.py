@@ -7,12 +7,13 @@ import shutil
 import sys
 import time
 from itertools import islice
+from typing import Any
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.forest import Node, find, forest, summary, tree_facts, tree_text
-from openclaw_workers.cli.lookup import find_run, find_session, trees
+from openclaw_workers.cli.lookup import find_run, find_session, tell_left_out, trees
 from openclaw_workers.cli.output import COUNT, cut, echo_json, json_option
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import RunId, SessionKey
@@ -46,11 +47,12 @@ def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:
         return
     tops = view.read()
     if cli.json:
-        echo_json({"ok": True, "trees": [tree_facts(top) for top in tops]})
+        echo_json(_facts(cli, tops))
     elif tops:
         click.echo(f"{tree_text(tops)}\n\n{summary(tops)}")
     else:
         click.echo('no runs; `ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly"` makes a tree')
+    tell_left_out(cli.stores.reader.unreadable)
 
 
 class TreeView:
@@ -140,9 +142,14 @@ def _draw(tops: list[Node]) -> None:
 
 def _tell(cli: CliContext, tops: list[Node]) -> None:
     if cli.json:
-        echo_json({"ok": True, "trees": [tree_facts(top) for top in tops]})
+        echo_json(_facts(cli, tops))
     else:
         click.echo(f"{time.strftime('%H:%M:%S')}  {summary(tops)}\n{tree_text(tops) if tops else ''}\n")
+
+
+def _facts(cli: CliContext, tops: list[Node]) -> dict[str, Any]:
+    """docs/cli.md lists the fields."""
+    return {"ok": True, "trees": [tree_facts(top) for top in tops], "unreadable": cli.stores.reader.unreadable}
 
 
 def _changes(tops: list[Node]) -> str:

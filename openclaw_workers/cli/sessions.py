@@ -91,7 +91,7 @@ def show_session(cli: CliContext, key: str) -> None:
     messages = ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))
     click.echo(facts([*session_shown(cli, row, control, spent), ("messages", messages)]))
     for note in damaged:
-        click.echo(f"set aside: {note['where']}: {printable(note['why'])}")
+        click.echo(printable(f"set aside: {note['where']}: {note['why']}"))
 
 
 @sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
@@ -188,4 +188,5 @@ def _check_agent(cli: CliContext, agent_id: str | None, found: Sequence[object])
 
 def _tell_unreadable(count: int) -> None:
     if count:
-        click.echo(f"{count} damaged entr{'y was' if count == 1 else 'ies were'} left out and set aside", err=True)
+        told = f"{count} damaged entr{'y was' if count == 1 else 'ies were'} left out and set aside"
+        click.echo(f"{told}; `ocw status --damaged` lists them", err=True)

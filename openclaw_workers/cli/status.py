@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.damage import tell_damaged
 from openclaw_workers.cli.lookup import overview, trees
 from openclaw_workers.cli.output import echo_json, json_option, now_ms, printable, span, table
 from openclaw_workers.engine.wake import lane_of
@@ -22,12 +23,17 @@ from openclaw_workers.store.overview import Held
 Examples:
   ocw status
   ocw status --json | jq '.workers[] | {host, pid, lane, runs}'
+  ocw status --damaged
 """
 )
+@click.option("--damaged", is_flag=True, help="List the records that could not be read instead, and what to do.")
 @json_option
 @pass_cli
-def status(cli: CliContext) -> None:
+def status(cli: CliContext, damaged: bool) -> None:
     """Show workers, lanes, queues and leases."""
+    if damaged:
+        tell_damaged(cli)
+        return
     held = overview(cli).held()
     workers = [_worker(info, held) for info in _known_workers(cli)]
     lanes = _lanes(cli, workers, held)
@@ -46,8 +52,9 @@ def status(cli: CliContext) -> None:
     if leases:
         click.echo("\n" + _leases_text(leases))
     counts = ", ".join(f"{totals[name]} {name}" for name in ("sessions", "runs", "running", "waiting"))
-    damaged = f"; {totals['quarantined']} damaged record(s) set aside" if totals["quarantined"] else ""
-    click.echo(f"\n{counts}{damaged}")
+    click.echo(f"\n{counts}")
+    if totals["quarantined"]:
+        click.echo(f"{totals['quarantined']} damaged record(s) set aside; `ocw status --damaged` lists them")
     if undelivered:
         click.echo(_announces_text(totals, blocked))
 

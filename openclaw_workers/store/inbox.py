@@ -16,6 +16,7 @@ from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.quarantine import fields_at_fault
 from openclaw_workers.store.reading import Reader
 
 SUMMARY_CHARS = 160
@@ -235,9 +236,7 @@ class Inbox:
         try:
             return Receipt.model_validate_json(raw)
         except ValidationError as error:
-            damaged = CorruptRecord(
-                f"the receipt of {message_id} in {key}", f"{error.error_count()} unreadable field(s)"
-            )
+            damaged = CorruptRecord(f"the receipt of {message_id} in {key}", fields_at_fault(error))
             self._reader.quarantine(damaged.where, damaged.why, raw)
             raise damaged from error
 

@@ -38,6 +38,7 @@
     {ns}:archive:{id}              list    when written     a transcript cut off by reset or deletion
     {ns}:archives                  hash    when written     archive id -> whose transcript it is (JSON)
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
+    {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
     {ns}:damaged:{id}              any     30 days          a key of a session that held another type than it should
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
     {ns}:s:{key}:ctl               hash    with session     engine state: state, run, lease, fence, seq, step …
@@ -59,6 +60,8 @@ Scripts touch keys of one session and shared indexes together, so they assume a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+DAMAGED_KEPT_SECONDS = 30 * 86_400
 
 TURN = "turn|"
 ARCHIVE = "archive|"
@@ -111,6 +114,10 @@ class Keys:
     @property
     def quarantine(self) -> str:
         return f"{self.namespace}:quarantine"
+
+    @property
+    def quarantine_times(self) -> str:
+        return f"{self.namespace}:quarantine:times"
 
     @property
     def reaps(self) -> str:

@@ -111,6 +111,11 @@ class Overview:
         with store_errors():
             return self._redis.zscore(self._keys.sessions, session) is not None
 
+    def has_run(self, run: RunId) -> bool:
+        """Whether there is a record of it, readable or not."""
+        with store_errors():
+            return bool(self._redis.exists(self._keys.run(run)))
+
     def session_keys(self, most: int = 1000) -> list[SessionKey]:
         with store_errors():
             return [SessionKey(str(key)) for key in self._redis.zrange(self._keys.sessions, 0, most - 1, desc=True)]

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from openclaw_workers.errors import CorruptRecord
-from openclaw_workers.models.ids import RunId, SessionKey, new_token
+from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.session import SessionEntry, from_hash
 from openclaw_workers.models.transcript import TranscriptEntry, load_entry
 from openclaw_workers.store.connection import Client, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
+from openclaw_workers.store.quarantine import Note, Quarantine, fields_at_fault
 
-QUARANTINED = 1_000
 PAGE = 200
 
 T = TypeVar("T")
@@ -52,8 +52,13 @@ class Reader:
     def __init__(self, redis: Client, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
-        self.unreadable = 0
+        self._quarantine = Quarantine(redis, keys)
+        self._left: set[tuple[str, int]] = set()
+
+    @property
+    def unreadable(self) -> int:
         """How many records it had to leave out so far."""
+        return len(self._left)
 
     def session(self, key: SessionKey) -> SessionEntry | None:
         (raw,) = self.hashes("session", [key], self._keys.row)
@@ -177,41 +182,37 @@ class Reader:
             last = self._redis.xrevrange(self._keys.events(key), count=1)
         return str(last[0][0]) if last else "0"
 
-    def quarantined(self) -> list[dict[str, str]]:
-        """The notes about damaged records, the latest first; one that is damaged itself is told of like the others."""
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.lrange(self._keys.quarantine, 0, -1)
-            (raws,) = each_answer(pipe)
-        return [_note(str(raw)) for raw in raws or []]
+    def quarantined(self) -> list[Note]:
+        return self._quarantine.notes()
 
     def quarantine(self, where: str, why: str, raw: object) -> None:
         """Keep a damaged record for a person to look at, once."""
-        key = self._keys.quarantine
-        note = json.dumps({"where": where, "why": why, "raw": str(raw)[:10_000]}, sort_keys=True)
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.lrem(key, 0, note)
-            pipe.lpush(key, note)
-            pipe.ltrim(key, 0, QUARANTINED - 1)
-            if None in each_answer(pipe):
-                # What is damaged is met again, and there will be a place to tell of it then.
-                self._redis.rename(key, self._keys.damaged(new_token()))
+        self._quarantine.keep(where, why, raw)
 
     def readable(self, where: str, read: Callable[[], T], raw: object) -> T | None:
         """What could be made of a record; one that is damaged is told of and left out."""
         try:
             return read()
         except (ValidationError, CorruptRecord, ValueError, RecursionError) as error:
-            why = f"{len(error.errors())} unreadable field(s)" if isinstance(error, ValidationError) else str(error)
-            self._left_out(where, why, raw)
+            self._left_out(where, _why(error), raw)
             return None
 
     def _left_out(self, where: str, why: str, raw: object) -> None:
-        self.unreadable += 1
+        self._left.add((where, hash(str(raw))))
         self.quarantine(where, why, raw)
 
 
 def _unfit(key: str) -> str:
     return f"{key} holds another type than a hash"
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case ValidationError():
+            return fields_at_fault(error)
+        case CorruptRecord(why=why):
+            return why
+    return str(error)
 
 
 def _number(raw: str | None, otherwise: int) -> int:
@@ -222,23 +223,18 @@ def _text(raw: object) -> dict[str, str]:
     return {str(field): str(value) for field, value in dict(raw).items()}  # type: ignore[call-overload]
 
 
-def _note(raw: str) -> dict[str, str]:
-    try:
-        note = json.loads(raw)
-        return {name: str(note[name]) for name in ("where", "why", "raw")}
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return {"where": "quarantine", "why": "this note about a damaged record is damaged too", "raw": raw}
+_JSON = {"attempts": "[]", "covers": "[]", "folded": "[]", "metadata": "{}", "dead": "[]", "model_attempts": "[]"}
+"""Fields of a run that are kept as JSON, and what they are where there is nothing."""
 
 
 def _run(raw: dict[str, str]) -> Run:
-    usage = {field: int(raw.get(f"usage_{field}", 0)) for field in ("input", "output", "cacheRead", "cacheWrite")}
+    usage = {field: raw.get(f"usage_{field}", 0) for field in ("input", "output", "cacheRead", "cacheWrite")}
     fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
-    fields["attempts"] = json.loads(raw.get("attempts", "[]"))
-    fields["covers"] = json.loads(raw.get("covers", "[]"))
-    fields["folded"] = json.loads(raw.get("folded", "[]"))
-    fields["metadata"] = json.loads(raw.get("metadata") or "{}")
-    fields["dead"] = json.loads(raw.get("dead", "[]"))
-    fields["model_attempts"] = json.loads(raw.get("model_attempts") or "[]")
+    for name, nothing in _JSON.items():
+        try:
+            fields[name] = json.loads(raw.get(name) or nothing)
+        except (ValueError, RecursionError) as error:
+            raise CorruptRecord("run", f"{name} is not JSON: {error}") from error
     return Run.model_validate({**fields, "usage": usage})
 
 

@@ -11,10 +11,8 @@ from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of, chat_type, is_subagent
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import pairs
-from openclaw_workers.store.keys import ARCHIVE, Keys
+from openclaw_workers.store.keys import ARCHIVE, DAMAGED_KEPT_SECONDS, Keys
 from openclaw_workers.store.turns import Granted
-
-DAMAGED_KEPT_SECONDS = 30 * 86_400
 
 Partial = Callable[[RunId], str]
 

@@ -104,6 +104,8 @@ def test_a_run_of_the_wrong_type_hides_no_other_run(staffed: Fleet, ocw_cli: Ocw
     for done in (listed, text):
         assert "1 damaged record was left out and set aside" in done.err
     assert [tree.code for tree in trees] == [0, 0, 0]
+    assert "1 damaged record was left out and set aside" in trees[0].err
+    assert ocw_cli("runs", "tree", "spoilt-run", "--json").json == {"ok": True, "trees": [], "unreadable": 1}
     assert shown.code == 1
     assert (
         f"run {spoilt} cannot be read: {staffed.stores.keys.run(str(spoilt))} holds another type than a hash"
@@ -137,6 +139,38 @@ def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
     listed = {session["sessionKey"]: session["state"] for session in ocw("sessions", "list", "--json").json["sessions"]}
     assert listed == {one: "queued", two: "unreadable", three: "queued"}
     assert ocw("sessions", "show", "two").code == ocw("sessions", "show", "three").code == 0
+
+
+def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(unstaffed: Fleet) -> None:
+    ocw, stores, began = Ocw(unstaffed), unstaffed.stores, unstaffed.stores.fleet.now_ms()
+    assert ocw("status", "--damaged").out == "no damaged records\n"
+    run = unstaffed.send("hello", "one").run
+    unstaffed.send("hello", "two")
+    stores.redis.hset(stores.keys.run(str(run)), "attempt", "\x1b[2Jmany")
+    spoil(unstaffed, stores.keys.row(session_key("two")))
+
+    shown, status = ocw("runs", "show", str(run)), ocw("sessions", "list")
+    listed, text = ocw("status", "--damaged", "--json"), ocw("status", "--damaged")
+
+    row, record = listed.json["damaged"]
+    assert (row["where"], row["why"]) == (
+        f"session {session_key('two')}",
+        f"{stores.keys.row(session_key('two'))} holds another type than a hash",
+    )
+    assert record["where"] == f"run {run}"
+    assert record["why"].startswith("attempt: Input should be a valid integer")
+    assert "many" in record["raw"]
+    assert began - 60_000 < record["at"] <= row["at"] < began + 60_000
+    for told in (row, record):
+        assert told["where"] in text.out
+        assert told["why"] in text.out
+    assert "ocw sessions reset KEY" in text.out
+    assert "ago)" in text.out
+    assert f"run {run} cannot be read: attempt: Input should be a valid integer" in shown.err
+    assert "`ocw status --damaged --json`" in shown.err
+    for told in (status.err, ocw("status").out):
+        assert "set aside; `ocw status --damaged` lists them" in told
+    assert [note["at"] for note in ocw("status", "--damaged", "--json").json["damaged"]] == [row["at"], record["at"]]
 
 
 def test_a_damaged_note_about_damage_spoils_no_answer(staffed: Fleet, ocw_cli: Ocw) -> None:

@@ -202,6 +202,7 @@ class Asking:
         watching.send_signal(signal.SIGINT)
         finish(watching)
         self.ask("status", "status")
+        self.ask("status --damaged", "status", "--damaged")
         self.ask("runs stop", "runs", "stop", run, "--wait")
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
         self.ask("sessions reset", "sessions", "reset", "busy")

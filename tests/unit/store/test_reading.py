@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from redis.client import Pipeline
 from redis.exceptions import ResponseError
@@ -9,6 +11,7 @@ from redis.exceptions import ResponseError
 from openclaw_workers.errors import CorruptRecord, StoreUnavailable
 from openclaw_workers.models.ids import MessageId, RunId
 from openclaw_workers.models.transcript import TextBlock, UserEntry, dump_entry
+from openclaw_workers.store.quarantine import KEPT
 from openclaw_workers.store.reading import PAGE
 from tests.unit.store.desk import SESSION, Desk, session_named, texts
 
@@ -67,7 +70,7 @@ def test_a_row_or_run_of_the_wrong_type_does_not_hide_the_others(desk: Desk) -> 
         assert [entry.session_key for entry in desk.reader.sessions()] == [good]
         assert [run.session_key for run in desk.reader.runs()] == [good]
         assert [run.session_key for run in desk.reader.some_runs(runs)] == [good]
-    assert desk.reader.unreadable == 6
+    assert desk.reader.unreadable == 2
     assert desk.reader.session(bad) is None
     assert desk.reader.run(runs[0]) is None
     assert {note["where"]: note["why"] for note in desk.reader.quarantined()} == {
@@ -110,15 +113,55 @@ def test_a_damaged_note_is_told_of_like_what_it_was_about(desk: Desk) -> None:
     assert damaged[-1]["raw"] == "{half a note"
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("attempts", "[", "attempts is not JSON: "),
+        ("metadata", "[" * 100_000, "metadata is not JSON: "),
+        ("usage_input", "many", "usage.input: Input should be a valid integer"),
+        ("state", "asleep", "state: Input should be 'queued'"),
+    ],
+)
+def test_a_note_names_the_field_at_fault_and_when_it_was_first_met(
+    desk: Desk, field: str, value: str, told: str
+) -> None:
+    desk.say("hi", run="run-a")
+    desk.redis.hset(desk.keys.run("run-a"), field, value)
+    before = int(time.time() * 1000)
+
+    desk.reader.run(RunId("run-a"))
+    (first,) = desk.reader.quarantined()
+    time.sleep(0.005)
+    desk.reader.run(RunId("run-a"))
+
+    assert desk.reader.quarantined() == [first]
+    assert first["why"].startswith(told)
+    assert first["at"] is not None
+    assert before <= first["at"] <= int(time.time() * 1000)
+
+
+def test_no_more_is_kept_than_the_newest_notes(desk: Desk) -> None:
+    for number in range(KEPT + 10):
+        desk.reader.quarantine(str(number), "because", "")
+
+    notes = desk.reader.quarantined()
+
+    assert [note["where"] for note in notes] == [str(number) for number in range(KEPT + 9, 9, -1)]
+    assert desk.redis.zcard(desk.keys.quarantine_times) == KEPT
+
+
 def test_a_quarantine_of_the_wrong_type_makes_room_for_one(desk: Desk) -> None:
-    desk.redis.set(desk.keys.quarantine, "junk")
+    for key in (desk.keys.quarantine, desk.keys.quarantine_times):
+        desk.redis.set(key, "junk")
     assert desk.reader.quarantined() == []
 
     for _ in range(2):
         desk.reader.quarantine("here", "because", "raw")
 
     assert [note["where"] for note in desk.reader.quarantined()] == ["here"]
-    assert [desk.redis.get(key) for key in desk.redis.keys(desk.keys.damaged("*"))] == ["junk"]
+    kept = desk.redis.keys(desk.keys.damaged("*"))
+    assert [desk.redis.get(key) for key in kept] == ["junk", "junk"]
+    assert all(desk.redis.ttl(key) > 0 for key in kept)
 
 
 def test_what_is_not_there_reads_as_nothing(desk: Desk) -> None:

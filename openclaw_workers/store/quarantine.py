@@ -1,0 +1,87 @@
+"""Notes about records that could not be read, for a person to look at."""
+
+from __future__ import annotations
+
+import json
+import time
+from hashlib import sha1
+from typing import TypedDict
+
+from pydantic import ValidationError
+
+from openclaw_workers.models.ids import new_token
+from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
+from openclaw_workers.store.pipelines import each_answer
+
+KEPT = 1_000
+RAW_CHARS = 10_000
+FIELDS_NAMED = 5
+
+
+class Note(TypedDict):
+    where: str
+    why: str
+    raw: str
+    """What was stored, as far as it is known."""
+    at: int | None
+    """When it was first met, by the clock of whoever did; None if that is not known any more."""
+
+
+class Quarantine:
+    """The newest notes, each of them once."""
+
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    def keep(self, where: str, why: str, raw: object) -> None:
+        k = self._keys
+        note = json.dumps({"where": where, "why": why, "raw": str(raw)[:RAW_CHARS]}, sort_keys=True)
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.lrem(k.quarantine, 0, note)
+            pipe.lpush(k.quarantine, note)
+            pipe.ltrim(k.quarantine, 0, KEPT - 1)
+            # Not in the note itself, which would then be another one each time the record is met.
+            pipe.zadd(k.quarantine_times, {_digest(note): int(time.time() * 1000)}, nx=True)
+            pipe.zremrangebyrank(k.quarantine_times, 0, -KEPT - 1)
+            _, notes, _, times, _ = each_answer(pipe)
+        for key, answer in ((k.quarantine, notes), (k.quarantine_times, times)):
+            if answer is None:
+                self._move_away(key)
+
+    def _move_away(self, key: str) -> None:
+        """Somebody else's. What is damaged is met again, and there will be a place to tell of it then."""
+        place = self._keys.damaged(new_token())
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.rename(key, place)
+            pipe.expire(place, DAMAGED_KEPT_SECONDS)
+            pipe.execute()
+
+    def notes(self) -> list[Note]:
+        """The latest first; one that is damaged itself is told of like what it was about."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.lrange(self._keys.quarantine, 0, -1)
+            pipe.zrange(self._keys.quarantine_times, 0, -1, withscores=True)
+            raws, times = each_answer(pipe)
+        known = {str(digest): int(at) for digest, at in times or []}
+        return [_note(str(raw), known.get(_digest(str(raw)))) for raw in raws or []]
+
+
+def fields_at_fault(error: ValidationError) -> str:
+    """Which fields cannot be read, and why."""
+    found = [f"{'.'.join(map(str, each['loc'])) or 'record'}: {each['msg']}" for each in error.errors()]
+    more = [f"and {len(found) - FIELDS_NAMED} more"] if len(found) > FIELDS_NAMED else []
+    return "; ".join(found[:FIELDS_NAMED] + more)
+
+
+def _note(raw: str, at: int | None) -> Note:
+    try:
+        note = json.loads(raw)
+        return Note(where=str(note["where"]), why=str(note["why"]), raw=str(note["raw"]), at=at)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Note(where="quarantine", why="this note about a damaged record is damaged too", raw=raw, at=at)
+
+
+def _digest(note: str) -> str:
+    return sha1(note.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:20]
