@@ -12,6 +12,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.models.runs import Lane
 
+CELERY = (sys.executable, "-P", "-m", "openclaw_workers.tasks")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 """Those that Celery knows."""
 
@@ -47,12 +48,12 @@ def celery_argv(
 ) -> list[str]:
     """The Celery command line of one worker; it finds our configuration through the environment.
 
-    -P: a celery.py in the directory it is started in is another project's.
+    -P, and not `-m celery`: what lies in the directory it is started in is another project's.
     """
     # Two workers of one name on a host would answer for each other in Flower.
     name = f"{lane}-{secrets.token_hex(2)}@%h"
     return [
-        *(sys.executable, "-P", "-m", "celery", "-q", "-A", "openclaw_workers.tasks.app", "worker"),
+        *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),
         *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
         *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
     ]

@@ -181,9 +181,9 @@ def _leave(code: int) -> NoReturn:
 
 
 def _become_celery(_path: str, argv: list[str]) -> NoReturn:
-    assert argv[1:4] == ["-P", "-m", "celery"], argv
+    assert argv[1:4] == ["-P", "-m", "openclaw_workers.tasks"], argv
     sys.argv = ["celery", *argv[4:]]
-    runpy.run_module("celery", run_name="__main__", alter_sys=True)
+    runpy.run_module(argv[3], run_name="__main__", alter_sys=True)
     sys.exit(0)
 
 

@@ -96,3 +96,17 @@ def test_a_file_in_the_working_directory_is_not_taken_for_a_library(
 
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 0
+
+
+def test_another_checkout_in_the_working_directory_is_not_run_instead_of_us(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "openclaw_workers").mkdir()
+    (tmp_path / "openclaw_workers" / "__init__.py").write_text("raise SystemExit('this is another checkout')")
+    argv = module.celery_argv(Lane.MAIN, 1)
+    report = [*argv[: argv.index("worker")], "report"]
+
+    done = subprocess.run(report, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "InstalledOnly" in done.stdout

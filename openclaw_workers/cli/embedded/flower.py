@@ -6,12 +6,12 @@ import base64
 import http.client
 import os
 import re
-import sys
 import urllib.request
 from collections.abc import Mapping
 
 from openclaw_workers.cli.embedded.child import ChildSpec
 from openclaw_workers.cli.embedded.endpoint import LOOPBACK, Endpoint
+from openclaw_workers.cli.worker import CELERY
 
 NAME = "flower"
 DEFAULT_PORT = 5555
@@ -38,7 +38,7 @@ def flower_spec(endpoint: Endpoint, env: Mapping[str, str]) -> ChildSpec:
     }
     return ChildSpec(
         name=NAME,
-        argv=(sys.executable, "-P", "-m", "celery", "-A", "openclaw_workers.tasks.app", "flower"),
+        argv=(*CELERY, "-A", "openclaw_workers.tasks.app", "flower"),
         env={**unless_set, **env, **own},
         is_ready=lambda _pid: is_healthy(endpoint),
         stop_rank=1,
