@@ -83,7 +83,7 @@ def find_run(cli: CliContext, wanted: str) -> Run:
     run = cli.stores.reader.run(run_id)
     if run is None:
         if overview(cli).has_run(run_id):
-            raise _damaged(f"run {run_id}", cli, hint="`ocw status --damaged --json` shows what is stored")
+            raise _damaged(f"run {run_id}", cli, hint="`ocw status --damaged` tells what to do")
         recent = [run.id for run in islice(cli.stores.reader.each_run(), RECENT_RUNS)]
         raise NotFound(f"no run {run_id}", hint=_nearest(run_id, recent) or "`ocw runs list` shows recent runs")
     return run

@@ -71,7 +71,7 @@ class Sessions:
         Says of each what it was, and where it is kept.
         """
         k, types = self._keys, self._keys.of_session(key)
-        places = [k.damaged(new_token()) for _ in types]
+        place, *places = (k.damaged(new_token()) for _ in range(len(types) + 1))
         fields = {
             "sessionKey": key,
             "agentId": agent_of(key),
@@ -80,7 +80,7 @@ class Sessions:
         _, was, state, *moved = run_script(
             self._redis,
             "set_aside",
-            [k.row(key), k.log(key), k.ctl(key), k.due, k.sessions, *types, *places],
+            [k.row(key), k.log(key), k.ctl(key), k.due, k.sessions, place, *types, *places],
             [
                 DAMAGED_KEPT_SECONDS,
                 new_session_id(),

@@ -36,7 +36,7 @@
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON}
-           {"damaged"}   a key of the session holds another type than it should, or ctl no state; nothing was changed
+           {"damaged"}   a key of the session or its last run holds another type than it should, or ctl no state; nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
@@ -59,7 +59,8 @@ if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [receipts] = "has
   return { "damaged" }
 end
 local state = redis.call("HGET", ctl, "state") or "idle"
-if not STATES[state] then
+local last = state == "idle" and redis.call("HGET", ctl, "run_key")
+if not STATES[state] or (last and not fit({ [last] = "hash" })) then
   return { "damaged" }
 end
 
@@ -98,7 +99,6 @@ end
 if kind == "user" and state ~= "idle" and mode == "reject" then
   return reject("busy")
 end
-local last = state == "idle" and redis.call("HGET", ctl, "run_key")
 local crowded = kind == "internal" and last and lacks_room(last)
 if crowded then
   return reject(crowded)

@@ -44,7 +44,7 @@
             owners that died over a model call which is not booked, a JSON list of fences,
             1 if messages may wait to be steered in, else 0}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
-           {"damaged"}   a key of the session holds another type than it should, or ctl no state; nothing was changed
+           {"damaged"}   a key of the session or the run holds another type than it should, or ctl no state; nothing was changed
            {"suspect", granted: run, session, run …}
 
   Invariant
@@ -63,7 +63,7 @@ local grant_ms = tonumber(ARGV[16])
 local now = now_ms()
 
 if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [bound] = "zset", [receipts] = "hash", [log] = "list",
-  [events] = "stream" }) then
+  [events] = "stream", [run_key] = "hash" }) then
   return { "damaged" }
 end
 
@@ -196,6 +196,12 @@ local deadline, messages, covers, first = known[2], nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), cjson.decode(known[3] or "[]")
+  if not deadline then
+    deadline = now + time_ms -- its record was damaged, and begins here
+    for _, value in ipairs({ "started_at", now, "deadline_at", deadline, "session_id", redis.call("HGET", row, "sessionId") }) do
+      changed[#changed + 1] = value
+    end
+  end
 elseif known[1] then
   -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
   messages, covers, first = bind()

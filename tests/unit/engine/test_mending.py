@@ -67,6 +67,58 @@ def test_a_sweep_that_cannot_read_a_session_mends_it(house: House) -> None:
     assert say(house, "after") == "after"
 
 
+def spoil_run(house: House) -> str:
+    key = house.stores.keys.run(house.ctl("run"))
+    house.stores.redis.delete(key)
+    house.stores.redis.set(key, "junk")
+    return key
+
+
+def test_the_next_message_is_answered_though_the_last_run_is_damaged(house: House) -> None:
+    assert say(house, "before") == "before"
+    key = spoil_run(house)
+
+    assert say(house, "after") == "after"
+
+    (note,) = house.stores.reader.quarantined()
+    assert note["why"].startswith(f"{key} held a string where a hash belongs")
+    assert not house.stores.redis.exists(key)
+
+
+def test_a_message_is_answered_though_the_record_of_its_run_is_damaged(house: House) -> None:
+    queued = house.say(json.dumps({"steps": [{"text": "answer"}]}))
+    spoil_run(house)
+
+    house.work()
+
+    run = house.run_of(queued)
+    assert (run.text, run.state, run.agent_id, run.lane) == ("answer", "ok", "main", "main")
+
+
+def test_a_run_whose_record_is_damaged_is_taken_over_like_any_other(house: House) -> None:
+    queued = house.say(json.dumps({"steps": [{"text": "answer"}]}))
+    take_elsewhere(house)
+    house.waker.turns.clear()
+    spoil_run(house)
+
+    die(house)
+    die(house)
+    house.work()
+
+    assert house.run_of(queued).text == "answer"
+    assert say(house, "after") == "after"
+
+
+@pytest.mark.parametrize("verb", ["reset", "delete"])
+def test_a_session_is_ended_though_the_record_of_its_run_is_damaged(house: House, verb: str) -> None:
+    house.say(json.dumps({"steps": [{"text": "never"}]}))
+    spoil_run(house)
+
+    getattr(house.control, verb)(SESSION)
+
+    assert say(house, "after") == "after"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("verb", ["reset", "delete"])
 def test_a_session_is_ended_whichever_key_is_damaged(house: House, verb: str, kind: str) -> None:
