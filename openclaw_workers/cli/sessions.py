@@ -172,7 +172,9 @@ def delete_session(cli: CliContext, key: str, yes: bool) -> None:
     if not yes:
         if cli.json or not sys.stdin.isatty():
             raise BadInput(f"deleting {session} needs a yes", hint="add --yes")
-        click.confirm(f"Delete {session} and everything in it?", abort=True)
+        if not click.confirm(f"Delete {session} and everything in it?"):
+            click.echo("nothing was deleted")
+            return
     cli.control.delete(session)
     if cli.json:
         echo_json({"ok": True, "sessionKey": session})

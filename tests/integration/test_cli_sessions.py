@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw
 from tests.support.programs import call, execute, program, say
+from tests.support.terminal import Terminal
 
 
 def test_sessions_are_listed_last_used_first(staffed: Fleet, ocw_cli: Ocw) -> None:
@@ -165,6 +166,17 @@ def test_an_empty_key_is_no_name_of_the_main_session(staffed: Fleet, ocw_cli: Oc
 
     assert ocw_cli("runs", "list", "--session", "").code == 2
     assert ocw_cli("sessions", "show", "main", "--json").json["sessionId"] == before
+
+
+def test_a_no_deletes_nothing_and_is_no_failure(staffed: Fleet, ocw_cli: Ocw) -> None:
+    staffed.outcome(staffed.send(program(say("stays")), "spared"))
+    with Terminal(ocw_cli, "sessions", "delete", "spared") as terminal:
+        terminal.see("everything in it? [y/N]")
+        terminal.type("n\n")
+        terminal.see("nothing was deleted")
+
+        assert terminal.wait() == 0
+    assert ocw_cli("sessions", "show", "spared").code == 0
 
 
 def test_delete_asks_for_a_yes_and_then_means_it(staffed: Fleet, ocw_cli: Ocw) -> None:
