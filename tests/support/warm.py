@@ -90,7 +90,7 @@ def import_all() -> None:
     for name in LIBRARIES:
         import_module(name)
     for module in pkgutil.walk_packages(openclaw_workers.__path__, "openclaw_workers."):
-        if not module.name.startswith(COLD):
+        if not module.name.startswith(COLD) and not module.name.endswith(".__main__"):  # those are to be run
             import_module(module.name)
     assert not sys.modules.keys() & set(COLD)
     assert not sys.modules["openclaw_workers.tasks.app"].app.configured
