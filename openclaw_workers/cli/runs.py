@@ -10,7 +10,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.following import Follower
 from openclaw_workers.cli.lookup import find_run, find_session, tell_left_out
-from openclaw_workers.cli.output import echo_json, facts, json_option, leave, printable, report
+from openclaw_workers.cli.output import COUNT, echo_json, facts, json_option, leave, printable, report
 from openclaw_workers.cli.run_facts import run_facts, run_table, shown
 from openclaw_workers.cli.run_tree import run_tree
 from openclaw_workers.cli.screen import Screen
@@ -43,7 +43,7 @@ runs.add_command(run_tree)
 
 
 @runs.command("list", epilog="Example: ocw runs list --session main --state error --limit 5")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="How many, newest first.")
 @click.option("--session", metavar="KEY", help="Only runs of this session.")
 @click.option("--state", type=click.Choice([state.value for state in RunState]), help="Only runs in this state.")
 @json_option

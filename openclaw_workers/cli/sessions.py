@@ -13,7 +13,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.exporting import export_sessions
 from openclaw_workers.cli.lookup import find_key, find_session, overview, tell_left_out
-from openclaw_workers.cli.output import age, echo_json, facts, json_option, printable, table
+from openclaw_workers.cli.output import COUNT, age, echo_json, facts, json_option, printable, table
 from openclaw_workers.cli.session_facts import session_cost, session_facts, session_kind, session_levels, session_shown
 from openclaw_workers.cli.session_tree import session_tree
 from openclaw_workers.cli.transcripts import entry_lines
@@ -42,7 +42,7 @@ sessions.add_command(session_tree)
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many, last used first.")
+@click.option("--limit", type=COUNT, default=50, show_default=True, help="How many, last used first.")
 @click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
 @json_option
 @pass_cli
@@ -96,7 +96,7 @@ def show_session(cli: CliContext, key: str) -> None:
 
 @sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
 @click.argument("key")
-@click.option("--limit", type=click.IntRange(1), help="Only the newest entries; all otherwise.")
+@click.option("--limit", type=COUNT, help="Only the newest entries; all otherwise.")
 @json_option
 @pass_cli
 def show_history(cli: CliContext, key: str, limit: int | None) -> None:

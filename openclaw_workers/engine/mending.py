@@ -19,9 +19,9 @@ def mend(stores: Stores, session: SessionKey) -> bool:
     try:
         moved = stores.sessions.set_aside(session)
         for told in moved:
-            log.error("session.damaged", session_key=session, told=told)
+            log.error("session.damaged", sessionKey=session, told=told)
             stores.reader.quarantine(f"session {session}", told, "")
     except StoreUnavailable as error:
-        log.warning("session.unmended", session_key=session, error=error.message)
+        log.warning("session.unmended", sessionKey=session, error=error.message)
         return False
     return bool(moved)

@@ -117,6 +117,7 @@ def test_what_the_engine_logs_does_not_stand_among_the_answers(staffed: Fleet, o
 
     assert done.json["text"] == "again"
     assert "session.damaged" in done.err
+    assert "sessionKey=agent:main:overwritten" in done.err
 
 
 def test_the_message_may_come_from_stdin(ocw_cli: Ocw) -> None:

@@ -64,6 +64,16 @@ def test_a_closed_standard_input_is_no_fault_of_ours(ocw_cli: Ocw, words: tuple[
 
 
 @pytest.mark.parametrize(
+    "words", ["sessions list", "sessions history main", "runs list", "runs tree", "subagents list"]
+)
+def test_a_number_that_nobody_can_count_to_is_refused(ocw_cli: Ocw, words: str) -> None:
+    done = ocw_cli(*words.split(), "--limit", str(10**23), "--json")
+
+    assert done.code == 2
+    assert "--limit" in done.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
     ("words", "code"),
     [
         (("runs", "show", "run-\udcff"), 5),
