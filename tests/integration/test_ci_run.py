@@ -1,0 +1,176 @@
+"""`.ci/run` on a small project of its own: our script and Makefile, with other tests and stand-ins for the linters."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+FLAKY = """
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("name", [{names}])
+def test_flaky(name):
+    seen = Path(f"seen {{name}}")
+    first = not seen.exists()
+    seen.touch()
+    assert not first
+"""
+PASSING = "def test_passing(): pass"
+FAILING = "def test_failing(): assert False"
+FLAKY_IMPORT = """
+import os
+if "PYTEST_XDIST_WORKER" in os.environ:
+    raise ImportError("only alone")
+def test_imported(): pass
+"""
+# Only in the first run, after a test has failed.
+INTERNAL_ERROR = """
+import sys
+def pytest_runtest_logreport(report):
+    if report.when == "teardown" and "worksteal" in sys.argv:
+        raise RuntimeError("pytest ends before its last test")
+"""
+
+
+def flaky(*names: str) -> str:
+    return FLAKY.format(names=", ".join(map(repr, names)))
+
+
+class Project:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / ".ci").mkdir()
+        (root / "tests").mkdir()
+        shutil.copy(ROOT / ".ci" / "run", root / ".ci" / "run")
+        shutil.copy(ROOT / "Makefile", root)
+        (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\ntestpaths = ['tests']\n")
+        (root / "constraints.txt").write_text("")
+        (root / ".venv" / "bin").mkdir(parents=True)
+        for name in ("ruff", "mypy", "lint-imports", "redis-server"):
+            self.program(name, "exit 0")
+        self.program("python", f'exec {sys.executable} "$@"')
+        self.program("pytest", f'printf "%s\\n" "$*" >> started; exec {sys.executable} -m pytest "$@"')
+        (root / ".venv" / ".installed").touch()  # newer than what it is made from: nothing is installed
+
+    def program(self, name: str, body: str) -> None:
+        path = self.root / ".venv" / "bin" / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
+    def test(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.root / "tests" / f"{name}.py").write_text(text)
+
+    def run(self) -> tuple[int, str]:
+        theirs = ("PYTEST", "MAKE", "MFLAGS", "COV")  # of the suite that runs this test
+        env = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
+        # The redis-server of the project comes first on the path, so that none is installed.
+        env |= {"JOBS": "2", "PATH": f"{self.root}/.venv/bin:{env['PATH']}"}
+        done = subprocess.run(
+            [self.root / ".ci" / "run"],
+            cwd=self.root.parent,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def started(self) -> list[str]:
+        return (self.root / "started").read_text().splitlines()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "project").mkdir()
+    return Project(tmp_path / "project")
+
+
+def named_flaky(output: str) -> list[str]:
+    return re.findall(r"^flaky: (.*)$", output, re.MULTILINE)
+
+
+def test_when_all_pass_nothing_is_repeated(project: Project) -> None:
+    project.test(test_a=PASSING)
+
+    code, output = project.run()
+
+    assert code == 0, output
+    assert len(project.started()) == 1
+    assert named_flaky(output) == []
+
+
+def test_five_tests_that_pass_when_repeated_alone_are_named_as_flaky(project: Project) -> None:
+    project.test(test_a=PASSING, test_b=flaky("a", "b c", "d::e [f]"), test_c=FLAKY_IMPORT, test_d=flaky("g"))
+
+    code, output = project.run()
+
+    assert code == 0, output
+    found = ["tests/test_b.py::test_flaky[a]", "tests/test_b.py::test_flaky[b c]"]
+    found += ["tests/test_b.py::test_flaky[d::e [f]]", "tests/test_c.py", "tests/test_d.py::test_flaky[g]"]
+    assert sorted(named_flaky(output)) == found
+    assert sorted(project.started()[1:]) == found, "each alone, in a pytest of its own"
+    assert "1 passed" in output, "an error at collection does not keep the other tests from being run"
+
+
+@pytest.mark.parametrize("failing", [FAILING, "import no_such_module"], ids=["test", "collection"])
+def test_what_fails_again_fails_the_run_and_the_flaky_ones_are_named_too(project: Project, failing: str) -> None:
+    project.test(test_a=failing, test_b=flaky("a"))
+
+    code, output = project.run()
+
+    assert code != 0
+    assert named_flaky(output) == ["tests/test_b.py::test_flaky[a]"]
+    assert len(project.started()) == 3
+
+
+def test_six_failures_are_not_repeated(project: Project) -> None:
+    project.test(test_a=flaky("a", "b", "c", "d", "e", "f"))
+
+    code, output = project.run()
+
+    assert code != 0
+    assert len(project.started()) == 1
+    assert "6 tests failed" in output
+
+
+def test_a_type_error_fails_the_run(project: Project) -> None:
+    project.test(test_a=PASSING)
+    project.program("mypy", "exit 1")
+
+    code, output = project.run()
+
+    assert code != 0
+    assert "lint] Error 1" in output
+
+
+def test_what_failed_in_an_earlier_run_is_not_repeated(project: Project) -> None:
+    project.test(test_a=FAILING)
+    project.run()
+    (project.root / "tests" / "test_a.py").unlink()
+    project.test(test_b=flaky("a"))
+
+    code, output = project.run()
+
+    assert code == 0, output
+    assert named_flaky(output) == ["tests/test_b.py::test_flaky[a]"]
+
+
+def test_a_run_that_did_not_reach_its_end_fails_although_the_failed_test_would_pass(project: Project) -> None:
+    project.test(conftest=INTERNAL_ERROR, test_a=flaky("a"))
+
+    code, output = project.run()
+
+    assert code != 0, output
+    assert "INTERNALERROR" in output
+    assert named_flaky(output) == []
