@@ -10,7 +10,7 @@ import click
 
 from openclaw_workers.cli.output import report
 from openclaw_workers.config.example import example
-from openclaw_workers.config.loader import Loaded, load
+from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
 from openclaw_workers.config.pending import pending
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.shapes import dotted, leaves
@@ -54,15 +54,18 @@ Examples:
 def check(ctx: click.Context, as_json: bool) -> None:
     """Say whether the configuration can be used, or everything that is wrong with it (exit code 3).
 
-    What is set but not in effect yet is told too.
+    Settings that are not in effect yet are named too, and those of them that stop a start.
     """
     loaded = _load(ctx, as_json)
     if as_json:
-        _print_json({"ok": True, "source": _source(loaded), "pending": loaded.pending})
+        _print_json({"ok": True, "source": _source(loaded), "pending": loaded.pending, "unenforced": loaded.unenforced})
         return
     click.echo(f"ok: {_source(loaded) or 'no configuration file, all defaults'}")
     for path, told in loaded.pending.items():
         click.echo(f"note: {path}: {told}", err=True)
+    if loaded.unenforced:
+        paths = ", ".join(loaded.unenforced)
+        click.echo(f"note: `ocw up` and workers start with {paths} only if {ACCEPT_OPTION} is given", err=True)
 
 
 @config.command(
@@ -79,7 +82,7 @@ Examples:
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value with where it came from: default, file or environment. Secrets are hidden."""
     loaded = _load(ctx, as_json)
-    idle = [place for place, _ in pending(loaded.settings)]
+    idle = [each.loc for each in pending(loaded.settings)]
     rows = [
         (path, leaf.value, loaded.origins[path], any(leaf.loc[: len(place)] == place for place in idle))
         for leaf in leaves(loaded.settings)

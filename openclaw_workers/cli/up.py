@@ -18,7 +18,8 @@ from openclaw_workers.cli.embedded.detach import say_ready, start_detached, stop
 from openclaw_workers.cli.embedded.fleet import Fleet, Plan
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.supervisor import Supervisor
-from openclaw_workers.config.loader import Loaded, find_state_dir, working_dir
+from openclaw_workers.cli.worker import accept_option
+from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.models.runs import Lane
@@ -44,6 +45,7 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--detach", is_flag=True, help="Return once everything is ready; `ocw down` stops it.")
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
+@accept_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line when ready.")
 @click.option("--ready-fd", type=int, default=None, hidden=True)
 @pass_cli
@@ -53,6 +55,7 @@ def up(
     detach: bool,
     no_flower: bool,
     concurrency: dict[Lane, int] | None,
+    accept_not_in_effect: bool,
     as_json: bool,
     ready_fd: int | None,
 ) -> None:
@@ -68,10 +71,13 @@ def up(
       ocw up --detach && ocw agent -m "hello" && ocw down
       ocw --state-dir /tmp/second up --no-flower
     """
+    if not accept_not_in_effect:
+        cli.loaded.require_enforced()
     state_dir = cli.loaded.state_dir
     prepare_state_dir(state_dir)
     if detach:
         options = ["--no-flower"] if no_flower else []
+        options += [ACCEPT_OPTION] if accept_not_in_effect else []
         if concurrency:
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         with _explained(state_dir):
@@ -82,7 +88,8 @@ def up(
         lock = StateLock(state_dir)
         lock.acquire()
         try:
-            _run(cli, _plan(cli.loaded, concurrency or {}, not no_flower), as_json, ready_fd)
+            plan = _plan(cli.loaded, concurrency or {}, not no_flower, accept_not_in_effect)
+            _run(cli, plan, as_json, ready_fd)
         finally:
             lock.release()
 
@@ -175,7 +182,9 @@ def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
     )
 
 
-def _plan(loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool) -> Plan:
+def _plan(
+    loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool, accept_not_in_effect: bool = False
+) -> Plan:
     settings = loaded.settings
     return Plan(
         state_dir=loaded.state_dir,
@@ -186,6 +195,7 @@ def _plan(loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool) ->
         grace_seconds=settings.engine.grace_seconds,
         with_flower=with_flower,
         task_events=settings.engine.task_events,
+        accept_not_in_effect=accept_not_in_effect,
     )
 
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from openclaw_workers.config.agents import AgentDefaults, AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section
-from openclaw_workers.config.loader import ENVIRONMENT
+from openclaw_workers.config.loader import ACCEPT_OPTION, ENVIRONMENT
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.shapes import dotted, item_of, section_of
 from openclaw_workers.config.tidy import SHORTHAND
@@ -35,6 +35,7 @@ def _head() -> Iterator[str]:
         yield f"#   {variable:<20} {dotted(loc)}"
     yield "#"
     yield "# What says `not in effect yet` is read and checked, so that a file can be brought along; nothing obeys it."
+    yield f"# Where it would restrict tools, `ocw up` and workers start only with {ACCEPT_OPTION}."
     yield "#"
     yield "# These blocks may be written in two places (not in both):"
     for source, target in SHORTHAND:

@@ -30,6 +30,9 @@ ENVIRONMENT: dict[str, Loc] = {
 }
 """Variables that set a secret or an address; they win over the file."""
 
+ACCEPT_OPTION = "--accept-not-in-effect"
+"""Lets `ocw up` and workers start although settings that restrict tools are not in effect yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -44,6 +47,19 @@ class Loaded:
     """Where this installation keeps its files."""
     pending: dict[str, str] = field(default_factory=dict)
     """What was set and nothing obeys yet: by its path in the file, what holds instead."""
+    unenforced: tuple[str, ...] = ()
+    """Those of them that people rely on to be safe, such as tools.deny."""
+
+    def require_enforced(self) -> None:
+        """Refuse a start in which tools could do what the configuration forbids.
+
+        Raises:
+            ConfigurationError: names every such setting.
+        """
+        if self.unenforced:
+            problems = [f"{path}: {self.pending[path]}" for path in self.unenforced]
+            hint = f"remove them, or start with {ACCEPT_OPTION} if tools may run without this protection"
+            raise ConfigurationError(problems, source=str(self.source) if self.source else None, hint=hint)
 
 
 def load(
@@ -82,8 +98,15 @@ def load(
     if problems or isinstance(settings, list):
         hint = "correct them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
-    unheeded = {tidied.where(loc): told for loc, told in pending(settings)}
-    return Loaded(settings, source, _origins(settings, from_env), state, unheeded)
+    found_pending = list(pending(settings))
+    return Loaded(
+        settings,
+        source,
+        _origins(settings, from_env),
+        state,
+        pending={tidied.where(each.loc): each.instead for each in found_pending},
+        unenforced=tuple(tidied.where(each.loc) for each in found_pending if each.is_protection),
+    )
 
 
 def _read(source: Path, expansion: Expansion) -> dict[str, Any]:

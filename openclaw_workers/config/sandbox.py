@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from openclaw_workers.config.base import Section
+from openclaw_workers.config.base import Protects, Section
 
 _WORDS = {"trusted": {"mode": "off"}, "restricted": {"mode": "all"}}
 
 
 class SandboxSettings(Section):
-    mode: Literal["off", "non-main", "all"] = "off"
+    mode: Annotated[Literal["off", "non-main", "all"], Protects("off")] = "off"
     """off: on the host; non-main: sandboxed except in the agent's main session; all: always sandboxed.
     Not in effect yet: it limits what the session tools see and spawn, but every tool runs on the host."""
 

@@ -7,22 +7,22 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import WEEK_SECONDS, Names, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Names, Protects, Section
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
 
 
 class ToolFilter(Section):
-    allow: Names | None = None
+    allow: Annotated[Names | None, Protects(None, ())] = None
     """Only these tools, by name, pattern or group:<name>; unset or [] allows all.
     Not in effect yet: a session has every tool that its place in the tree allows."""
 
-    deny: Names = ()
+    deny: Annotated[Names, Protects(())] = ()
     """Never these; wins over allow. Not in effect yet: these tools are there all the same."""
 
 
 class ProviderToolPolicy(ToolFilter):
-    profile: Profile | None = None
+    profile: Annotated[Profile | None, Protects(None, "full")] = None
     """Starting set: minimal, coding, messaging or full. Not in effect yet: it is always full."""
 
     also_allow: Names = ()

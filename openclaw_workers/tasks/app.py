@@ -12,6 +12,9 @@ from celery import Celery
 from celery.exceptions import SecurityWarning
 from celery.loaders.app import AppLoader
 from celery.local import PromiseProxy
+from click import Option
+
+from openclaw_workers.config.loader import ACCEPT_OPTION
 
 # Said in one line of our own when a worker is ready.
 warnings.filterwarnings("ignore", category=SecurityWarning, message=".*superuser privileges")
@@ -31,4 +34,7 @@ class InstalledOnly(AppLoader):
 
 
 app = Celery("openclaw", loader=InstalledOnly, set_as_current=False)
+app.user_options["worker"].add(
+    Option([ACCEPT_OPTION], is_flag=True, help="Start although settings that restrict tools are not in effect yet.")
+)
 app.config_from_object(PromiseProxy(_settings))  # read once, when it is first needed

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import mmap
 import os
+import sys
 from typing import Any
 
 import structlog
 from celery.signals import (
     celeryd_after_setup,
+    celeryd_init,
     setup_logging,
     worker_process_init,
     worker_process_shutdown,
@@ -22,6 +24,7 @@ from celery.signals import (
     worker_shutting_down,
 )
 
+from openclaw_workers.errors import ConfigurationError
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.tasks.channel import take_several
@@ -57,6 +60,18 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     leave_in_silence()
+
+
+@celeryd_init.connect
+def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
+    """Checked here too, because a worker may be started by Celery's own command. Exit code 3, as of `ocw worker`."""
+    if options.get("accept_not_in_effect"):
+        return
+    try:
+        loaded().require_enforced()
+    except ConfigurationError as error:
+        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
+        sys.exit(3)
 
 
 @celeryd_after_setup.connect

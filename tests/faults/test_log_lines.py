@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from openclaw_workers.config.loader import ACCEPT_OPTION
 from tests.faults.conftest import MakeFleet
 from tests.support.fleet import Fleet
 from tests.support.programs import crash, program, say
@@ -51,7 +52,7 @@ def test_a_run_is_named_by_the_same_fields_on_every_line(make_fleet: MakeFleet) 
 @both_pools
 def test_an_idle_worker_that_leaves_before_its_next_tick_says_so_all_the_same(make_fleet: MakeFleet, pool: str) -> None:
     fleet = make_fleet({"tools": {"deny": ["exec"]}})
-    worker = fleet.worker(pool=pool, OPENCLAW_LOG_FORMAT="json")
+    worker = fleet.worker(pool=pool, options=[ACCEPT_OPTION], OPENCLAW_LOG_FORMAT="json")
 
     worker.term()
     assert worker.wait() == 0

@@ -19,6 +19,7 @@ import pytest
 import redis
 
 from openclaw_workers.cli.embedded.private_redis import answers
+from openclaw_workers.config.loader import ACCEPT_OPTION
 from openclaw_workers.runtime import Runtime, read_runtime, running_pid
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
@@ -237,7 +238,7 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
     process = subprocess.Popen(
-        ocw.argv("up", "--no-flower"),
+        ocw.argv("up", "--no-flower", ACCEPT_OPTION),
         env=ocw.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -257,6 +258,31 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -
     assert "Set, but not in effect yet: sandbox.mode, tools.deny.\n" in stdout
     assert "setting.pending" not in stderr, "three workers need not repeat it"
     assert not any(is_alive(child) for child in children)
+
+
+@pytest.mark.parametrize("options", [[], ["--detach"], ["--json"]])
+def test_up_does_not_start_while_a_tool_that_is_denied_would_run_all_the_same(ocw: Ocw, options: list[str]) -> None:
+    ocw.state_dir.mkdir()
+    (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
+
+    done = ocw("up", *options)
+
+    told = done.stdout if options == ["--json"] else done.stderr
+    assert done.returncode == 3
+    assert "sandbox.mode: not in effect yet" in told
+    assert "tools.deny: not in effect yet" in told
+    assert ACCEPT_OPTION in told
+    assert [path.name for path in ocw.state_dir.iterdir()] == ["openclaw.yaml"]
+
+
+def test_up_in_the_background_starts_without_protection_for_those_who_accept_that(ocw: Ocw) -> None:
+    ocw.state_dir.mkdir()
+    (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\n")
+
+    ready = ocw.up("--no-flower", ACCEPT_OPTION)
+
+    assert list(ready["pending"]) == ["tools.deny"]
+    assert ready["pids"].keys() >= WORKERS
 
 
 ODD_ONES = ("up.lock", "redis.json", "runtime.json")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,6 +203,7 @@ class Fleet:
         deaf: bool = False,
         loglevel: str = "INFO",
         wait: bool = True,
+        options: Sequence[str] = (),
         **env: str,
     ) -> WorkerProcess:
         """Start `ocw worker`; returns when it consumes, or at once without `wait`.
@@ -212,7 +213,7 @@ class Fleet:
         if deaf:
             env["PYTHONPATH"] = os.pathsep.join([DEAF, *filter(None, [os.environ.get("PYTHONPATH")])])
         argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
-        argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel]
+        argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel, *options]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"
         worker = WorkerProcess(argv, {**self.environment(), **env}, self.state_dir, log, respawn=respawn)
         self.workers.append(worker)

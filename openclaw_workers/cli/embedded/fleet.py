@@ -40,6 +40,8 @@ class Plan:
     grace_seconds: float
     with_flower: bool
     task_events: bool
+    accept_not_in_effect: bool
+    """Whether workers start although settings that restrict tools are not in effect yet."""
 
 
 class Fleet:
@@ -128,6 +130,7 @@ class Fleet:
                 is_ready=probe,
                 grace_seconds=self._plan.grace_seconds,
                 events=self._plan.task_events,
+                accept_not_in_effect=self._plan.accept_not_in_effect,
             )
             self._supervisor.start(spec)
             names.append(spec.name)

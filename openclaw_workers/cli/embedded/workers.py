@@ -25,10 +25,11 @@ def worker_spec(
     is_ready: Callable[[int], bool],
     grace_seconds: float,
     events: bool,
+    accept_not_in_effect: bool,
 ) -> ChildSpec:
     return ChildSpec(
         name=worker_name(lane),
-        argv=tuple(celery_argv(lane, concurrency, events=events)),
+        argv=tuple(celery_argv(lane, concurrency, events=events, accept_not_in_effect=accept_not_in_effect)),
         env=env,
         is_ready=is_ready,
         # The worker leaves within the grace by itself; the kill is for one that does not.

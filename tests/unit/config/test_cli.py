@@ -46,7 +46,7 @@ def test_check_says_which_file_is_right(tmp_path: Path) -> None:
     assert ocw("check").output == "ok: no configuration file, all defaults\n"
     assert ocw("check", text="{}").output == f"ok: {tmp_path / 'openclaw.yaml'}\n"
     answer = json.loads(ocw("check", "--json").output)
-    assert answer == {"ok": True, "source": str(tmp_path / "openclaw.yaml"), "pending": {}}
+    assert answer == {"ok": True, "source": str(tmp_path / "openclaw.yaml"), "pending": {}, "unenforced": []}
 
 
 @pytest.mark.parametrize("command", ["check", "show"])
