@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw_workers.cli.export_target import check_transcripts, earlier_index, transcript_path
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import workspace_dir
-from openclaw_workers.engine.archive import sessions_dir, transcript_name, write_index, write_transcript
+from openclaw_workers.engine.archive import write_index, write_transcript
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
 from openclaw_workers.models.session import SessionEntry
 from openclaw_workers.store.reading import Reader
@@ -22,20 +23,22 @@ class Exported:
 
 
 def export_sessions(reader: Reader, loaded: Loaded, rows: Sequence[SessionEntry], out: Path) -> Exported:
-    """One transcript per session, and an index per agent that lists exactly these.
+    """One transcript per session, and an index per agent that lists these and what earlier exports wrote.
 
     Raises:
-        BadInput: the directory cannot be written.
+        BadInput: the directory cannot be written, or holds files of others in our places. Then nothing is written.
     """
     exported = Exported()
     by_agent: defaultdict[str, dict[str, SessionEntry]] = defaultdict(dict)
     for row in rows:
         by_agent[row.agent_id][row.session_key] = row
     try:
+        check_transcripts(out, rows)
+        earlier = {agent_id: earlier_index(out, agent_id) for agent_id in by_agent}
         for agent_id, of_agent in by_agent.items():
             for row in of_agent.values():
                 _write_session(reader, loaded, row, out, exported)
-            exported.files.append(write_index(out, agent_id, of_agent))
+            exported.files.append(write_index(out, agent_id, of_agent, earlier=earlier[agent_id]))
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror or error}", hint="choose another --out") from error
     return exported
@@ -48,7 +51,7 @@ def _write_session(reader: Reader, loaded: Loaded, row: SessionEntry, out: Path,
         # One transcript that cannot be read must not keep the others from being written.
         reader.quarantine(f"session {row.session_key}", error.message, "")
         entries, unreadable = [], 1
-    path = sessions_dir(out, row.agent_id) / transcript_name(row.session_id, row.session_key)
+    path = transcript_path(out, row)
     write_transcript(
         path,
         session_id=row.session_id,

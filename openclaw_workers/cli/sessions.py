@@ -118,6 +118,7 @@ Examples:
   ocw sessions export --out backup
   ocw sessions export --session main --out .
 Writes agents/<id>/sessions/sessions.json and one <sessionId>.jsonl per session below DIR.
+Adds to what earlier exports wrote there, and refuses to replace any other file.
 """,
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Where to.")

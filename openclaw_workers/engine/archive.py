@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from openclaw_workers.models.session_key import parse_key
 from openclaw_workers.store.sessions import Archive
 
 FORMAT_VERSION = 2
+INDEX_FILE = "sessions.json"
 _SAFE = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -56,14 +57,16 @@ def write_archive(root: Path, archive: Archive, *, cwd: str) -> Path:
     return path
 
 
-def write_index(root: Path, agent_id: str, rows: dict[str, SessionEntry]) -> Path:
-    """`sessions.json`: session key to row, with the name of its transcript file."""
+def write_index(
+    root: Path, agent_id: str, rows: Mapping[str, SessionEntry], *, earlier: Mapping[str, Any] | None = None
+) -> Path:
+    """`sessions.json`: session key to row, with the name of its transcript file. `earlier` rows stay as they are."""
     folder = sessions_dir(root, agent_id)
-    index: dict[str, Any] = {}
+    index: dict[str, Any] = dict(earlier or {})
     for key, row in rows.items():
         index[key] = row.model_dump(mode="json", by_alias=True, exclude_none=True)
         index[key]["sessionFile"] = transcript_name(row.session_id, key)
-    path = folder / "sessions.json"
+    path = folder / INDEX_FILE
     _write(path, [json.dumps(index, indent=2, ensure_ascii=False)])
     return path
 

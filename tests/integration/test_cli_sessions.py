@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw
 from tests.support.programs import call, execute, program, say
@@ -108,6 +110,72 @@ def test_export_writes_the_index_and_one_file_per_session(staffed: Fleet, ocw_cl
     assert (header["type"], header["id"]) == ("session", row["sessionId"])
     assert entries == ocw_cli("sessions", "history", "exported", "--json").json
     assert set(done.json["files"]) == {str(folder / "sessions.json"), str(folder / row["sessionFile"])}
+
+
+def test_a_later_export_keeps_what_an_earlier_one_wrote(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    folder = tmp_path / "agents" / "main" / "sessions"
+    for name in ("first", "second"):
+        staffed.outcome(staffed.send(program(say("kept")), f"export-{name}"))
+    assert ocw_cli("sessions", "export", "--session", "export-first", "--out", str(tmp_path)).code == 0
+    earlier = json.loads((folder / "sessions.json").read_text())
+    earlier["agent:main:export-first"]["ofALaterVersion"] = True
+    (folder / "sessions.json").write_text(json.dumps(earlier))
+    staffed.outcome(staffed.send(program(say("kept")), "export-second"))
+
+    for _ in range(2):
+        assert ocw_cli("sessions", "export", "--session", "export-second", "--out", str(tmp_path)).code == 0
+
+    index = json.loads((folder / "sessions.json").read_text())
+    assert list(index) == ["agent:main:export-first", "agent:main:export-second"]
+    assert index["agent:main:export-first"] == earlier["agent:main:export-first"]
+    assert index["agent:main:export-second"]["turns"] == 2
+
+
+FOREIGN = [
+    pytest.param(
+        '{"agent:main:main": {"sessionId": "s1", "updatedAt": 1, "sessionFile": "s1.jsonl"}}', id="OpenClaw's"
+    ),
+    pytest.param('{"sessions": []}', id="another shape"),
+    pytest.param("[]", id="a list"),
+    pytest.param("not JSON \xff", id="no JSON"),
+    pytest.param("[" * 100_000, id="nested too deeply"),
+]
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_export_refuses_to_touch_an_index_that_it_did_not_write(
+    staffed: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
+) -> None:
+    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+    folder = tmp_path / "agents" / "main" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / "sessions.json").write_bytes(foreign.encode("latin-1"))
+
+    refused = ocw_cli("sessions", "export", "--session", "exported", "--out", str(tmp_path))
+
+    assert refused.code == 2
+    assert f"{folder / 'sessions.json'} was not written by `ocw sessions export`" in refused.err
+    assert (folder / "sessions.json").read_bytes() == foreign.encode("latin-1")
+    assert [path.name for path in folder.iterdir()] == ["sessions.json"], "nothing was written"
+
+
+@pytest.mark.parametrize("foreign", ["", "my notes\n", '{"type": "session", "id": "another"}\n'])
+def test_export_refuses_to_touch_a_transcript_of_another_session(
+    staffed: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
+) -> None:
+    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+    row = ocw_cli("sessions", "show", "exported", "--json").json
+    folder = tmp_path / "agents" / "main" / "sessions"
+    folder.mkdir(parents=True)
+    path = folder / f"{row['sessionId']}.jsonl"
+    path.write_text(foreign)
+
+    refused = ocw_cli("sessions", "export", "--session", "exported", "--out", str(tmp_path))
+
+    assert refused.code == 2
+    assert f"{path} was not written by `ocw sessions export`" in refused.err
+    assert path.read_text() == foreign
+    assert not (folder / "sessions.json").exists()
 
 
 def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
