@@ -50,6 +50,27 @@ def write_runtime(state_dir: Path, runtime: Runtime) -> None:
     write_private(state_dir / RUNTIME_FILE, runtime.model_dump_json(indent=2) + "\n")
 
 
+def refuse_foreign_runtime(state_dir: Path) -> None:
+    """See that the runtime file, which `ocw up` replaces and removes, is none of another program.
+
+    Raises:
+        BadInput: it is JSON, but not ours. What is no JSON at all is a damaged one of ours.
+    """
+    path = state_dir / RUNTIME_FILE
+    try:
+        Runtime.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return
+    except ValidationError as error:
+        if error.errors()[0]["type"] != "json_invalid":
+            raise not_ours(path) from error
+
+
+def not_ours(path: Path) -> BadInput:
+    hint = "move it away, or choose another directory with --state-dir"
+    return BadInput(f"{path} was not written by `ocw up`", hint=hint)
+
+
 def write_private(path: Path, text: str) -> None:
     """Replace a file in one step, readable by its owner alone."""
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

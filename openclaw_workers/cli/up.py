@@ -23,7 +23,14 @@ from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.models.runs import Lane
-from openclaw_workers.runtime import StateLock, already_running, prepare_state_dir, read_runtime, running_pid
+from openclaw_workers.runtime import (
+    StateLock,
+    already_running,
+    prepare_state_dir,
+    read_runtime,
+    refuse_foreign_runtime,
+    running_pid,
+)
 
 
 class LaneCounts(click.ParamType[dict[Lane, int], str]):
@@ -88,6 +95,7 @@ def up(
         lock = StateLock(state_dir)
         lock.acquire()
         try:
+            refuse_foreign_runtime(state_dir)
             plan = _plan(cli.loaded, concurrency or {}, not no_flower, accept_not_in_effect)
             _run(cli, plan, as_json, ready_fd)
         finally:

@@ -14,7 +14,7 @@ import redis
 
 from openclaw_workers.cli.embedded.child import ChildSpec
 from openclaw_workers.cli.embedded.endpoint import Endpoint, is_free
-from openclaw_workers.cli.embedded.private_redis import SETTINGS, redis_spec, url_of
+from openclaw_workers.cli.embedded.private_redis import HEADER, SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.embedded.redis_binary import RedisBinary, find_redis_server
 from openclaw_workers.cli.embedded.redis_trouble import MANIFEST, explain
 from openclaw_workers.errors import BadInput
@@ -161,6 +161,18 @@ def test_the_file_for_deployments_sets_what_the_private_server_runs_with() -> No
     deployed = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
 
     assert deployed == SETTINGS
+
+
+@pytest.mark.parametrize("earlier", [f"{HEADER}\nport 1\n", "appendonly yes\nappendfsync always\nport 1\n"])
+def test_our_own_configuration_is_written_anew_at_each_start(tmp_path: Path, earlier: str) -> None:
+    path = tmp_path / "redis" / "redis.conf"
+    path.parent.mkdir()
+    path.write_text(earlier)
+
+    redis_spec(find_redis_server(), tmp_path, Endpoint(port=2, user="default", password="p"), {})
+
+    assert path.read_text().startswith(f"{HEADER}\n")
+    assert "\nport 2\n" in path.read_text()
 
 
 def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path) -> None:

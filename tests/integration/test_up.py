@@ -285,6 +285,25 @@ def test_up_in_the_background_starts_without_protection_for_those_who_accept_tha
     assert ready["pids"].keys() >= WORKERS
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("redis/redis.conf", "# the Redis of my project\nmaxmemory 1gb\n"),
+        ("runtime.json", '{"runtime": "node", "version": 18}'),
+    ],
+)
+def test_a_file_of_another_project_in_the_state_directory_is_not_touched(ocw: Ocw, name: str, content: str) -> None:
+    path = ocw.state_dir / name
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+
+    for options in (["--detach"], []):
+        done = ocw("up", "--no-flower", *options)
+        assert done.returncode == 2, done.stderr
+        assert f"{path} was not written by `ocw up`" in done.stderr
+        assert path.read_text() == content
+
+
 ODD_ONES = ("up.lock", "redis.json", "runtime.json")
 
 

@@ -13,7 +13,7 @@ from openclaw_workers.cli.embedded.child import ChildSpec
 from openclaw_workers.cli.embedded.endpoint import LOOPBACK, Endpoint
 from openclaw_workers.cli.embedded.redis_binary import RedisBinary
 from openclaw_workers.cli.embedded.redis_trouble import refuse_to_start_empty
-from openclaw_workers.runtime import write_private
+from openclaw_workers.runtime import not_ours, write_private
 
 NAME = "redis"
 DEFAULT_PORT = 6379
@@ -31,6 +31,12 @@ SETTINGS: Mapping[str, str] = {
     "timeout": "0",
 }
 
+HEADER = "# Written by `ocw up` at each start; changes are lost."
+"""The first line of our configuration. A file that begins otherwise is another's and is not replaced."""
+
+_WITHOUT_HEADER = "appendonly yes\nappendfsync always\n"
+"""How state directories that were made before the header begin theirs."""
+
 _OWN_STAMP = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} ")
 _IN_USE = re.compile(r"address already in use", re.I)
 
@@ -43,10 +49,13 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: Endpoint, env: Ma
     """Write the configuration and describe the process.
 
     Raises:
-        BadInput: `binary` would not find the data that is there, and start empty.
+        BadInput: `binary` would not find the data that is there, and start empty; or the configuration is another's.
     """
     folder = state_dir / "redis"
     folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "redis.conf"
+    if path.exists() and not path.read_bytes().startswith((HEADER.encode(), _WITHOUT_HEADER.encode())):
+        raise not_ours(path)
     refuse_to_start_empty(folder, binary)
     own = {
         "bind": LOOPBACK,
@@ -56,12 +65,12 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: Endpoint, env: Ma
         "daemonize": "no",
         "always-show-logo": "no",
     }
-    lines = [f"{name} {value}" for name, value in {**SETTINGS, **own}.items()]
+    lines = [HEADER, *(f"{name} {value}" for name, value in {**SETTINGS, **own}.items())]
     # In a file, not on the command line: the password must not show in `ps`.
-    write_private(folder / "redis.conf", "\n".join(lines) + "\n")
+    write_private(path, "\n".join(lines) + "\n")
     return ChildSpec(
         name=NAME,
-        argv=(str(binary.path), str(folder / "redis.conf")),
+        argv=(str(binary.path), str(path)),
         env=env,
         is_ready=lambda _pid: is_up(url_of(endpoint)),
         stop_rank=2,
