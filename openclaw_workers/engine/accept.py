@@ -103,7 +103,8 @@ class Intake:
         if parsed is not None and attachments:
             raise BadInput(f"/{parsed.command.name} takes no files")
         if parsed is not None and parsed.command.now is not None:
-            return self._now(parsed, session, route.channel)
+            delivery = route.delivery(message_id) if message_id else ""
+            return self._now(parsed, CommandContext(session, self._stores, self._control, route.channel, delivery))
         if parsed is not None:
             parsed = replace(parsed, argument=parsed.command.checked(self._stores.settings, parsed.argument))
         message = InboundMessage(
@@ -138,12 +139,22 @@ class Intake:
             return Rejected(message.id, known.reason or "")
         return queued
 
-    def _now(self, parsed: ParsedCommand, session: SessionKey, channel: str) -> Answered:
-        act = parsed.command.now
-        assert act is not None
-        context = CommandContext(session, self._stores, self._control, channel)
+    def _now(self, parsed: ParsedCommand, context: CommandContext) -> Answered:
         seconds = self._stores.settings.engine.accept_timeout_seconds
-        return Answered(within(seconds, lambda: act(context, parsed.argument)))
+        return Answered(within(seconds, lambda: self._first_answer(parsed, context)))
+
+    def _first_answer(self, parsed: ParsedCommand, context: CommandContext) -> str:
+        """Carry a command out, unless it was; the scripts see to it that its effect comes once."""
+        inbox, act = self._stores.inbox, parsed.command.now
+        assert act is not None
+        if not context.delivery:
+            return act(context, parsed.argument)
+        known = inbox.answer(context.delivery)
+        if known is not None:
+            return known
+        text = act(context, parsed.argument)
+        inbox.keep_answer(context.delivery, text)
+        return text
 
     def _enqueue(self, message: InboundMessage, mode: QueueMode | None) -> Queued | Rejected:
         session, route = message.session_key, message.route

@@ -18,6 +18,8 @@ class CommandContext:
     control: Control
     channel: str = ""
     """Where the command was given."""
+    delivery: str = ""
+    """The same each time its channel delivers it; "" if it does so once."""
 
     def row(self) -> SessionEntry | None:
         return self.stores.reader.session(self.session)
@@ -28,5 +30,5 @@ class CommandContext:
         Raises:
             BadInput: there is no session yet, and a command does not begin one.
         """
-        if not self.stores.sessions.patch(self.session, fields):
+        if not self.stores.sessions.patch(self.session, fields, delivery=self.delivery):
             raise BadInput("this session has not begun yet", hint=f"send a message first, then set its {what}")

@@ -22,9 +22,13 @@ class Control:
         self._stores = stores
         self._waker = waker
 
-    def stop_session(self, session: SessionKey, *, reason: str = "killed") -> Stopped:
-        """Stop whatever the session is doing now and all it has spawned, and cancel what waits in it."""
-        return self._with_children(self._stop(session, None, reason, waiting=True, children=True), None)
+    def stop_session(self, session: SessionKey, *, reason: str = "killed", delivery: str = "") -> Stopped:
+        """Stop whatever the session is doing now and all it has spawned, and cancel what waits in it.
+
+        `delivery` is that of the message that orders it; if it comes again, it stops nothing more.
+        """
+        stopped = self._stop(session, None, reason, waiting=True, children=True, delivery=delivery)
+        return self._with_children(stopped, None)
 
     def stop_turn(self, session: SessionKey, *, reason: str = "killed") -> Stopped:
         """Stop the session's current run, and cancel what waits; what earlier runs have spawned goes on."""
@@ -91,7 +95,16 @@ class Control:
         self.reap(session)
         self._tell_batch(ended.settled)
 
-    def _stop(self, session: SessionKey, run: RunId | None, reason: str, *, waiting: bool, children: bool) -> Stopped:
+    def _stop(
+        self,
+        session: SessionKey,
+        run: RunId | None,
+        reason: str,
+        *,
+        waiting: bool,
+        children: bool,
+        delivery: str = "",
+    ) -> Stopped:
         """Stop a run; `waiting`: cancel what waits behind it too; `children`: also what other runs have spawned."""
         lane = lane_of(session)
         stopped = self._stores.inbox.stop(
@@ -103,6 +116,7 @@ class Control:
             with_waiting=waiting,
             with_all_children=children,
             partial=partial(partial_of, self._stores.reader, session),
+            delivery=delivery,
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.

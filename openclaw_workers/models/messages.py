@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import StrEnum
 from typing import Literal
 
@@ -55,6 +56,10 @@ class Route(BaseModel):
     def address(self) -> str:
         """One string per route; two messages merge only if theirs are equal."""
         return "|".join((self.channel, self.account_id, self.to, self.thread_id))
+
+    def delivery(self, message_id: MessageId) -> str:
+        """The same each time the channel delivers a message, whichever session it then belongs to."""
+        return hashlib.sha256(f"{self.address()}\0{message_id}".encode()).hexdigest()[:32]
 
 
 class _Message(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,6 +22,8 @@ from openclaw_workers.store.reading import Reader
 
 SUMMARY_CHARS = 160
 MOST_COLLECTED = 50
+DEDUPE_SECONDS = 86_400
+"""How long after the first delivery of a message a channel may deliver it again."""
 
 
 class Receipt(BaseModel):
@@ -82,6 +85,19 @@ class Stopped:
 def pairs(flat: list[str]) -> tuple[tuple[RunId, SessionKey], ...]:
     """Granted slots come back from Lua as run, session, run, session."""
     return tuple((RunId(run), SessionKey(session)) for run, session in zip(flat[::2], flat[1::2], strict=True))
+
+
+def _stopped(reply: list[Any]) -> Stopped:
+    """What the script says it did, or did when the same message came first."""
+    live = tuple(map(RunId, reply[2]))
+    match reply:
+        case ["stopping", run, _, cancelled, owned]:
+            return Stopped(RunId(run), True, None if owned else RunId(run), cancelled, live=live)
+        case ["stopped", run, _, cancelled, granted, next_run, settled]:
+            wake = RunId(next_run) if next_run else None
+            return Stopped(RunId(run), False, wake, cancelled, pairs(granted), bool(settled), live)
+        case _:
+            return Stopped(run=None, live=live)
 
 
 def stored_form(message: InboundMessage) -> str:
@@ -182,45 +198,59 @@ class Inbox:
         with_waiting: bool,
         with_all_children: bool | None = None,
         partial: Callable[[RunId], str] = lambda run: "",
+        delivery: str = "",
     ) -> Stopped:
         """Stop the named run, or whatever is current; `run=None` in the answer means that no run was there to stop.
 
         What it has spawned is to be stopped with it; all that the session has, if waiting messages are cancelled too,
         or as `with_all_children` says. `partial`: what there is of the result of a run that nobody carries.
+        `delivery` is that of the message that orders this: if it comes again it gets the first answer.
         """
         whole = with_waiting if with_all_children is None else with_all_children
-        k, believed = self._keys, run
+        k = self._keys
+        # Rule 11: a stop is for what is there now. An idle session may still have children at work.
+        found, given_at = self._at_work(key)
+        current = run or found or RunId("")
         for _ in range(5):
-            # An idle session may still have children at work.
-            current = believed or self.current_run(key) or RunId("")
             following = new_run_id()
             reply = run_script(
                 self._redis,
                 "stop",
                 [k.ctl(key), k.inbox(key), k.receipts(key), k.events(key), k.due, k.run(current)]
                 + [k.slots(lane), k.line(lane), k.run(following), k.runs, k.live(key), k.reaps]
-                + [k.batch(own_batch(following)), k.open(own_batch(following))],
+                + [k.batch(own_batch(following)), k.open(own_batch(following)), k.bound(key), k.dedupe(delivery)],
                 [key, current, int(with_waiting), reason, cap, self._grant_ms]
                 + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED, int(whole)]
-                + [partial(current) if current else ""],
+                + [partial(current) if current else "", given_at, DEDUPE_SECONDS if delivery else 0],
             )
-            live = tuple(map(RunId, reply[1]))
             match reply:
-                case ["stopping", _, cancelled, owned]:
-                    return Stopped(current, True, None if owned else current, cancelled, live=live)
-                case ["stopped", _, cancelled, granted, next_run, settled]:
-                    wake = RunId(next_run) if next_run else None
-                    return Stopped(current, False, wake, cancelled, pairs(granted), bool(settled), live)
-                case ["other", *_] if run is None:
-                    believed = None  # it committed in between; look again
+                case ["other", later, _, first_seq] if run is None and int(first_seq) <= given_at:
+                    current = RunId(later)  # the one before committed in between, and this answers what waited then
                 case _:
-                    return Stopped(run=None, live=live)
+                    return _stopped(reply)
         return Stopped(run=None)
 
-    def current_run(self, key: SessionKey) -> RunId | None:
+    def _at_work(self, key: SessionKey) -> tuple[RunId | None, int]:
+        """The current run, if there is one, and the sequence number of the last message."""
         with store_errors():
-            state, run = self._redis.hmget(self._keys.ctl(key), ["state", "run"])
-        return RunId(str(run)) if run and state != "idle" else None
+            state, run, seq = self._redis.hmget(self._keys.ctl(key), ["state", "run", "seq"])
+        return RunId(str(run)) if run and state != "idle" else None, int(seq or 0)
+
+    def current_run(self, key: SessionKey) -> RunId | None:
+        return self._at_work(key)[0]
+
+    def answer(self, delivery: str) -> str | None:
+        """What was answered to a command when it was first delivered."""
+        with store_errors():
+            found = self._redis.hget(self._keys.dedupe(delivery), "answer")
+        return None if found is None else str(found)
+
+    def keep_answer(self, delivery: str, text: str) -> None:
+        key = self._keys.dedupe(delivery)
+        with store_errors(), self._redis.pipeline() as pipe:
+            pipe.hset(key, "answer", text)
+            pipe.expire(key, DEDUPE_SECONDS)
+            pipe.execute()
 
     def receipt(self, key: SessionKey, message_id: MessageId) -> Receipt | None:
         """What became of a message.

@@ -9,6 +9,8 @@
                                                             -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
     {ns}:orphans                   hash    when booked      `run:fence` -> a model call whose run was taken away (JSON)
+    {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
+                                                            receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
@@ -134,6 +136,9 @@ class Keys:
     @property
     def threads(self) -> str:
         return f"{self.namespace}:threads"
+
+    def dedupe(self, delivery: str) -> str:
+        return f"{self.namespace}:dedupe:{delivery}"
 
     def batch(self, batch_id: str) -> str:
         return f"{self.namespace}:batch:{batch_id}"

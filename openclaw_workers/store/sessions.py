@@ -10,7 +10,7 @@ from openclaw_workers.models.ids import RunId, SessionKey, new_session_id, new_t
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of, chat_type, is_subagent
 from openclaw_workers.store.connection import Client, run_script, store_errors
-from openclaw_workers.store.inbox import pairs
+from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
 from openclaw_workers.store.keys import ARCHIVE, DAMAGED_KEPT_SECONDS, Keys
 from openclaw_workers.store.turns import Granted
 
@@ -60,9 +60,14 @@ class Sessions:
         self._keys = keys
         self._grant_ms = grant_ms
 
-    def patch(self, key: SessionKey, fields: dict[str, str]) -> bool:
-        """Set row fields; an empty value clears one. False when there is no such session."""
-        reply = run_script(self._redis, "patch_row", [self._keys.row(key)], [json.dumps(fields)])
+    def patch(self, key: SessionKey, fields: dict[str, str], *, delivery: str = "") -> bool:
+        """Set row fields; an empty value clears one. False when there is no such session.
+
+        `delivery` is that of the message that asks for this: if it comes again it changes nothing.
+        """
+        keys = [self._keys.row(key), self._keys.dedupe(delivery)]
+        keep_seconds = DEDUPE_SECONDS if delivery else 0
+        reply = run_script(self._redis, "patch_row", keys, [json.dumps(fields), keep_seconds])
         return bool(reply[0] == "ok")
 
     def set_aside(self, key: SessionKey) -> list[str]:

@@ -15,6 +15,8 @@
   KEYS[12] reaps             hash
   KEYS[13] batch of the next run, if it is a child's   hash
   KEYS[14] its open runs     set
+  KEYS[15] bound             zset
+  KEYS[16] what the message that gave this order led to   hash
 
   ARGV[1]  session key
   ARGV[2]  the run the caller believes is current
@@ -29,15 +31,19 @@
   ARGV[11] most messages collected into one turn
   ARGV[12] 1 to stop all that the session has spawned, 0 for what the run has
   ARGV[13] what there is of its result
+  ARGV[14] last sequence number of the messages to cancel
+  ARGV[15] seconds for which the message that gave this order may come again, 0 if none gave it
 
-  Returns  {"stopping", children, messages cancelled, owned 0|1}  the owner, or the next one, will end the run
-           {"stopped", children, messages cancelled, granted, next run or "", settled 0|1}  nobody carried it: it is over
-           {"idle", children} | {"other", children, current run}  nothing is to be stopped but what was spawned
+  Returns  {"stopping", run, children, messages cancelled, owned 0|1}  the owner, or the next one, will end the run
+           {"stopped", run, children, messages cancelled, granted, next run or "", settled 0|1}  nobody carried it: it is over
+           {"idle", "", children}   nothing is to be stopped but what was spawned
+           {"other", current run, children, sequence number of the first message that it answers}   likewise
            children: the unsettled ones of the session, whichever of its runs spawned them
 
   Invariant
     A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11), nor what other
-    runs of the session have spawned. Commands that wait keep their turn. What was spawned is to be stopped after the
+    runs of the session have spawned. A message that orders it and comes again gets the first reply, and stops nothing.
+    Commands that wait keep their turn. What was spawned is to be stopped after the
     node is marked itself, so that it cannot spawn more meanwhile (rule 12); also if the run that did so is over.
 ]]
 local ctl, inbox, receipts, events, due, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -46,25 +52,31 @@ local live, reaps = KEYS[11], KEYS[12]
 local session, run, all, reason = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
 local cap, grant_ms, next_run, lane, agent = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9]
 local rewake_ms, most, whole = tonumber(ARGV[10]), tonumber(ARGV[11]), ARGV[12] == "1"
+local given_at, keep_s = tonumber(ARGV[14]), tonumber(ARGV[15])
 local now = now_ms()
 
+local first = first_reply(KEYS[16], keep_s)
+if first then
+  return first
+end
 local c = redis.call("HMGET", ctl, "state", "run", "seq", "resumed")
 c[1] = state_of(ctl)
 local is_idle = c[1] == "idle"
 local children = redis.call("ZRANGE", live, 0, -1)
-if not whole then
-  reap(reaps, due, live, session, now, reason, run)
-elseif is_idle or c[2] == run then
+if whole and (is_idle or c[2] == run) then
   reap(reaps, due, live, session, now, reason)
+elseif run ~= "" then
+  reap(reaps, due, live, session, now, reason, run)
 end
 if is_idle then
-  return { "idle", children }
-end
-if c[2] ~= run then
-  return { "other", children, c[2] }
+  return keep_reply(KEYS[16], keep_s, { "idle", "", children })
 end
 local begun = c[1] == "running" or c[4] == "1"
-local upto = tonumber(c[3])
+if c[2] ~= run then
+  -- Not kept: the caller looks whether this run answers what was there when the stop was given.
+  return { "other", c[2], children, redis.call("ZRANGE", begun and KEYS[15] or inbox, 0, 0, "WITHSCORES")[2] or 0 }
+end
+local upto = math.min(tonumber(c[3]) or 0, given_at)
 if not all then
   -- One run alone: what it answers, or would have answered, and nothing that waits for a later one.
   local entries = begun and {} or next_messages(inbox, most)
@@ -76,7 +88,7 @@ if begun then
   if c[1] == "parked" then
     unpark(ctl, due, session, now, rewake_ms)
   end
-  return { "stopping", children, #cancelled, c[1] == "running" and 1 or 0 }
+  return keep_reply(KEYS[16], keep_s, { "stopping", run, children, #cancelled, c[1] == "running" and 1 or 0 })
 end
 redis.call("ZREM", line, run .. " " .. session)
 redis.call("ZREM", slots, session)
@@ -96,4 +108,5 @@ else
   redis.call("ZREM", due, "turn|" .. session)
   next_run = ""
 end
-return { "stopped", children, #cancelled, grant(slots, line, due, cap, now, grant_ms), next_run, settled }
+local granted = grant(slots, line, due, cap, now, grant_ms)
+return keep_reply(KEYS[16], keep_s, { "stopped", run, children, #cancelled, granted, next_run, settled })

@@ -25,6 +25,21 @@ local function is_announce(entry)
   return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
 end
 
+-- A channel may deliver a message again, also after its thread came to belong to another session. What the first
+-- delivery led to is kept for so many seconds; 0 where nobody delivers it again. A repeat gets the first reply.
+local function first_reply(dedupe, keep_s)
+  local reply = keep_s > 0 and redis.call("HGET", dedupe, "reply")
+  return reply and cjson.decode(reply) or nil
+end
+
+local function keep_reply(dedupe, keep_s, reply)
+  if keep_s > 0 then
+    redis.call("HSET", dedupe, "reply", cjson.encode(reply))
+    redis.call("EXPIRE", dedupe, keep_s)
+  end
+  return reply
+end
+
 -- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it. Commands can be spared, and
 -- results of children (I4).
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
