@@ -28,11 +28,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from openclaw_workers.models.text import encodable
+
 
 class OpenClawError(Exception):
     """Root of all errors raised on purpose."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
+        # Servers and programs say half an emoji where they cut a text, and what is said of an error is stored.
+        message = encodable(message)
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -150,7 +154,7 @@ class ProviderError(OpenClawError):
         super().__init__(message, hint=hint)
         self.reason = reason
         self.status = status
-        self.code = code
+        self.code = encodable(code) if code else code
         """The provider's own word for the error, or ours for an answer that is none."""
         self.retry_after = retry_after
         """Seconds the provider asked us to wait."""

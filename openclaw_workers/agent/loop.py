@@ -348,9 +348,12 @@ def _storable(block: AssistantBlock) -> AssistantBlock:
         case TextBlock():
             return TextBlock(text=encodable(block.text))
         case ThinkingBlock():
-            return ThinkingBlock(thinking=encodable(block.thinking), signature=block.signature)
+            return ThinkingBlock(
+                thinking=encodable(block.thinking), signature=block.signature and encodable(block.signature)
+            )
         case ToolCallBlock():
-            return ToolCallBlock(id=block.id, name=encodable(block.name), arguments=encodable_json(block.arguments))
+            arguments = encodable_json(block.arguments)
+            return ToolCallBlock(id=encodable(block.id), name=encodable(block.name), arguments=arguments)
 
 
 def _brief(call: ToolCallBlock) -> str:

@@ -97,6 +97,7 @@ class Intake:
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
+        message_id = MessageId(encodable(message_id)) if message_id else None
         parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
         if parsed is not None and not authority.covers(parsed.command.authority):
             raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")

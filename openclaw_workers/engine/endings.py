@@ -27,6 +27,7 @@ from openclaw_workers.errors import (
 from openclaw_workers.models.ids import RunId
 from openclaw_workers.models.messages import InboxEntry, MessageState
 from openclaw_workers.models.runs import RunState
+from openclaw_workers.models.text import encodable
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -42,6 +43,7 @@ CUT_OFF = (
     "Check the state of things before you repeat it."
 )
 PARTIAL_CHARS = 100_000
+UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log tells more"
 
 
 def complete(outcome: Outcome, bound: Sequence[InboxEntry], row: dict[str, str], asker: Asker) -> Outcome:
@@ -140,11 +142,17 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outc
     elif isinstance(error, OpenClawError):
         told, reason = error.message, "error"
     else:
-        told, reason = f"the turn failed unexpectedly: {type(error).__name__}: {error}", "error"
+        told, reason = encodable(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
     closing = [*close(history, run), notice(told, "error", run)]
     partial = partial_result(history, run=run)
     return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, entries=closing, partial=partial)
+
+
+def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
+    """The last resort: it tells nothing of what happened, because that is what could not be stored."""
+    closing = [*close(history, run), notice(UNSTORABLE, "error", run)]
+    return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=UNSTORABLE, entries=closing)
 
 
 def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | None = None) -> list[TranscriptEntry]:

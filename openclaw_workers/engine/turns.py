@@ -210,8 +210,19 @@ class TurnRunner:
             raise
         except Exception as error:
             log.exception("turn.uncommitted")
-            history = persist(lambda: self._preparer.history_of(lease.session), self._process)
-            return self._end(taken, endings.failed(error, history, lease.run), is_header, handle.books())
+            return self._end_failed(taken, error, is_header, handle.books())
+
+    def _end_failed(self, taken: Taken, error: Exception, is_header: bool, books: Books) -> RunState | None:
+        """End a turn whose end could not be written, with what can be: another owner would only fail the same way."""
+        run = taken.lease.run
+        history = persist(lambda: self._preparer.history_of(taken.lease.session), self._process)
+        try:
+            return self._end(taken, endings.failed(error, history, run), is_header, books)
+        except (LeaseLost, StoreUnavailable):
+            raise
+        except Exception:
+            log.exception("turn.unstorable")
+            return self._end(taken, endings.unstorable(history, run), is_header, replace(books, attempts=()))
 
     def _end(self, taken: Taken, outcome: Outcome, is_header: bool, books: Books = NO_BOOKS) -> RunState | None:
         how = self._commit(taken.lease, outcome, is_header=is_header, books=books)

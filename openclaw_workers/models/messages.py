@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from openclaw_workers.models.ids import MessageId, SessionKey
+from openclaw_workers.models.text import encodable
 from openclaw_workers.models.transcript import Attachment
 
 
@@ -43,15 +44,19 @@ class Authority(StrEnum):
         return order.index(self) >= order.index(needed)
 
 
+Storable = Annotated[str, AfterValidator(encodable)]
+"""Text that a channel has chosen."""
+
+
 class Route(BaseModel):
     """Where a message came from, and so where its answer goes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    channel: str
-    to: str = ""
-    account_id: str = ""
-    thread_id: str = ""
+    channel: Storable
+    to: Storable = ""
+    account_id: Storable = ""
+    thread_id: Storable = ""
 
     def address(self) -> str:
         """One string per route; two messages merge only if theirs are equal."""

@@ -11,6 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from openclaw_workers.models.text import model_json
+
 
 class _Stored(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
@@ -185,4 +187,4 @@ def load_entry(raw: str | bytes) -> TranscriptEntry:
 
 
 def dump_entry(entry: TranscriptEntry) -> str:
-    return entry.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=False)
+    return model_json(entry, by_alias=True, exclude_none=True, exclude_defaults=False)

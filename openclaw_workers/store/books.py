@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from openclaw_workers.models.ledger import ModelCall, day_of
 from openclaw_workers.models.runs import ModelAttempt
+from openclaw_workers.models.text import model_json, to_json
 from openclaw_workers.store.keys import Keys
 
 DAY_MS = 86_400_000
@@ -30,12 +30,12 @@ class Books:
 
     def entries(self) -> str:
         calls = [_entry(call) for call in self.calls]
-        attempts = [[attempt.id, attempt.model_dump_json()] for attempt in self.attempts]
-        return json.dumps({"calls": calls, "attempts": attempts}) if calls or attempts else NOTHING_TO_BOOK
+        attempts = [[attempt.id, model_json(attempt)] for attempt in self.attempts]
+        return to_json({"calls": calls, "attempts": attempts}) if calls or attempts else NOTHING_TO_BOOK
 
 
 def _entry(call: ModelCall) -> list[Any]:
-    return [call.id, call.model_dump_json(), call.amounts(), call.usage.model_dump(by_alias=True)]
+    return [call.id, model_json(call), call.amounts(), call.usage.model_dump(by_alias=True)]
 
 
 NO_BOOKS, NOTHING_TO_BOOK = Books(), '{"calls":[],"attempts":[]}'

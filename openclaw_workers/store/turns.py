@@ -19,6 +19,7 @@ from openclaw_workers.models.ids import (
 )
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, RunState
+from openclaw_workers.models.text import to_json
 from openclaw_workers.models.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.books import NO_BOOKS, Books
@@ -245,7 +246,7 @@ class Turns:
                 starting,
                 int(may_steer),
                 worked,
-                json.dumps(list(events)),
+                to_json(list(events)),
                 books.entries(),
             ]
             + [len(entries), *map(dump_entry, entries)],
@@ -284,7 +285,7 @@ class Turns:
         """
         k = self._keys
         keys = [k.ctl(lease.session), k.events(lease.session), k.run(lease.run)]
-        self._check(run_script(self._redis, "emit", keys, [lease.token, json.dumps(list(events))]), lease)
+        self._check(run_script(self._redis, "emit", keys, [lease.token, to_json(list(events))]), lease)
 
     def commit(
         self,
@@ -342,7 +343,7 @@ class Turns:
                 lease.token,
                 lease.run,
                 self._worker,
-                json.dumps(body),
+                to_json(body),
                 following,
                 lane,
                 agent_id,
