@@ -237,7 +237,8 @@ class TurnRunner:
             _Leaving: it should go on elsewhere.
         """
         try:
-            bound = [InboxEntry.model_validate_json(raw) for raw in taken.bound]
+            # Strictly: what `take` could not read did not enter the transcript, and must not be answered.
+            bound = [InboxEntry.model_validate_json(raw, strict=True) for raw in taken.bound]
             focus = None
             if bound and bound[0].kind == "command":
                 ordered = endings.command(bound[0])

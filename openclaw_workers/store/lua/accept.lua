@@ -115,7 +115,7 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
       receipt(receipts, oldest, "dropped", nil, now, drop)
       event(events, ctl, now, "message.dropped", { id = oldest.id, policy = drop }, true)
       if drop == "summarize" then
-        local dropped = cjson.decode(redis.call("HGET", ctl, "dropped") or "[]")
+        local dropped = texts_in(redis.call("HGET", ctl, "dropped"))
         dropped[#dropped + 1] = oldest.summary
         if #dropped > cap then
           table.remove(dropped, 1)

@@ -181,7 +181,7 @@ local function bind()
     receipt(receipts, entries[index], "bound", run, now)
   end
   if first and first.kind ~= "command" and first.kind ~= "unreadable" then
-    local dropped = cjson.decode(c[14] or "[]")
+    local dropped = texts_in(c[14])
     if #dropped > 0 then
       redis.call("HDEL", ctl, "dropped")
     end
@@ -195,7 +195,7 @@ local known = redis.call("HMGET", run_key, "attempts", "deadline_at", "covers", 
 local deadline, messages, covers, first = known[2], nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
-  messages, covers = redis.call("ZRANGE", bound, 0, -1), cjson.decode(known[3] or "[]")
+  messages, covers = redis.call("ZRANGE", bound, 0, -1), texts_in(known[3])
   if not deadline then
     deadline = now + time_ms -- its record was damaged, and begins here
     for _, value in ipairs({ "started_at", now, "deadline_at", deadline, "session_id", redis.call("HGET", row, "sessionId") }) do
@@ -205,7 +205,7 @@ if resumed then
 elseif known[1] then
   -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
   messages, covers, first = bind()
-  local before = cjson.decode(known[3] or "[]")
+  local before = texts_in(known[3])
   for _, id in ipairs(covers) do
     before[#before + 1] = id
   end

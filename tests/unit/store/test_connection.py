@@ -25,7 +25,7 @@ LIMIT_SECONDS = 0.4
 
 
 def ask(client: Client) -> list[object]:
-    return run_script(client, "patch_row", [Keys("t").row(SessionKey("agent:main:x"))], ["{}"])
+    return run_script(client, "patch_row", [Keys("t").row(SessionKey("agent:main:x")), "t:none"], ["{}", 0])
 
 
 def connections(server: RedisServer) -> int:
@@ -79,7 +79,9 @@ def test_scripts_at_the_same_time_have_a_connection_each_and_get_their_own_answe
         admin.hset(there, "label", "x")
         asked = [there, missing] * 200
         with ThreadPoolExecutor(16) as threads:
-            answers = list(threads.map(lambda row: run_script(client, "patch_row", [row], ['{"label": "y"}']), asked))
+            answers = list(
+                threads.map(lambda row: run_script(client, "patch_row", [row, "t:none"], ['{"label": "y"}', 0]), asked)
+            )
 
         assert answers == [["ok"], ["missing"]] * 200
         assert 1 <= connections(server) <= 16
@@ -95,7 +97,7 @@ def test_an_answer_that_came_too_late_is_nobody_elses() -> None:
             ask(client)
         server.cont()
 
-        assert run_script(client, "patch_row", ["t:nothing"], ["{}"]) == ["missing"]
+        assert run_script(client, "patch_row", ["t:nothing", "t:none"], ["{}", 0]) == ["missing"]
 
 
 def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
@@ -108,7 +110,7 @@ def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
             ask(client)
 
         # At once, and by a caller who trusts a connection that has just been used.
-        assert run_script(client, "patch_row", ["t:nothing"], ["{}"], repeats=True) == ["missing"]
+        assert run_script(client, "patch_row", ["t:nothing", "t:none"], ["{}", 0], repeats=True) == ["missing"]
 
 
 def test_a_process_that_was_forked_leaves_the_connections_of_its_parent_alone() -> None:

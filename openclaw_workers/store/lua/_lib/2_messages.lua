@@ -1,14 +1,65 @@
 --[[
   Messages and their receipts.
 ]]
--- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly.
+-- The shape of a message, as far as scripts rely on it: a script that found out halfway would leave half a change.
+-- `InboxEntry` in models/messages.py is at least as strict, so that what is unreadable here is not answered there.
+local NEEDED = { id = "string", seq = "number", accepted_at = "number", kind = "string", text = "string" }
+local KINDS = { user = true, command = true, internal = true }
+local WITH_DEFAULT = { sender = "", mode = "collect", metadata = {}, attachments = {} }
+local OPTIONAL = { model = "string", extra_system_prompt = "string", thinking = "string", context_tokens = "number",
+  timeout_seconds = "number" }
+local UNSHOWN = { debounce_ms = 0, summary = "", address = "" } -- what the answer does not need
+
+local function is_message(entry)
+  for field, wanted in pairs(NEEDED) do
+    if type(entry[field]) ~= wanted then
+      return false
+    end
+  end
+  for field, default in pairs(WITH_DEFAULT) do
+    entry[field] = entry[field] == nil and default or entry[field]
+    if type(entry[field]) ~= type(default) then
+      return false
+    end
+  end
+  for field, wanted in pairs(OPTIONAL) do
+    if entry[field] == cjson.null then
+      entry[field] = nil
+    end
+    if entry[field] ~= nil and type(entry[field]) ~= wanted then
+      return false
+    end
+  end
+  for _, value in pairs(entry.metadata) do
+    if type(value) ~= "string" then
+      return false
+    end
+  end
+  return KINDS[entry.kind] or false
+end
+
+-- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly,
+-- under its id as far as that can be found.
 local function read_message(raw)
   local ok, entry = pcall(cjson.decode, raw)
-  if ok and type(entry) == "table" and entry.id then
+  if ok and type(entry) == "table" and is_message(entry) then
+    for field, default in pairs(UNSHOWN) do
+      entry[field] = type(entry[field]) == type(default) and entry[field] or default
+    end
     return entry
   end
-  return { id = "unreadable-" .. redis.sha1hex(raw), seq = 0, kind = "unreadable", mode = "followup", accepted_at = 0,
-    debounce_ms = 0 }
+  local id = string.match(raw, '"id": ?"([^"\\]+)"') or "unreadable-" .. redis.sha1hex(raw)
+  return { id = id, seq = 0, kind = "unreadable", mode = "followup", accepted_at = 0, debounce_ms = 0 }
+end
+
+-- The texts of a list that is stored as JSON; none where it cannot be read.
+local function texts_in(raw)
+  local ok, list = pcall(cjson.decode, raw or "[]")
+  local texts = {}
+  for _, text in ipairs(ok and type(list) == "table" and list or {}) do
+    texts[#texts + 1] = type(text) == "string" and text or nil
+  end
+  return texts
 end
 
 local function receipt_of(entry, state, run, now, reason)

@@ -83,7 +83,7 @@ end
 
 -- Messages that a run has settled join those that its record names; a child's run settles some in each of its turns.
 local function add_covers(run_key, ids)
-  local all, known = cjson.decode(redis.call("HGET", run_key, "covers") or "[]"), {}
+  local all, known = texts_in(redis.call("HGET", run_key, "covers")), {}
   for _, id in ipairs(all) do
     known[id] = true
   end
