@@ -33,7 +33,7 @@ class InstalledOnly(AppLoader):
         return (imp or self.import_module)(module, package=package)
 
 
-app = Celery("openclaw", loader=InstalledOnly, set_as_current=False)
+app = Celery("openclaw", loader=InstalledOnly, set_as_current=False, task_cls="openclaw_workers.tasks.revoke:WakeTask")
 app.user_options["worker"].add(
     Option([ACCEPT_OPTION], is_flag=True, help="Start although settings that restrict tools are not in effect yet.")
 )

@@ -30,6 +30,7 @@ from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.tasks.channel import take_several
 from openclaw_workers.tasks.lasting import outlive_connections
 from openclaw_workers.tasks.quiet import leave_in_silence
+from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
 
@@ -78,6 +79,7 @@ def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
 def _after_setup(instance: Any, **_: Any) -> None:
     outlive_connections()
     take_several()
+    replace_revoke()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)

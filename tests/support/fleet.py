@@ -255,6 +255,13 @@ class Fleet:
             text, session=session_key(session), route=Route(channel="test", to=session), authority=Authority.OWNER
         )
 
+    def tell_workers(self, command: str, **arguments: Any) -> list[Any]:
+        """A remote control command, as Flower and `celery control` send it; returns what each worker replied."""
+        replies = self._app.control.broadcast(
+            command, arguments=arguments, reply=True, timeout=10, limit=len(self.workers)
+        )
+        return [answer for reply in replies or [] for answer in reply.values()]
+
     def receipt(self, queued: Queued) -> Receipt:
         receipt = self.stores.inbox.receipt(queued.session_key, queued.message_id)
         assert receipt is not None, f"accepted message {queued.message_id} left no receipt"

@@ -39,11 +39,11 @@ LENIENT: list[tuple[str, Any]] = [("debounce_ms", "x"), ("summary", 1), ("addres
 
 def spoil(house: House, queued: Queued, field: str, value: object) -> None:
     inbox = house.stores.keys.inbox(SESSION)
-    for raw, score in house.stores.redis.zrange(inbox, 0, -1, withscores=True):
-        body = json.loads(str(raw))
+    for raw in map(str, house.stores.redis.zrange(inbox, 0, -1)):
+        body = json.loads(raw)
         if body["id"] == queued.message_id:
             house.stores.redis.zrem(inbox, raw)
-            house.stores.redis.zadd(inbox, {json.dumps({**body, field: value}): score})
+            house.stores.redis.zadd(inbox, {json.dumps({**body, field: value}): body["seq"]})
 
 
 @pytest.mark.parametrize(("field", "value"), WRONG)
@@ -63,9 +63,9 @@ def test_a_message_of_the_wrong_shape_fails_and_the_next_is_answered(house: Hous
 
 def test_a_message_that_was_cut_off_fails_under_its_id(house: House) -> None:
     queued, inbox = house.say("hello"), house.stores.keys.inbox(SESSION)
-    (raw,) = house.stores.redis.zrange(inbox, 0, -1)
+    (raw,) = map(str, house.stores.redis.zrange(inbox, 0, -1))
     house.stores.redis.zrem(inbox, raw)
-    house.stores.redis.zadd(inbox, {str(raw)[:-20]: 1})
+    house.stores.redis.zadd(inbox, {raw[:-20]: 1})
 
     house.work()
 

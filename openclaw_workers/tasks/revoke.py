@@ -1,0 +1,81 @@
+"""What Celery's `revoke` means here: the engine's stop of a run.
+
+Celery keeps a revoked id in every worker, and throws away each message under it. All wake-ups of a run have the same
+id: each would be thrown away for hours, and its session would be stuck. So a revoke, by Flower or by `celery control`,
+stops the run as `ocw runs stop` does, and no message is thrown away.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import structlog
+from celery import Task
+from celery.worker.control import control_command
+from celery.worker.request import Request
+
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.stores import open_stores
+from openclaw_workers.errors import NotFound
+from openclaw_workers.models.ids import RunId
+from openclaw_workers.tasks.app import app
+from openclaw_workers.tasks.publish import CeleryWaker
+from openclaw_workers.tasks.settings import loaded, redis_url
+
+log = structlog.get_logger(__name__)
+
+REASON = "revoked"
+
+
+class WakeRequest(Request):
+    """A message that only its own expiry makes void."""
+
+    def revoked(self) -> bool:
+        return bool(self.expires and super().revoked())
+
+
+class WakeTask(Task[Any, Any]):
+    """The base of all tasks of the application."""
+
+    Request = f"{__name__}:{WakeRequest.__name__}"
+
+
+def replace_revoke() -> None:
+    """Have the workers of this process carry out Celery's commands so."""
+    control_command(variadic="task_id", signature="[id1 [id2 [... [idN]]]]")(revoke)
+    control_command(variadic="task_id", args=[("signal", str)], signature="<signal> [id1 [id2 [... [idN]]]]")(terminate)
+
+
+def revoke(state: Any, task_id: str | list[str], **_: Any) -> dict[str, str]:
+    """Stop runs by their ids, whether they wait or are at work."""
+    ids = sorted({task_id} if isinstance(task_id, str) else {*task_id})
+    unknown = [each for each in ids if not _stop(state, RunId(each))]
+    told = [f"stopped: {', '.join(each for each in ids if each not in unknown)}"] if len(unknown) < len(ids) else []
+    return {"ok": "; ".join([*told, *([f"no such run: {', '.join(unknown)}"] if unknown else [])])}
+
+
+def terminate(state: Any, signal: str, task_id: str | list[str], **_: Any) -> dict[str, str]:
+    """Stop runs by their ids. No process is sent a signal: it carries the turns of others too."""
+    return revoke(state, task_id)
+
+
+def _stop(state: Any, run: RunId) -> bool:
+    """Every worker of the fleet is told, so most find that another was faster."""
+    try:
+        stopped = _control().stop_run(run, reason=REASON)
+    except NotFound:
+        return False
+    if stopped.run is not None:
+        log.info("run.revoked", runId=run)
+        # Flower would show it as received for ever: whoever gets its wake-up finds nothing to do.
+        state.consumer.event_dispatcher.send("task-revoked", uuid=run, terminated=False, signum=None, expired=False)
+    return True
+
+
+@cache
+def _control() -> Control:
+    """Made when it is first needed, also in the parent of a prefork pool, which carries no turns."""
+    settings = loaded().settings
+    stores = open_stores(settings, redis_url())
+    return Control(stores, CeleryWaker(app, stores.redis, settings.engine.namespace))
