@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
@@ -10,7 +11,7 @@ from openclaw_workers.agent.history import estimate_tokens, reaches_back, seen_f
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.store.reading import Reader
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turns import KnownTranscript, Taken
 
 PAGE = 200
 CACHED_ENTRIES = 20_000
@@ -19,8 +20,7 @@ CACHED_ENTRIES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    session_id: str
-    length: int
+    known: KnownTranscript
     entries: list[TranscriptEntry]
     whole: bool
     """They hold all that the model sees, not only what fitted a budget."""
@@ -33,11 +33,11 @@ class Histories:
         self._kept = 0
         self._lock = Lock()
 
-    def known(self, session: SessionKey) -> tuple[str, int]:
-        """Session id and length of the transcript this process still has of the session."""
+    def known(self, session: SessionKey) -> KnownTranscript:
+        """What this process still has of the session's transcript."""
         with self._lock:
             recent = self._recent.get(session)
-        return (recent.session_id, recent.length) if recent else ("", 0)
+        return recent.known if recent else KnownTranscript()
 
     def newest(self, session: SessionKey) -> list[TranscriptEntry]:
         return self._reader.transcript(session, -PAGE, -1)
@@ -45,27 +45,26 @@ class Histories:
     def load(self, taken: Taken, budget_tokens: int | None) -> list[TranscriptEntry]:
         """The entries that fit the budget; without one, all that the model sees: back to the latest compaction.
 
-        The log only grows, so what a process parsed in an earlier turn of the same session is still true.
+        The log only grows, so what a process parsed in an earlier turn of the same session is still true; unless a
+        failover of Redis lost some of it, which `take` finds out.
         """
-        session, session_id, length = taken.lease.session, taken.row.get("sessionId", ""), taken.log_length
+        session = taken.lease.session
         known = self._recall(session)
-        entries = self._added(taken, known, session_id, whole=budget_tokens is None)
+        entries = self._added(taken, known, whole=budget_tokens is None)
         if entries is None:
             entries = self._read_back(taken, budget_tokens)
         if budget_tokens is None:
             entries = entries[seen_from(entries) :] if reaches_back(entries) else entries
         else:
             entries = _newest(entries, budget_tokens)
-        self._remember(session, _Remembered(session_id, length, entries, budget_tokens is None))
+        self._remember(session, _Remembered(_known_by(taken, known), entries, budget_tokens is None))
         return entries
 
-    def _added(
-        self, taken: Taken, known: _Remembered | None, session_id: str, *, whole: bool
-    ) -> list[TranscriptEntry] | None:
+    def _added(self, taken: Taken, known: _Remembered | None, *, whole: bool) -> list[TranscriptEntry] | None:
         """What was remembered with what came since; None if that does not tell enough."""
-        if known is None or known.session_id != session_id or (whole and not known.whole):
+        if known is None or not taken.known_holds or (whole and not known.whole):
             return None
-        fresh = taken.log_length - known.length
+        fresh = taken.log_length - known.known.length
         if not 0 <= fresh <= len(taken.tail):
             return None
         new = taken.tail[len(taken.tail) - fresh :]
@@ -101,6 +100,14 @@ class Histories:
             recent = self._recent.pop(session, None)
             self._kept -= len(recent.entries) if recent else 0
         return recent
+
+
+def _known_by(taken: Taken, before: _Remembered | None) -> KnownTranscript:
+    """How the transcript of a turn is known again: by its session, its length and its last entry."""
+    if not taken.tail and taken.known_holds and before is not None:
+        return before.known  # nothing came since
+    digest = hashlib.sha1(taken.tail[-1].encode(), usedforsecurity=False).hexdigest() if taken.tail else ""
+    return KnownTranscript(taken.row.get("sessionId", ""), taken.log_length, digest)
 
 
 def _newest(entries: list[TranscriptEntry], budget_tokens: int) -> list[TranscriptEntry]:

@@ -55,7 +55,7 @@ from openclaw_workers.models.tree import Role
 from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.tree import Tree
-from openclaw_workers.store.turns import Freshness, Lease, Taken
+from openclaw_workers.store.turns import Freshness, KnownTranscript, Lease, Taken
 from openclaw_workers.tools.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files import materialise
 from openclaw_workers.tools.policy import tools_at
@@ -118,8 +118,8 @@ class Preparer:
         """How long a run of this session may take from when it is first taken."""
         return self._agent_of(session).timeout_seconds * 1000 or NO_LIMIT_MS
 
-    def known(self, session: SessionKey) -> tuple[str, int]:
-        """Session id and length of the transcript this process still has of the session."""
+    def known(self, session: SessionKey) -> KnownTranscript:
+        """What this process still has of the session's transcript."""
         return self._histories.known(session)
 
     def freshness(self, session: SessionKey) -> dict[str, Freshness]:

@@ -57,6 +57,16 @@ class Freshness:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownTranscript:
+    """The beginning of a transcript that a worker has read before."""
+
+    session_id: str = ""
+    length: int = 0
+    digest: str = ""
+    """SHA-1 of its last entry as it is stored: entries carry their time and run, so no other has the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """All a worker needs to begin or continue a turn. Stored records are still raw JSON here."""
 
@@ -79,6 +89,8 @@ class Taken:
     """Owners before, by their fence, that died over a model call which is not booked yet."""
     steering_waits: bool = False
     """Whether messages may wait that were sent into this turn while it had another owner, or none."""
+    known_holds: bool = False
+    """Whether the transcript still begins with what the caller said it knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +172,14 @@ class Turns:
         time_ms: int,
         freshness: Mapping[str, Freshness],
         may_suspect: bool,
-        known: tuple[str, int] = ("", 0),
+        known: KnownTranscript | None = None,
     ) -> Taken | NotTaken:
         """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce.
 
-        `freshness` is by the channel the session was last spoken to on; "" is for all others. `known` names the
-        session id and length of a transcript the caller still has; only what is newer is returned.
+        `freshness` is by the channel the session was last spoken to on; "" is for all others. `known` is what the
+        caller still has of the transcript; if that holds, only what is newer is returned.
         """
-        k, rules = self._keys, self._rules
+        k, rules, known = self._keys, self._rules, known or KnownTranscript()
         session_id, archive = new_session_id(), new_token()
         reply = run_script(
             self._redis,
@@ -189,15 +201,17 @@ class Turns:
                 archive,
                 rules.tail,
                 MOST_COLLECTED,
-                *known,
+                known.session_id,
+                known.length,
                 rules.grant_ms,
+                known.digest,
             ],
             repeats=True,
         )
         if reply[0] != "taken":
             return NotTaken(reply[0], pairs(reply[1]) if len(reply) > 1 else ())
         token, step, attempt, suspect, resumed, started, deadline, now, abort, bound, length, tail, *rest = reply[1:]
-        row, how, dead, steers = rest
+        row, how, dead, steers, holds = rest
         return Taken(
             lease=Lease(session, run, lane, token),
             step=int(step),
@@ -215,6 +229,7 @@ class Turns:
             how=how,
             dead=tuple(json.loads(dead)),
             steering_waits=bool(steers),
+            known_holds=bool(holds),
         )
 
     def step(

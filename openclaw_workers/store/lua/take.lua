@@ -38,11 +38,13 @@
   ARGV[14] session id whose transcript the caller knows, or ""
   ARGV[15] how many entries of it the caller knows
   ARGV[16] how long a granted slot is kept, milliseconds
+  ARGV[17] SHA-1 of the last of those entries, as it is stored
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken,
             owners that died over a model call which is not booked, a JSON list of fences,
-            1 if messages may wait to be steered in, else 0}
+            1 if messages may wait to be steered in, else 0,
+            1 if the transcript still begins with what the caller knows, else 0}
            {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
            {"damaged"}   a key of the session or the run holds another type than it should, or ctl no state; nothing was changed
            {"suspect", granted: run, session, run …}
@@ -82,12 +84,15 @@ end
 
 local function answer(lease, deadline, messages)
   local length, from = redis.call("LLEN", log), 0
-  if redis.call("HGET", row, "sessionId") == known_id and known_length <= length then
+  -- Not by its length alone: a failover may have lost entries, and others may stand in their place.
+  local last = redis.call("HGET", row, "sessionId") == known_id and redis.call("LINDEX", log, known_length - 1)
+  local holds = known_length > 0 and last and redis.sha1hex(last) == ARGV[17]
+  if holds then
     from = known_length
   end
   return { "taken", lease, c[10], attempt, suspect and 1 or 0, c[7], c[11] or "", deadline, now, abort, messages, length,
     redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row),
-    c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]", may_have_steering() }
+    c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]", may_have_steering(), holds and 1 or 0 }
 end
 
 if not state then
