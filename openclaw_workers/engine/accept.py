@@ -41,6 +41,7 @@ class Queued:
 
     message_id: MessageId
     session_key: SessionKey
+    """Of a repeat, the session that it went to first."""
     run: RunId | None
     event_id: str
     duplicate: Receipt | None
@@ -98,13 +99,13 @@ class Intake:
         """
         text = _clean(text)
         message_id = MessageId(encodable(message_id)) if message_id else None
+        delivery = route.delivery(message_id, session) if message_id else ""
         parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
         if parsed is not None and not authority.covers(parsed.command.authority):
             raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
         if parsed is not None and attachments:
             raise BadInput(f"/{parsed.command.name} takes no files")
         if parsed is not None and parsed.command.now is not None:
-            delivery = route.delivery(message_id) if message_id else ""
             return self._now(parsed, CommandContext(session, self._stores, self._control, route.channel, delivery))
         if parsed is not None:
             parsed = replace(parsed, argument=parsed.command.checked(self._stores.settings, parsed.argument))
@@ -123,7 +124,7 @@ class Intake:
             timeout_seconds=timeout_seconds,
             attachments=tuple(attachments),
         )
-        return self._enqueue(message, mode)
+        return self._enqueue(message, mode, delivery)
 
     def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
         """Take a message from within: it is no command, and does not move where the session speaks.
@@ -157,7 +158,7 @@ class Intake:
         inbox.keep_answer(context.delivery, text)
         return text
 
-    def _enqueue(self, message: InboundMessage, mode: QueueMode | None) -> Queued | Rejected:
+    def _enqueue(self, message: InboundMessage, mode: QueueMode | None, delivery: str = "") -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
         sealed = self._waker.sealed(session, opening)
@@ -175,16 +176,17 @@ class Intake:
                 row_each={} if message.kind == "internal" else routing(route),
                 wake=sealed,
                 mode=mode,
+                delivery=delivery,
             )
 
         accepted = within(self._stores.settings.engine.accept_timeout_seconds, lambda: self._or_mended(session, accept))
         match accepted:
             case Refused(reason):
                 return Rejected(message.id, reason)
-            case Accepted(run, wake, event_id, duplicate):
+            case Accepted(where, run, wake, event_id, duplicate):
                 if wake is not None:
                     self._waker.turn(session, wake)
-                return Queued(message.id, session, run, event_id, duplicate)
+                return Queued(message.id, where, run, event_id, duplicate)
 
     def _or_mended(self, session: SessionKey, accept: Callable[[], Accepted | Refused]) -> Accepted | Refused:
         try:

@@ -62,9 +62,13 @@ class Route(BaseModel):
         """One string per route; two messages merge only if theirs are equal."""
         return "|".join((self.channel, self.account_id, self.to, self.thread_id))
 
-    def delivery(self, message_id: MessageId) -> str:
-        """The same each time the channel delivers a message, whichever session it then belongs to."""
-        return hashlib.sha256(f"{self.address()}\0{message_id}".encode()).hexdigest()[:32]
+    def delivery(self, message_id: MessageId, session: SessionKey) -> str:
+        """The same each time the channel delivers a message, whichever session its chat or thread then belongs to.
+
+        Without either the sender named the session, and may number the messages to each by themselves.
+        """
+        place = self.address() if self.to or self.thread_id else session
+        return hashlib.sha256(f"{place}\0{message_id}".encode()).hexdigest()[:32]
 
 
 class _Message(BaseModel):

@@ -51,6 +51,8 @@ class QueueRules:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
+    session: SessionKey
+    """Where it is: of a repeat, where it went first."""
     run: RunId | None
     """The run it opened; None when the session was busy and the run is not known yet."""
     wake: RunId | None
@@ -134,8 +136,11 @@ class Inbox:
         row_each: dict[str, str],
         wake: str = "",
         mode: QueueMode | None = None,
+        delivery: str = "",
     ) -> Accepted | Refused:
         """Put a message into its inbox. A repeat with the same id changes nothing.
+
+        `delivery` is the same each time the channel delivers the message: a repeat is one whichever session it is for.
 
         `wake` is pushed into the lane's queue in the same moment; without it the caller publishes the wake-up.
         `mode` is for this message alone, whatever the session or `rules` say.
@@ -151,7 +156,7 @@ class Inbox:
             "accept",
             [k.row(key), k.ctl(key), k.inbox(key), k.receipts(key), k.ages(key), k.events(key), k.due]
             + [k.sessions, k.run(run_id), k.runs, k.broker_queue(lane)]
-            + [k.batch(own_batch(run_id)), k.open(own_batch(run_id)), k.waiters(key)],
+            + [k.batch(own_batch(run_id)), k.open(own_batch(run_id)), k.waiters(key), k.dedupe(delivery)],
             [
                 key,
                 stored_form(message),
@@ -172,15 +177,19 @@ class Inbox:
                 rules.debounce_ms,
                 wake,
                 mode or "",
+                DEDUPE_SECONDS if delivery else 0,
             ],
         )
         match reply:
             case ["accepted", _, run, publish, event_id]:
                 opened = RunId(run) if run else None
-                return Accepted(run=opened, wake=opened if publish else None, event_id=event_id)
-            case ["duplicate", raw]:
-                receipt = self._read(key, message.id, raw)
-                return Accepted(run=receipt.run, wake=None, event_id="0", duplicate=receipt)
+                return Accepted(key, opened, opened if publish else None, event_id)
+            case ["duplicate", "", session]:
+                forgotten = Receipt(state=MessageState.ANSWERED, reason="forgotten")  # only what is over is
+                return Accepted(SessionKey(session), None, None, event_id="0", duplicate=forgotten)
+            case ["duplicate", raw, session]:
+                receipt = self._read(SessionKey(session), message.id, raw)
+                return Accepted(SessionKey(session), receipt.run, None, event_id="0", duplicate=receipt)
             case ["rejected", reason, _]:
                 return Refused(reason)
             case ["damaged"]:

@@ -15,6 +15,7 @@
   KEYS[12] batch of the run to open, if it is a child's   hash
   KEYS[13] its open runs     set
   KEYS[14] who waits for answers of the session  hash
+  KEYS[15] where the message went when it was first delivered   hash
 
   ARGV[1]  session key
   ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -33,14 +34,15 @@
   ARGV[15] debounce by channel or default, milliseconds
   ARGV[16] wake-up for the run to open, or "" if the caller publishes it
   ARGV[17] queue mode of this message alone, over the session's own; or ""
+  ARGV[18] seconds for which its channel may deliver it again, to whichever session; 0 if it does so once
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
-           {"duplicate", receipt JSON}
+           {"duplicate", receipt JSON or "" if it is forgotten, session that it went to}
            {"damaged"}   a key of the session or its last run holds another type than it should, or ctl no state; nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
-    A message id enters the inbox at most once. Whatever leaves the inbox here leaves a receipt with the reason.
+    A message id enters the inbox at most once, and a message that its channel delivers again enters no other. Whatever leaves the inbox here leaves a receipt with the reason.
     Only the change from idle to queued makes a wake-up. An agent's message starts no sub-agent again that would be one
     too many for the session that spawned it, or for the tree: it is counted and refused in the same moment. Nor does it
     bring back a sub-agent that was deleted (rule 19): nobody would hear its answer.
@@ -66,7 +68,12 @@ end
 
 local known = redis.call("HGET", receipts, id)
 if known then
-  return { "duplicate", known }
+  return { "duplicate", known, session }
+end
+local keep_s = tonumber(ARGV[18])
+local first = keep_s > 0 and redis.call("HMGET", KEYS[15], "session", "receipts") or {}
+if first[1] then
+  return { "duplicate", redis.call("HGET", first[2], id) or "", first[1] }
 end
 
 if redis.call("EXISTS", row) == 0 then
@@ -80,6 +87,10 @@ if redis.call("EXISTS", row) == 0 then
   redis.call("PERSIST", ages)
   redis.call("PERSIST", events)
   set_fields(row, cjson.decode(row_new))
+end
+if keep_s > 0 then
+  redis.call("HSET", KEYS[15], "session", session, "receipts", receipts)
+  redis.call("EXPIRE", KEYS[15], keep_s)
 end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)

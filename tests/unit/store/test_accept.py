@@ -61,7 +61,7 @@ def test_a_repeated_message_enters_the_inbox_once_and_wakes_nobody(desk: Desk) -
 
     taken = desk.take()
     assert desk.say("hi", id="m1") == Accepted(
-        run=taken.lease.run, wake=None, event_id="0", duplicate=desk.receipt("m1")
+        session=SESSION, run=taken.lease.run, wake=None, event_id="0", duplicate=desk.receipt("m1")
     )
     desk.commit(taken)
     last = desk.say("hi", id="m1")
