@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from openclaw_workers.models.messages import MessageState
 from tests.support.fleet import Fleet
 from tests.support.programs import program, say
 from tests.support.redis_server import free_port
@@ -36,8 +37,9 @@ def flower(fleet: Fleet) -> Iterator[str]:
         child.wait()
 
 
-def ask(url: str) -> Any:
-    request = urllib.request.Request(url, headers={"Authorization": "Basic " + b64encode(USER.encode()).decode()})
+def ask(url: str, *, post: bool = False) -> Any:
+    headers = {"Authorization": "Basic " + b64encode(USER.encode()).decode()}
+    request = urllib.request.Request(url, headers=headers, data=b"" if post else None)
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:
             return json.loads(answer.read())
@@ -69,3 +71,17 @@ def test_a_run_that_failed_is_a_failure_in_flower_too(unstaffed: Fleet) -> None:
         assert run is not None
 
         assert eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "FAILURE", within=20)
+
+
+def test_a_queued_run_that_is_revoked_in_flower_is_stopped_and_shown_so(unstaffed: Fleet) -> None:
+    unstaffed.worker(concurrency=1)
+    with flower(unstaffed) as url:
+        unstaffed.send(program(say("never", delay_ms=60_000)), "busy")
+        unstaffed.carrier("busy")
+        waiting = unstaffed.send(program(say("never")), "waiting")
+
+        assert ask(f"{url}/api/task/revoke/{waiting.run}", post=True)
+
+        assert unstaffed.outcome(waiting, within=10).receipt.state is MessageState.CANCELLED
+        shown = eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(waiting.run), within=20)
+        assert shown["state"] == "REVOKED"

@@ -109,6 +109,18 @@ def test_a_setting_that_comes_again_does_not_undo_a_later_one(house: House, firs
     assert house.stores.reader.row(SESSION)[column] == chosen
 
 
+def test_a_command_in_order_that_comes_again_is_carried_out_once(house: House) -> None:
+    number = message_id_for("telegram", "bot", "42", "7")
+    house.say("/new", route=CHAT, message_id=number)
+    house.work()
+    house.say(ANSWERS_TWO, route=CHAT)
+    house.work()
+
+    assert house.say("/new", route=CHAT, message_id=number).duplicate is not None
+    assert house.work() == 0
+    assert len(house.log()) == 2
+
+
 def test_a_setting_that_was_refused_is_refused_when_it_comes_again(house: House) -> None:
     with pytest.raises(BadInput, match="has not begun yet"):
         deliver(house, "/think high", "7")
