@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
-
-from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError
 
 
 def encodable(text: str) -> str:
@@ -18,19 +14,6 @@ def encodable(text: str) -> str:
 def encodable_json(value: Any) -> Any:
     """The same for every string in a JSON value."""
     return in_json(value, encodable)
-
-
-def to_json(value: Any) -> str:
-    """A JSON value as scripts can read it: Lua's decoder refuses half a surrogate pair, also in its escaped form."""
-    return encodable(json.dumps(value, ensure_ascii=False))
-
-
-def model_json(model: BaseModel, **how: Any) -> str:
-    """A record as JSON that can be stored, whatever is in its texts."""
-    try:
-        return model.model_dump_json(**how)
-    except PydanticSerializationError:
-        return to_json(model.model_dump(mode="json", **how))
 
 
 def in_json(value: Any, change: Callable[[str], str]) -> Any:

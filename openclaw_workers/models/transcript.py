@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.models.text import model_json
+from openclaw_workers.models.stored_json import model_json
 
 
 class _Stored(BaseModel):

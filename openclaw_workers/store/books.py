@@ -9,7 +9,7 @@ from typing import Any
 
 from openclaw_workers.models.ledger import ModelCall, day_of
 from openclaw_workers.models.runs import ModelAttempt
-from openclaw_workers.models.text import model_json, to_json
+from openclaw_workers.models.stored_json import model_json, to_json
 from openclaw_workers.store.keys import Keys
 
 DAY_MS = 86_400_000

@@ -19,7 +19,7 @@ from openclaw_workers.models.ids import (
 )
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, RunState
-from openclaw_workers.models.text import to_json
+from openclaw_workers.models.stored_json import to_json
 from openclaw_workers.models.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.models.tree import own_batch
 from openclaw_workers.store.books import NO_BOOKS, Books
