@@ -5,9 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import shlex
+import socket
 import tempfile
 import time
+import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +23,32 @@ if TYPE_CHECKING:
 
 RUNTIME_FILE = "runtime.json"
 LOCK_FILE = "up.lock"
+ID_FILE = "state-id"
+
+
+def state_dir_id(state_dir: Path) -> str:
+    """The name of a state directory, made by whoever asks first.
+
+    It lies in the directory: containers that share one have different host names, and each gets a new name when it is
+    made again.
+    """
+    path = state_dir / ID_FILE
+    if not path.exists():
+        state_dir.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=state_dir, prefix=f".{ID_FILE}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(uuid.uuid4().hex)
+            file.flush()
+            os.fsync(handle)
+        with suppress(FileExistsError):  # somebody else was faster
+            os.link(temporary, path)
+        os.unlink(temporary)
+    return path.read_text(encoding="utf-8").strip()
+
+
+def state_dir_shown(state_dir: Path) -> str:
+    """The same for people."""
+    return f"{socket.gethostname()}:{state_dir}"
 
 
 class Runtime(BaseModel):

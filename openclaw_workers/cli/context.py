@@ -77,9 +77,10 @@ class CliContext:
 
     @cached_property
     def control(self) -> Control:
+        from openclaw_workers.engine.archive_writer import ArchiveWriter
         from openclaw_workers.engine.control import Control
 
-        return Control(self.stores, self.waker)
+        return Control(self.stores, self.waker, ArchiveWriter(self.stores.archives, self.loaded))
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
         """The key of the session to send to; nothing is the agent's main session. A name goes before a thread.

@@ -43,8 +43,10 @@ def status(cli: CliContext, damaged: bool) -> None:
     undelivered = trees(cli).undelivered()
     blocked = [batch for batch in undelivered if batch.state is BatchState.BLOCKED]
     totals |= {"pendingAnnounces": len(undelivered) - len(blocked), "blockedAnnounces": len(blocked)}
+    waiting = cli.stores.archives.waiting()
     if cli.json:
-        told = {"workers": workers, "lanes": lanes, "leases": leases, "totals": totals}
+        archives = [{"place": place, "archives": count} for place, count in sorted(waiting.items())]
+        told = {"workers": workers, "lanes": lanes, "leases": leases, "waitingArchives": archives, "totals": totals}
         echo_json({"ok": True, "at": now_ms(), **told})
         return
     click.echo(_workers_text(workers))
@@ -57,6 +59,8 @@ def status(cli: CliContext, damaged: bool) -> None:
         click.echo(f"{totals['quarantined']} damaged record(s) set aside; `ocw status --damaged` lists them")
     if undelivered:
         click.echo(_announces_text(totals, blocked))
+    for place, count in sorted(waiting.items()):
+        click.echo(printable(f"{count} archive(s) wait for a worker at {place}, where the rest of them lies"))
 
 
 def _announces_text(totals: dict[str, int], blocked: list[Batch]) -> str:

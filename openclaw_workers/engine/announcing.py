@@ -106,8 +106,6 @@ class Announcer:
         for run_id in (announced.wake, batch.parent_run if announced.settles_parent else None):
             self._wake(hearer, run_id)
         self._waker.forget_chord(batch.id)
-        if announced.how is BatchState.ARCHIVED:
-            self._waker.archive(batch.id)
         if not batch.ends_told:  # last: nobody is to wait for a slow plugin
             _tell_plugins(members)
 

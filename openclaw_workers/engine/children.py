@@ -9,6 +9,7 @@ from pathlib import Path
 from openclaw_workers.agent.history import estimate_tokens, open_calls, reaches_back, seen_from
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
+from openclaw_workers.engine.child_files import files_dir
 from openclaw_workers.engine.lineage import TreeLimits, limits_of
 from openclaw_workers.engine.threads import routing, thread_of
 from openclaw_workers.errors import ToolError
@@ -56,11 +57,6 @@ class Parent:
         """Whether it may look after sub-agents at all."""
         stored = self.taken.row.get("subagentControlScope")
         return (stored or _scope(role_at(self.depth, self.limits.depth))) != "none"
-
-
-def files_dir(session: SessionKey) -> str:
-    """Where in its workspace a child finds its files. A directory of its own: siblings often share the workspace."""
-    return f".openclaw/attachments/{session.rsplit(':', 1)[-1]}"
 
 
 def build_child(

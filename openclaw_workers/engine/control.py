@@ -6,21 +6,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+import structlog
+
+from openclaw_workers.engine.archive_writer import ArchiveWriter
 from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.reports import partial_of
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
-from openclaw_workers.errors import CorruptRecord, NotFound
+from openclaw_workers.errors import CorruptRecord, NotFound, StoreUnavailable
 from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import RunState
 from openclaw_workers.store.inbox import Stopped
 from openclaw_workers.store.sessions import Ended
 
+log = structlog.get_logger(__name__)
+
 
 class Control:
-    def __init__(self, stores: Stores, waker: Waker) -> None:
+    def __init__(self, stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> None:
+        """`archives`: writes the archive of a session that is deleted here; without it the sweep does."""
         self._stores = stores
         self._waker = waker
+        self._archives = archives
 
     def stop_session(self, session: SessionKey, *, reason: str = "killed", delivery: str = "") -> Stopped:
         """Stop whatever the session is doing now and all it has spawned, and cancel what waits in it.
@@ -52,7 +59,8 @@ class Control:
         self._end(session, self._stores.sessions.reset)
 
     def delete(self, session: SessionKey) -> None:
-        self._end(session, self._stores.sessions.delete)
+        """Delete a session. Its archive is written at once, so that this frees memory although nobody sweeps."""
+        self._write_archive(self._end(session, self._stores.sessions.delete))
 
     def retire(self, session: SessionKey, *, unused_since: int) -> bool:
         """Delete a session if nobody has used it since, and say whether it is gone."""
@@ -62,6 +70,7 @@ class Control:
         if ended is None:
             return not self._stores.reader.row(session)
         self._ended(session, ended)
+        self._write_archive(ended)
         return True
 
     def reap(self, session: SessionKey, run: RunId | None = None) -> None:
@@ -81,13 +90,22 @@ class Control:
             raise damaged
         self._stores.tree.reaped(session, order)
 
-    def _end(self, session: SessionKey, end: Callable[..., Ended | None]) -> None:
+    def _end(self, session: SessionKey, end: Callable[..., Ended | None]) -> Ended:
         mend(self._stores, session)  # the script would fail halfway, and what is damaged must not keep anyone from this
         lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
         if ended is None:
             raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")
         self._ended(session, ended)
+        return ended
+
+    def _write_archive(self, ended: Ended) -> None:
+        try:
+            if self._archives is not None:
+                self._archives.write(ended.session_id)
+        except (OSError, StoreUnavailable) as error:
+            # All of it is still in Redis, and due.
+            log.warning("archive.postponed", sessionId=ended.session_id, error=str(error))
 
     def _ended(self, session: SessionKey, ended: Ended) -> None:
         wake_all(self._waker, ended.granted)

@@ -32,7 +32,7 @@ from openclaw_workers.config.context import CompactionSettings, MemoryFlushSetti
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, model_aliases, resolve_agent, workspace_dir
 from openclaw_workers.engine.accounts import Accounts, LostCall
-from openclaw_workers.engine.children import files_dir
+from openclaw_workers.engine.child_files import files_dir
 from openclaw_workers.engine.frames import Frame, with_prompt
 from openclaw_workers.engine.freshness import boundaries
 from openclaw_workers.engine.histories import Histories

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.models.runs import Lane
+from openclaw_workers.store.archives import Archives
 from openclaw_workers.store.connection import Client, connect
 from openclaw_workers.store.exchanges import Exchanges
 from openclaw_workers.store.fleet import Fleet
@@ -49,6 +50,7 @@ class Stores:
     tree: Tree
     exchanges: Exchanges
     orphans: Orphans
+    archives: Archives
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -70,6 +72,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=Exchanges(redis, keys),
         orphans=Orphans(redis, keys),
+        archives=Archives(redis, keys),
     )
 
 

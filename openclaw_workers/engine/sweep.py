@@ -8,6 +8,7 @@ import time
 import structlog
 
 from openclaw_workers.engine.announcing import Announcer
+from openclaw_workers.engine.archive_writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.relays import Relays
@@ -24,6 +25,8 @@ log = structlog.get_logger(__name__)
 
 PRUNE_EVERY_SECONDS = 3600
 ARCHIVE_AGAIN_MS = 30_000
+ARCHIVING_SECONDS = 1.0
+"""How long one sweep begins to write archives."""
 CLEAN_UP_AGAIN_MS = 10_000
 
 
@@ -36,6 +39,7 @@ class Sweeper(threading.Thread):
         announcer: Announcer,
         worker: WorkerId,
         *,
+        archives: ArchiveWriter,
         period_seconds: float,
     ) -> None:
         super().__init__(name="ocw-sweeper", daemon=True)
@@ -43,7 +47,8 @@ class Sweeper(threading.Thread):
         self._waker = waker
         self._runner = runner
         self._announcer = announcer
-        self._control = Control(stores, waker)
+        self._archives = archives
+        self._control = Control(stores, waker, archives)
         self._relays = Relays(stores, waker)
         self._worker = worker
         self._period = period_seconds
@@ -73,9 +78,13 @@ class Sweeper(threading.Thread):
 
     def sweep(self) -> float:
         """Look after what is due; returns the seconds until something else will be."""
-        wait_ms, items = self._stores.fleet.due()
+        wait_ms, items = self._stores.fleet.due(self._archives.place.id)
         oldest: dict[Lane, int] = {}
-        for item in items:
+        begun = time.monotonic()
+        # Files last: a session that waits must not wait for a slow disk too.
+        for item in sorted(items, key=lambda item: item.startswith(ARCHIVE)):
+            if item.startswith(ARCHIVE) and time.monotonic() - begun > ARCHIVING_SECONDS:
+                break  # the rest is due again when this claim is over
             try:
                 self._look_after(item, oldest)
             except (CorruptRecord, BadInput) as error:
@@ -98,7 +107,7 @@ class Sweeper(threading.Thread):
         if item.startswith(TURN):
             self._session(SessionKey(item.removeprefix(TURN)), oldest)
         elif item.startswith(ARCHIVE):
-            self._archive(item, oldest)
+            self._archive(item)
         elif item.startswith(BATCH):
             self._announcer.announce(BatchId(item.removeprefix(BATCH)))
         elif item.startswith(REAP):
@@ -144,10 +153,12 @@ class Sweeper(threading.Thread):
             self._runner.settle_orphan(orphan)
             log.info("call.lost", worker=orphan.owner, **named(orphan.session, orphan.run))
 
-    def _archive(self, item: str, oldest: dict[Lane, int]) -> None:
-        if not self._oldest(Lane.SERVICE, oldest):
-            self._waker.archive(item.removeprefix(ARCHIVE))
-        self._stores.fleet.later(item, ARCHIVE_AGAIN_MS)
+    def _archive(self, item: str) -> None:
+        try:
+            self._archives.write(item.removeprefix(ARCHIVE))
+        except OSError as error:
+            log.error("archive.failed", item=item, error=str(error))
+            self._stores.fleet.later(item, ARCHIVE_AGAIN_MS)
 
     def _oldest(self, lane: Lane, known: dict[Lane, int]) -> int:
         if lane not in known:

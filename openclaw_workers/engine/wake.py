@@ -28,9 +28,6 @@ class Waker(Protocol):
     def forget_chord(self, batch: BatchId) -> None:
         """The batch is announced; what is left of its chord is of no use."""
 
-    def archive(self, archive_id: str) -> bool:
-        """Ask the service lane to write an archive out."""
-
     def oldest_ms(self, lane: Lane) -> int:
         """When the oldest wake-up still in the lane's queue was published; 0 if it is empty or unknown."""
 

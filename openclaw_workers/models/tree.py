@@ -68,6 +68,8 @@ class Batch(BaseModel):
     root: SessionKey
     above: SessionKey = SessionKey("")
     """Who spawned the parent, if anybody did; and hears of it if the parent has vanished."""
+    above_id: SessionId = SessionId("")
+    """The session id of the one above when it spawned the parent."""
     folded_into: RunId | None = None
     """The run whose announce carries it up, if it was in that run's inbox when it ended."""
     members: list[RunId]

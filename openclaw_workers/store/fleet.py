@@ -78,10 +78,14 @@ class Fleet:
         drain, *verdicts = run_script(self._redis, "tick", keys, args)
         return Ticked(bool(drain), [str(verdict) for verdict in verdicts])
 
-    def due(self) -> tuple[int, list[str]]:
-        """Claim what is due; also returns the milliseconds until something else will be, -1 for nothing."""
+    def due(self, place: str = "") -> tuple[int, list[str]]:
+        """Claim what is due; also returns the milliseconds until something else will be, -1 for nothing.
+
+        `place`: the state directory of the caller, for archives that only it can write.
+        """
         k = self._keys
-        wait_ms, *items = run_script(self._redis, "due", [k.due, k.sweep], [self._lease_ms, CLAIMED_AT_ONCE, CLAIM_MS])
+        keys = [k.due, k.sweep, k.archives_at(place)]
+        wait_ms, *items = run_script(self._redis, "due", keys, [self._lease_ms, CLAIMED_AT_ONCE, CLAIM_MS])
         return int(wait_ms), [str(item) for item in items]
 
     def rescue(

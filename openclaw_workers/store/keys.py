@@ -37,8 +37,11 @@
     {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
     {ns}:budget:{id}:aside         hash    7 days           run -> what its call may cost (JSON)
     {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
-    {ns}:archive:{id}              list    when written     a transcript cut off by reset or deletion
-    {ns}:archives                  hash    when written     archive id -> whose transcript it is (JSON)
+    {ns}:archive:{id}              list    when written     by session id: a transcript cut off by reset or deletion,
+                                                            and results that came too late for it
+    {ns}:archives                  hash    when written     session id -> whose transcript it is (JSON)
+    {ns}:archiving:{id}            hash    30 days          by session id: who writes the archive, where, how far
+    {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
     {ns}:damaged:{id}              any     30 days          a key of a session that held another type than it should
@@ -184,6 +187,12 @@ class Keys:
 
     def archive(self, archive_id: str) -> str:
         return f"{self.namespace}:archive:{archive_id}"
+
+    def archiving(self, archive_id: str) -> str:
+        return f"{self.namespace}:archiving:{archive_id}"
+
+    def archives_at(self, place: str) -> str:
+        return f"{self.namespace}:archives:at:{place}"
 
     def slots(self, lane: str) -> str:
         return f"{self.namespace}:lane:{lane}:slots"

@@ -1,4 +1,4 @@
-"""Changing sessions from outside a turn: overrides, reset at once, deletion, and the archives these leave."""
+"""Changing sessions from outside a turn: overrides, reset at once, deletion."""
 
 from __future__ import annotations
 
@@ -11,29 +11,10 @@ from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of, chat_type, is_subagent
 from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
-from openclaw_workers.store.keys import ARCHIVE, DAMAGED_KEPT_SECONDS, Keys
+from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
 from openclaw_workers.store.turns import Granted
 
 Partial = Callable[[RunId], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """A transcript that was cut off and waits to be written out."""
-
-    id: str
-    session_id: str
-    agent_id: str
-    session_key: str
-    thread_id: str
-    started_at: int
-    entries: list[str]
-    late: bool = False
-    """It joins what was written before, instead of replacing it."""
-    is_deleted: bool = False
-    """Its session is gone, and not only begun anew."""
-    workspace: str = ""
-    """Where a child worked, if not where its agent does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +22,8 @@ class Ended:
     granted: Granted
     settled: RunId | None
     """A child's run that ended with it, and whose batch must hear of it."""
+    session_id: str = ""
+    """Whose transcript was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +98,7 @@ class Sessions:
         return self._end(key, lane, _Order("delete", cap, unused_since=unused_since))
 
     def _end(self, key: SessionKey, lane: Lane, order: _Order) -> Ended | None:
-        k, archive = self._keys, new_token()
+        k = self._keys
         while True:
             with store_errors():
                 state, last = self._redis.hmget(k.ctl(key), ["state", "run"])
@@ -134,13 +117,13 @@ class Sessions:
                     k.events(key),
                 ]
                 + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
-                + [k.archive(archive), k.archives, k.ages(key), k.live(key), k.reaps]
+                + [k.archive(""), k.archives, k.ages(key), k.live(key), k.reaps]
                 + [k.children(key), k.files(key), k.threads, k.orphans],
-                [key, run, order.verb, new_session_id(), archive, order.cap, self._grant_ms, taken_away]
+                [key, run, order.verb, new_session_id(), order.cap, self._grant_ms, taken_away]
                 + ["" if order.unused_since is None else order.unused_since],
             )
             if reply[0] == "done":
-                return Ended(pairs(reply[1]), RunId(run) if reply[2] else None)
+                return Ended(pairs(reply[1]), RunId(run) if reply[2] else None, str(reply[3]))
             if reply[0] in ("missing", "used"):
                 return None
 
@@ -149,33 +132,3 @@ class Sessions:
         with store_errors():
             found = self._redis.hget(self._keys.threads, address)
         return SessionKey(str(found)) if found else None
-
-    def archive(self, archive_id: str) -> Archive | None:
-        k = self._keys
-        with store_errors():
-            meta = self._redis.hget(k.archives, archive_id)
-            if meta is None:
-                return None
-            entries = [str(raw) for raw in self._redis.lrange(k.archive(archive_id), 0, -1)]
-        facts = json.loads(meta)
-        return Archive(
-            id=archive_id,
-            session_id=facts["session_id"],
-            agent_id=facts["agent_id"],
-            session_key=facts["session_key"],
-            thread_id=facts.get("thread_id") or "",
-            started_at=facts.get("started_at") or 0,
-            entries=entries,
-            late=bool(facts.get("late")),
-            is_deleted=facts.get("why") == "delete",
-            workspace=facts.get("workspace") or "",
-        )
-
-    def archived(self, archive_id: str) -> None:
-        """The archive is on disk; forget it."""
-        k = self._keys
-        with store_errors(), self._redis.pipeline() as pipe:
-            pipe.delete(k.archive(archive_id))
-            pipe.hdel(k.archives, archive_id)
-            pipe.zrem(k.due, ARCHIVE + archive_id)
-            pipe.execute()

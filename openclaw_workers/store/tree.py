@@ -170,6 +170,7 @@ class Tree:
         """
         k, s = self._keys, session
         climbs = int(session != batch.parent_session)
+        asked = batch.above_id if climbs else batch.parent_session_id
         follow_up = own_batch(run)
         reply = run_script(
             self._redis,
@@ -183,7 +184,7 @@ class Tree:
                 k.runs,
                 k.broker_queue(lane),
             ]
-            + [k.batch(follow_up), k.open(follow_up), k.archive(batch.id), k.archives, k.sessions],
+            + [k.batch(follow_up), k.open(follow_up), k.archive(asked), k.archives, k.sessions],
             [
                 batch.id,
                 s,

@@ -15,7 +15,6 @@ from openclaw_workers.models.ids import (
     WorkerId,
     new_run_id,
     new_session_id,
-    new_token,
 )
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.runs import Lane, RunState
@@ -180,7 +179,6 @@ class Turns:
         caller still has of the transcript; if that holds, only what is newer is returned.
         """
         k, rules, known = self._keys, self._rules, known or KnownTranscript()
-        session_id, archive = new_session_id(), new_token()
         reply = run_script(
             self._redis,
             "take",
@@ -193,12 +191,11 @@ class Turns:
                 k.log(session),
             ]
             + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
-            + [k.ticket(lane), k.archive(archive), k.archives, k.live(session), k.reaps, k.sessions],
+            + [k.ticket(lane), k.archive(""), k.archives, k.live(session), k.reaps, k.sessions],
             [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
             + [
                 json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
-                session_id,
-                archive,
+                new_session_id(),
                 rules.tail,
                 MOST_COLLECTED,
                 known.session_id,
@@ -321,7 +318,6 @@ class Turns:
         """
         k, s, rules, lane = self._keys, lease.session, self._rules, lease.lane
         following = next_run or new_run_id()
-        session_id, archive = new_session_id(), new_token()
         body = {
             "state": outcome.state,
             "reason": outcome.reason,
@@ -350,7 +346,7 @@ class Turns:
                 k.running,
             ]
             + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
-            + [k.archive(archive), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
+            + [k.archive(""), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
             + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, k.sessions]
             + books.keys(k),
             [
@@ -364,7 +360,7 @@ class Turns:
                 agent_id,
                 self._cap(lane),
             ]
-            + [rules.grant_ms, rules.rewake_ms, session_id, archive, wake, books.entries()]
+            + [rules.grant_ms, rules.rewake_ms, new_session_id(), wake, books.entries()]
             + [len(outcome.entries), *map(dump_entry, outcome.entries)],
             repeats=True,
         )

@@ -27,7 +27,6 @@ log = structlog.get_logger(__name__)
 TURN = "openclaw.turn"
 SUBAGENT = "openclaw.subagent"
 ANNOUNCE = "openclaw.announce"
-ARCHIVE = "openclaw.archive"
 PROMPT = "openclaw.prompt"
 CHORD_OVER_SECONDS = 86_400
 UNREACHABLE = (OperationalError, RedisError, OSError)
@@ -77,9 +76,6 @@ class CeleryWaker:
             backend.client.delete(*(backend.get_key_for_group(batch, part) for part in (".j", ".t", ".s", ".d")))
         except UNREACHABLE as error:
             log.debug("chord.left", batch=batch, error=str(error))
-
-    def archive(self, archive_id: str) -> bool:
-        return self._send(ARCHIVE, [archive_id], Lane.SERVICE, f"archive-{archive_id}", f"({archive_id})")
 
     def prompt(self, agent_id: str, seconds: float = 15) -> dict[str, Any]:
         """Have a worker of the service lane tell an agent's system prompt.

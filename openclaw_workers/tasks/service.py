@@ -5,30 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import structlog
-
-from openclaw_workers.engine.retiring import retire
 from openclaw_workers.models.ids import BatchId
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import ANNOUNCE, ARCHIVE, PROMPT
-from openclaw_workers.tasks.settings import loaded
+from openclaw_workers.tasks.publish import ANNOUNCE, PROMPT
 from openclaw_workers.tasks.signals import current_worker
-
-log = structlog.get_logger(__name__)
-
-
-@app.task(name=ARCHIVE, ignore_result=True)
-def archive(archive_id: str) -> None:
-    """Write a cut-off transcript to disk and clear up after a deleted child, then forget it in Redis. Doing it twice
-    changes nothing."""
-    sessions = current_worker().stores.sessions
-    found = sessions.archive(archive_id)
-    if found is None:
-        return
-    path = retire(loaded(), found)
-    sessions.archived(archive_id)
-    if path is not None:
-        log.info("session.archived", sessionId=found.session_id, sessionKey=found.session_key, path=str(path))
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)

@@ -15,6 +15,7 @@ import structlog
 
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.engine.announcing import Announcer
+from openclaw_workers.engine.archive_writer import ArchiveWriter
 from openclaw_workers.engine.models import Models
 from openclaw_workers.engine.preparing import Preparer
 from openclaw_workers.engine.process import Process
@@ -76,6 +77,7 @@ class Worker:
             self.runner,
             self.announcer,
             self.id,
+            archives=ArchiveWriter(self.stores.archives, configured),
             period_seconds=settings.engine.sweep_seconds,
         )
         self.runner.on_delayed = self._sweeper.poke

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,10 +32,3 @@ def materialise(workspace: Path, inside: str, files: Mapping[str, str]) -> None:
             half = folder / f".writing-{secrets.token_hex(4)}"
             half.write_bytes(base64.b64decode(content))
             half.replace(path)
-
-
-def discard(workspace: Path, inside: str) -> None:
-    """Remove what `materialise` has put there, and what was added to it; never by a link that leads elsewhere."""
-    folder = workspace / inside
-    if not folder.is_symlink() and folder.resolve().is_relative_to(workspace.resolve()):
-        shutil.rmtree(folder, ignore_errors=True)

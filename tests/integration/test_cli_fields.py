@@ -201,6 +201,9 @@ class Asking:
         self.answers["runs watch"].append(json.loads(watching.stdout.readline()))
         watching.send_signal(signal.SIGINT)
         finish(watching)
+        redis, keys = self.fleet.stores.redis, self.fleet.stores.keys
+        redis.hset(keys.archives, "sid-1", "{}")  # another host has begun it, and results came late
+        redis.hset(keys.archiving("sid-1"), mapping={"waits": "1", "host": "far.example:/state"})
         self.ask("status", "status")
         self.ask("status --damaged", "status", "--damaged")
         self.ask("runs stop", "runs", "stop", run, "--wait")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 
+from openclaw_workers.store.archives import Place
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw
 from tests.support.programs import program, say
@@ -81,3 +82,20 @@ def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(un
 
     assert [(worker["pid"], worker["alive"]) for worker in status["workers"]] == [(killed.pid, False)]
     assert status["totals"]["workers"] == 0
+
+
+def test_archives_that_another_host_has_begun_are_told_of(unstaffed: Fleet) -> None:
+    archives, keys = unstaffed.stores.archives, unstaffed.stores.keys
+    about = '{"session_id": "sid-1", "agent_id": "main", "session_key": "agent:main:main"}'
+    unstaffed.stores.redis.hset(keys.archives, "sid-1", about)
+    unstaffed.stores.redis.rpush(keys.archive("sid-1"), "{}", "{}")
+    there = Place("there", "far.example:/state")
+    claimed = archives.claim("sid-1", there)
+    assert claimed is not None
+    assert archives.trim(claimed, 1, size=9, place=there) == 1
+    assert archives.claim("sid-1", Place("here", "here:/state")) is None
+
+    status, text = Ocw(unstaffed)("status", "--json").json, Ocw(unstaffed)("status").out
+
+    assert status["waitingArchives"] == [{"place": "far.example:/state", "archives": 1}]
+    assert "1 archive(s) wait for a worker at far.example:/state" in text

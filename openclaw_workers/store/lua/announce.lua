@@ -17,7 +17,7 @@
   KEYS[14] the lane's queue   list
   KEYS[15] batch of the run to open, if it is a child's   hash
   KEYS[16] its open runs      set
-  KEYS[17] archive for results that come too late   list
+  KEYS[17] archive of the session id that asked, for results that come too late   list
   KEYS[18] archives           hash
   KEYS[19] sessions           zset
 
@@ -135,12 +135,10 @@ elseif not life and (b[7] or "") ~= "" then
   return { "vanished" }
 end
 if life and life ~= asked then
-  -- In the same moment, so that nobody can die between the two; the file on disk is the service lane's work.
+  -- In the same moment, so that nobody can die between the two. What the cut has noted is kept: it says more.
   redis.call("RPUSH", archive, user_entry({ cjson.decode(message) }, nil, now, "subagent"))
-  redis.call("HSET", archives, batch_id, cjson.encode({
-    session_id = asked, agent_id = agent, session_key = parent, late = true,
-  }))
-  redis.call("ZADD", due, now, "archive|" .. batch_id)
+  redis.call("HSETNX", archives, asked, cjson.encode({ session_id = asked, agent_id = agent, session_key = parent }))
+  redis.call("ZADD", due, now, "archive|" .. asked)
   if is_child and not over and rests then
     return pass_up("archived") -- its new life waits for nothing
   end

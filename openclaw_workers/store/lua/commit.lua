@@ -16,7 +16,7 @@
   KEYS[13] suspects          hash
   KEYS[14] lane slots        zset
   KEYS[15] lane line         zset
-  KEYS[16] archive to fill   list
+  KEYS[16] what the key of an archive begins with   list
   KEYS[17] archives          hash
   KEYS[18] the lane's queue  list
   KEYS[19] unsettled children of the session   zset
@@ -44,10 +44,9 @@
   ARGV[10] how long a granted slot is kept, milliseconds
   ARGV[11] milliseconds until a wake-up counts as lost
   ARGV[12] session id if a new session begins
-  ARGV[13] archive id if a new session begins
-  ARGV[14] wake-up for the next run, or "" if the caller publishes it
-  ARGV[15] what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
-  ARGV[16] how many entries follow, then the entries (JSON) from ARGV[17] on
+  ARGV[13] wake-up for the next run, or "" if the caller publishes it
+  ARGV[14] what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
+  ARGV[15] how many entries follow, then the entries (JSON) from ARGV[16] on
 
   Returns  {"committed", next run to wake or "", milliseconds until it may start, granted: run, session, run …,
             "ended" | "unsettled" | "settled" | "again" | "parked", sessions that wait for these answers or will be told}
@@ -62,18 +61,18 @@
 ]]
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, next_key = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local runs, suspects, slots, line, archive, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local runs, suspects, slots, line, archive_prefix, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local queue, live, reaps, waiters = KEYS[18], KEYS[19], KEYS[20], KEYS[21]
 local next_batch, next_open, relays = KEYS[22], KEYS[23], KEYS[24]
 local session, lease, run, worker, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 local next_run, lane, agent, cap = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local grant_ms, rewake_ms = tonumber(ARGV[10]), tonumber(ARGV[11])
-local new_session_id, archive_id, wake, count = ARGV[12], ARGV[13], ARGV[14], tonumber(ARGV[16])
-local first_entry, first_budget = 17, 29
+local new_session_id, wake, count = ARGV[12], ARGV[13], tonumber(ARGV[15])
+local first_entry, first_budget = 16, 29
 local now = now_ms()
 
 local owns = redis.call("HGET", ctl, "lease") == lease
-book(KEYS[27], KEYS[28], ARGV[15], run, run_key, owns, KEYS, first_budget)
+book(KEYS[27], KEYS[28], ARGV[14], run, run_key, owns, KEYS, first_budget)
 if not owns then
   if redis.call("HGET", run_key, "committed_by") == lease then
     local c = redis.call("HMGET", ctl, "state", "run", "ready_at")
@@ -159,7 +158,7 @@ end
 if outcome.reset then
   reap(reaps, due, live, session, now, "session-reset")
   unbind_thread(row, KEYS[25])
-  cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "command")
+  cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "command")
   event(events, ctl, now, "session.reset", { reason = "command", sessionId = new_session_id })
 end
 set_fields(row, outcome.row)

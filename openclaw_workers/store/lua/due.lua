@@ -3,6 +3,7 @@
 
   KEYS[1]  due               zset
   KEYS[2]  sweep             hash
+  KEYS[3]  archives that wait for a writer at this place   set
 
   ARGV[1]  lease, milliseconds
   ARGV[2]  most items to claim
@@ -13,7 +14,7 @@
   Invariant
     After a freeze or a clock step nobody is judged for one lease (rule 7): the first sweep to notice opens a grace.
 ]]
-local due, sweep = KEYS[1], KEYS[2]
+local due, sweep, waiting = KEYS[1], KEYS[2], KEYS[3]
 local lease_ms, most, claim_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = now_ms()
 
@@ -30,6 +31,10 @@ end
 local items = redis.call("ZRANGEBYSCORE", due, "-inf", now, "LIMIT", 0, most)
 for _, item in ipairs(items) do
   redis.call("ZADD", due, now + claim_ms, item)
+end
+for _, item in ipairs(redis.call("SPOP", waiting, most)) do
+  redis.call("ZADD", due, now + claim_ms, item)
+  items[#items + 1] = item
 end
 local next_item = redis.call("ZRANGE", due, 0, 0, "WITHSCORES")
 local answer = { next_item[2] and math.max(0, tonumber(next_item[2]) - now) or -1 }

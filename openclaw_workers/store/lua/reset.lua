@@ -14,7 +14,7 @@
   KEYS[11] sessions          zset
   KEYS[12] lane slots        zset
   KEYS[13] lane line         zset
-  KEYS[14] archive to fill   list
+  KEYS[14] what the key of an archive begins with   list
   KEYS[15] archives          hash
   KEYS[16] receipt ages      zset
   KEYS[17] unsettled children of the session   zset
@@ -28,13 +28,12 @@
   ARGV[2]  the run the caller believes is current, or ""
   ARGV[3]  reset | delete
   ARGV[4]  new session id
-  ARGV[5]  archive id
-  ARGV[6]  lane cap, 0 for none
-  ARGV[7]  how long a granted slot is kept, milliseconds
-  ARGV[8]  what there is of the run's result
-  ARGV[9]  only if it is idle and was last used at this time; "" in any case
+  ARGV[5]  lane cap, 0 for none
+  ARGV[6]  how long a granted slot is kept, milliseconds
+  ARGV[7]  what there is of the run's result
+  ARGV[8]  only if it is idle and was last used at this time; "" in any case
 
-  Returns  {"done", granted, settled 0|1} | {"missing"} | {"used"} | {"other", current run}
+  Returns  {"done", granted, settled 0|1, session id that is over} | {"missing"} | {"used"} | {"other", current run}
 
   Invariant
     The lease goes with the old life (rule 6), so that nothing of a turn still in flight enters the new transcript.
@@ -43,23 +42,24 @@
 ]]
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, sessions = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local slots, line, archive, archives, ages = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local session, run, verb, new_session_id, archive_id = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local slots, line, archive_prefix, archives, ages = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local session, run, verb, new_session_id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local live, reaps, children, files, orphans = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[22]
-local cap, grant_ms = tonumber(ARGV[6]), tonumber(ARGV[7])
+local cap, grant_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
 local SEEN = 200 -- newest entries, of which most of a request is made
 local now, reason = now_ms(), "session-" .. verb
 
 if redis.call("EXISTS", row) == 0 then
   return { "missing" }
 end
-if redis.call("HGET", row, "sessionId") == new_session_id then
-  return { "done", {}, 0 } -- a repeat (rule 13): what came since belongs to the new life
+local old_session_id = redis.call("HGET", row, "sessionId") or ""
+if old_session_id == new_session_id then
+  return { "done", {}, 0, "" } -- a repeat (rule 13): what came since belongs to the new life
 end
 local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how")
 local settled = 0
 c[1] = state_of(ctl)
-if ARGV[9] ~= "" and (c[1] ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[9]) then
+if ARGV[8] ~= "" and (c[1] ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[8]) then
   return { "used" }
 end
 
@@ -100,7 +100,7 @@ if at_work then
   end
   add_covers(run_key, covers)
   redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"),
-    "partial", ARGV[8])
+    "partial", ARGV[7])
   end_run(run_key, "killed", reason, now)
   event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, raw = { covers = list_of(covers) } })
   leave_to_waiter(run_key, run, covers)
@@ -118,7 +118,7 @@ redis.call("ZREM", line, run .. " " .. session)
 event(events, ctl, now, verb == "delete" and "session.deleted" or "session.reset",
   { reason = reason, sessionId = new_session_id })
 if verb == "delete" then
-  cut_transcript(row, log, archive, archives, due, archive_id, "", now, "delete",
+  cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
     redis.call("EXISTS", files) == 1)
   redis.call("DEL", row, ctl, inbox, bound, files)
   -- Who was whose child is still asked for: by the announce that carries up what a deleted child did not hear.
@@ -129,7 +129,7 @@ if verb == "delete" then
   redis.call("EXPIRE", receipts, 86400)
   redis.call("EXPIRE", ages, 86400)
 else
-  cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "reset")
+  cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "reset")
   touch(sessions, session, now)
 end
-return { "done", grant(slots, line, due, cap, now, grant_ms), settled }
+return { "done", grant(slots, line, due, cap, now, grant_ms), settled, old_session_id }

@@ -15,7 +15,7 @@
   KEYS[12] lane slots        zset
   KEYS[13] lane line         zset
   KEYS[14] lane ticket       string
-  KEYS[15] archive to fill   list
+  KEYS[15] what the key of an archive begins with   list
   KEYS[16] archives          hash
   KEYS[17] unsettled children of the session   zset
   KEYS[18] reaps             hash
@@ -32,13 +32,12 @@
   ARGV[9]  when the session is stale, JSON: by channel ("" for others) the last daily boundary (epoch milliseconds,
            0 for none) and the idle time (milliseconds, 0 for never)
   ARGV[10] session id if the session starts anew
-  ARGV[11] archive id if the session starts anew
-  ARGV[12] most transcript entries to return
-  ARGV[13] most messages collected into one turn
-  ARGV[14] session id whose transcript the caller knows, or ""
-  ARGV[15] how many entries of it the caller knows
-  ARGV[16] how long a granted slot is kept, milliseconds
-  ARGV[17] SHA-1 of the last of those entries, as it is stored
+  ARGV[11] most transcript entries to return
+  ARGV[12] most messages collected into one turn
+  ARGV[13] session id whose transcript the caller knows, or ""
+  ARGV[14] how many entries of it the caller knows
+  ARGV[15] how long a granted slot is kept, milliseconds
+  ARGV[16] SHA-1 of the last of those entries, as it is stored
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken,
@@ -55,13 +54,13 @@
 ]]
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, suspects = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local slots, line, ticket_key, archive, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local slots, line, ticket_key, archive_prefix, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local live, reaps = KEYS[17], KEYS[18]
 local session, run, nonce, worker, lease_ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local cap, may_suspect, time_ms = tonumber(ARGV[6]), ARGV[7] == "1", tonumber(ARGV[8])
-local stale, new_session_id, archive_id = cjson.decode(ARGV[9]), ARGV[10], ARGV[11]
-local tail, most, known_id, known_length = tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14], tonumber(ARGV[15])
-local grant_ms = tonumber(ARGV[16])
+local stale, new_session_id = cjson.decode(ARGV[9]), ARGV[10]
+local tail, most, known_id, known_length = tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[13], tonumber(ARGV[14])
+local grant_ms = tonumber(ARGV[15])
 local now = now_ms()
 
 if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [bound] = "zset", [receipts] = "hash", [log] = "list",
@@ -86,7 +85,7 @@ local function answer(lease, deadline, messages)
   local length, from = redis.call("LLEN", log), 0
   -- Not by its length alone: a failover may have lost entries, and others may stand in their place.
   local last = redis.call("HGET", row, "sessionId") == known_id and redis.call("LINDEX", log, known_length - 1)
-  local holds = known_length > 0 and last and redis.sha1hex(last) == ARGV[17]
+  local holds = known_length > 0 and last and redis.sha1hex(last) == ARGV[16]
   if holds then
     from = known_length
   end
@@ -168,7 +167,7 @@ local function start_anew_if_stale()
   if by_person and (seen < boundary or (limits[2] > 0 and now - seen > limits[2])) then
     reap(reaps, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
-    cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, "stale")
+    cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "stale")
     touch(KEYS[19], session, now)
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
     return new_session_id

@@ -14,6 +14,7 @@ import yaml
 from openclaw_workers.config.loader import Loaded, load
 from openclaw_workers.engine.accept import Intake, Queued
 from openclaw_workers.engine.announcing import Announcer
+from openclaw_workers.engine.archive_writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.models import Models
 from openclaw_workers.engine.preparing import Preparer
@@ -39,7 +40,6 @@ class MemoryWaker:
     """Implements Waker; a test carries the wake-ups itself, or loses them."""
 
     turns: list[tuple[SessionKey, RunId]] = field(default_factory=list)
-    archives: list[str] = field(default_factory=list)
     oldest: int = 0
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
@@ -58,10 +58,6 @@ class MemoryWaker:
 
     def forget_chord(self, batch: BatchId) -> None:
         """There is none here."""
-
-    def archive(self, archive_id: str) -> bool:
-        self.archives.append(archive_id)
-        return True
 
     def oldest_ms(self, lane: Lane) -> int:
         return self.oldest
@@ -82,6 +78,12 @@ class House:
     control: Control
     sweeper: Sweeper
     announcer: Announcer
+    archives: ArchiveWriter
+
+    def archive_all(self) -> list[Path | None]:
+        """Write every archive out, as the sweep does."""
+        waiting = map(str, self.stores.redis.hkeys(self.stores.keys.archives))
+        return [self.archives.write(archive_id) for archive_id in waiting]
 
     def say(self, text: str, session: SessionKey = SESSION, **more: Any) -> Queued:
         given = {"route": CLI, "authority": Authority.OWNER, **more}
@@ -155,7 +157,8 @@ def make_house(redis_server: RedisServer, redis_client: redis.Redis, namespace: 
         spawner = Spawner(stores, waker, loaded, default_model="offline/script")
         runner = TurnRunner(turns, preparer, process, waker, spawner)
         announcer = Announcer(stores, waker)
-        sweeper = Sweeper(stores, waker, runner, announcer, worker, period_seconds=1)
+        archives = ArchiveWriter(stores.archives, loaded)
+        sweeper = Sweeper(stores, waker, runner, announcer, worker, archives=archives, period_seconds=1)
         return House(
             loaded,
             stores,
@@ -168,6 +171,7 @@ def make_house(redis_server: RedisServer, redis_client: redis.Redis, namespace: 
             Control(stores, waker),
             sweeper,
             announcer,
+            archives,
         )
 
     return make

@@ -11,7 +11,6 @@ import pytest
 
 from openclaw_workers.engine import announcing
 from openclaw_workers.engine.announcing import TRIES_AFTER_MS
-from openclaw_workers.engine.archive import write_archive
 from openclaw_workers.engine.reports import CUT_OFF, RESULT_BYTES, frozen, partial_result, report
 from openclaw_workers.errors import StoreUnavailable, TurnAborted
 from openclaw_workers.models.ids import BatchId
@@ -266,11 +265,7 @@ def test_a_child_stopped_at_work_is_announced_with_what_it_had_said_and_its_last
 
 def late_texts(house: House, session_id: str) -> list[str]:
     """Write every archive out, and read what people said or were told in the transcript of that life."""
-    for archive_id in house.stores.redis.hkeys(house.stores.keys.archives):
-        archive = house.stores.sessions.archive(str(archive_id))
-        assert archive is not None
-        write_archive(house.loaded.state_dir, archive, cwd="/")
-        house.stores.sessions.archived(str(archive_id))
+    house.archive_all()
     path = house.loaded.state_dir / "agents" / "main" / "sessions" / f"{session_id}.jsonl"
     entries = [json.loads(line) for line in path.read_text().splitlines()[1:]]
     return [entry["content"][0]["text"] for entry in entries if entry.get("provenance") == "subagent"]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.engine.children import DEFAULT_LABEL, MOST_FORKED_TOKENS, files_dir
+from openclaw_workers.engine.child_files import files_dir
+from openclaw_workers.engine.children import DEFAULT_LABEL, MOST_FORKED_TOKENS
 from openclaw_workers.engine.spawning import NOTE_ISOLATED
 from openclaw_workers.errors import ToolError
 from openclaw_workers.models.ids import RunId, SessionKey

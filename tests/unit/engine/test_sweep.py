@@ -140,12 +140,38 @@ def test_a_session_that_cannot_be_swept_does_not_keep_others_from_it(house: Hous
     assert house.waker.turns == [(OTHER, queued.run)]
 
 
-def test_archives_are_handed_to_the_service_lane_and_asked_for_again_later(house: House) -> None:
+def test_an_archive_that_nobody_knows_is_dropped_from_the_index(house: House) -> None:
     fall_due(house, "archive|abc")
     house.sweeper.sweep()
-    assert house.waker.archives == ["abc"]
+    assert house.stores.redis.zcard(house.stores.keys.due) == 0
+
+
+def test_the_sweep_writes_what_a_reset_cut_off(house: House) -> None:
+    house.say("remember me")
+    house.work()
+    session_id = house.stores.reader.row(SESSION)["sessionId"]
+    house.control.reset(SESSION)
+
     house.sweeper.sweep()
-    assert house.waker.archives == ["abc"]
+
+    path = house.loaded.state_dir / "agents" / "main" / "sessions" / f"{session_id}.jsonl"
+    assert "remember me" in path.read_text()
+    assert house.stores.redis.exists(house.stores.keys.archives) == 0
+
+
+def test_a_directory_that_cannot_be_written_keeps_no_session_from_being_swept(house: House) -> None:
+    house.say("remember me")
+    house.work()
+    house.control.reset(SESSION)
+    queued = house.say("hi", OTHER)
+    house.waker.turns.clear()
+    fall_due(house, TURN + OTHER)
+    (house.loaded.state_dir / "agents").write_text("a file where a folder belongs")
+
+    house.sweeper.sweep()
+
+    assert house.waker.turns == [(OTHER, queued.run)]
+    assert house.stores.redis.hlen(house.stores.keys.archives) == 1, "all of it is still in Redis"
 
 
 def test_what_nobody_knows_is_dropped_from_the_index(house: House) -> None:

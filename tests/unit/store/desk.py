@@ -18,6 +18,7 @@ from openclaw_workers.models.runs import Lane, Run, RunState
 from openclaw_workers.models.session_key import is_subagent, subagent_key
 from openclaw_workers.models.transcript import TranscriptEntry, Usage, UserEntry
 from openclaw_workers.models.tree import AnnounceMode
+from openclaw_workers.store.archives import Archive, Archives, Place
 from openclaw_workers.store.books import NO_BOOKS, Books
 from openclaw_workers.store.exchanges import Exchanges
 from openclaw_workers.store.fleet import Fleet, Rescue
@@ -42,6 +43,8 @@ LEASE_MS = 8_000
 REWAKE_MS = 4_000
 GRANT_MS = 4_000
 CLI = Route(channel="cli")
+HERE = Place("here", "a:/state")
+ELSEWHERE = Place("elsewhere", "b:/state")
 
 
 def child_key(name: str) -> SessionKey:
@@ -102,7 +105,17 @@ class Desk:
         self.fleet = Fleet(client, self.keys, lease_ms=LEASE_MS, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
         self.tree = Tree(client, self.keys, self.reader, rewake_ms=REWAKE_MS)
         self.exchanges = Exchanges(client, self.keys)
+        self.archives = Archives(client, self.keys)
         self._numbers = itertools.count(1)
+
+    # archives
+
+    def archive(self, session_id: str = "") -> tuple[Archive, list[str]]:
+        """Claim an archive, the only one unless it is named, and look at what is to be written."""
+        archive_id = session_id or str(*self.redis.hkeys(self.keys.archives))
+        claimed = self.archives.claim(archive_id, HERE)
+        assert claimed is not None
+        return claimed, self.archives.part(claimed)
 
     # what trees do
 

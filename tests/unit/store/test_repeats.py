@@ -23,7 +23,7 @@ from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
 from tests.support.redis_server import RedisServer
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import SESSION, Desk, child_key, session_named, took
+from tests.unit.store.desk import HERE, SESSION, Desk, child_key, session_named, took
 from tests.unit.store.snapshot import Snapshot, snapshot
 
 T = TypeVar("T")
@@ -373,6 +373,23 @@ def set_aside(desk: Desk) -> None:
     assert desk.sessions.set_aside(SESSION) != []
 
 
+def claim_archive(desk: Desk) -> None:
+    reset(desk)
+    desk.archive()
+
+
+def trim_archive(desk: Desk) -> None:
+    reset(desk)
+    archive, _ = desk.archive()
+    assert desk.archives.trim(archive, 1, size=7, place=HERE) == 1
+
+
+def trim_archive_whole(desk: Desk) -> None:
+    reset(desk)
+    archive, entries = desk.archive()
+    assert desk.archives.trim(archive, len(entries), size=7, place=HERE) == 0
+
+
 CASES: dict[str, list[Callable[[Desk], None]]] = {
     "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
     "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
@@ -401,6 +418,8 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "book": [book],
     "rest": [rest, rest_over],
     "set_aside": [set_aside],
+    "claim_archive": [claim_archive],
+    "trim_archive": [trim_archive, trim_archive_whole],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 NEVER_REPEATED = {"emit"}

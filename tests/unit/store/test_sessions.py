@@ -14,7 +14,7 @@ from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store.inbox import Accepted, Stopped
 from openclaw_workers.store.turns import Taken
 from tests.unit.store.conftest import MakeDesk
-from tests.unit.store.desk import SESSION, Desk, child_key, session_named, texts
+from tests.unit.store.desk import HERE, SESSION, Desk, child_key, session_named, texts
 
 SAID = AssistantEntry(content=[TextBlock(text="of the old life")])
 
@@ -104,12 +104,12 @@ def test_the_transcript_is_left_for_the_archive(desk: Desk, end: End) -> None:
 
     assert desk.log() == []
     (archive_id,) = map(str, desk.redis.hkeys(desk.keys.archives))
-    archive = desk.sessions.archive(archive_id)
-    assert archive is not None
-    assert (archive.session_id, archive.agent_id, len(archive.entries)) == (old, "main", 2)
+    archive, entries = desk.archive()
+    assert archive_id == old
+    assert (archive.session_id, archive.agent_id, len(entries)) == (old, "main", 2)
     assert desk.due(f"archive|{archive_id}") is not None
-    desk.sessions.archived(archive_id)
-    assert desk.sessions.archive(archive_id) is None
+    assert desk.archives.trim(archive, 2, size=9, place=HERE) == 0
+    assert desk.archives.claim(archive_id, HERE) is None
     assert desk.due(f"archive|{archive_id}") is None
     assert desk.redis.keys(desk.keys.archive("*")) == []
 

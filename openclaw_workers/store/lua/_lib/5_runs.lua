@@ -23,21 +23,38 @@ local function touch(sessions, session, now)
   redis.call("ZADD", sessions, "XX", now, session)
 end
 
--- Cut the transcript off under a new session id; the service lane writes the old one out as JSONL, and removes the files
--- of a session that is deleted, also if it has said nothing.
-local function cut_transcript(row, log, archive, archives, due, archive_id, new_session_id, now, why, has_files)
+local MOVED_AT_ONCE = 100
+
+-- Put a list behind another one. Usually there is no other one, and nothing is copied.
+local function append_list(from, to)
+  if redis.call("EXISTS", to) == 0 then
+    redis.call("RENAME", from, to)
+    return
+  end
+  for first = 0, redis.call("LLEN", from) - 1, MOVED_AT_ONCE do
+    redis.call("RPUSH", to, unpack(redis.call("LRANGE", from, first, first + MOVED_AT_ONCE - 1)))
+  end
+  redis.call("DEL", from)
+end
+
+-- Cut the transcript off under a new session id. It becomes the archive of the old id, which is written out as JSONL; that
+-- also removes the files of a session that is deleted, even if it has said nothing. The key of the archive is made here,
+-- because nobody else knows the old id for certain.
+local function cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, why, has_files)
   local has_log = redis.call("EXISTS", log) == 1
   if has_log or has_files then
     local old = redis.call("HMGET", row, "sessionId", "agentId", "sessionKey", "lastThreadId", "sessionStartedAt",
       "spawnedWorkspaceDir")
+    old[1] = old[1] or "unnamed-" .. now -- a damaged row must not keep what was said from being written
     if has_log then
-      redis.call("RENAME", log, archive)
+      local archive = archive_prefix .. old[1]
+      append_list(log, archive)
     end
-    redis.call("HSET", archives, archive_id, cjson.encode({
+    redis.call("HSET", archives, old[1], cjson.encode({
       session_id = old[1], agent_id = old[2], session_key = old[3], thread_id = old[4], started_at = tonumber(old[5]),
       cut_at = now, why = why, workspace = old[6] or nil,
     }))
-    redis.call("ZADD", due, now, "archive|" .. archive_id)
+    redis.call("ZADD", due, now, "archive|" .. old[1])
   end
   if new_session_id ~= "" then
     redis.call("HSET", row, "sessionId", new_session_id, "sessionStartedAt", now, "updatedAt", now,
