@@ -6,6 +6,7 @@
     │   └── NotFound
     ├── TransientError         try again later
     │   └── StoreUnavailable
+    │       └── StoreFull  deleting sessions helps
     ├── ConflictError          someone else holds the truth: step aside quietly
     │   └── LeaseLost
     ├── CorruptRecord          a stored record cannot be read: put it aside, go on without it
@@ -68,6 +69,17 @@ class TransientError(OpenClawError):
 
 class StoreUnavailable(TransientError):
     """Redis did not answer in time, or is gone."""
+
+
+class StoreFull(StoreUnavailable):
+    """Redis has no memory left for new work. What is at work goes on."""
+
+    def __init__(self, percent: int | None = None) -> None:
+        how = "full" if percent is None else f"nearly full ({percent} % of its maxmemory)"
+        super().__init__(
+            f"Redis is {how} and cannot take new work",
+            hint="delete sessions (`ocw sessions list`, `ocw sessions delete KEY`), or raise maxmemory",
+        )
 
 
 class ConflictError(OpenClawError):

@@ -13,7 +13,7 @@ from openclaw_workers.engine.spawn_checks import Refusal, no_room
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.visibility import Sight
 from openclaw_workers.engine.wake import Waker
-from openclaw_workers.errors import BadInput, TurnParked
+from openclaw_workers.errors import BadInput, StoreFull, TurnParked
 from openclaw_workers.models.ids import MessageId, RunId, SessionKey
 from openclaw_workers.models.messages import MessageState
 from openclaw_workers.models.session_key import global_key, is_subagent, main_key, normalise, parse_key
@@ -120,7 +120,10 @@ class Messenger:
             "target": target,
         }
         about = {} if is_subagent(target) else exchange
-        posted = self._intake.post(internal(ident, target, me, first_text(me, text), about=about))
+        try:
+            posted = self._intake.post(internal(ident, target, me, first_text(me, text), about=about))
+        except StoreFull as error:
+            return Refusal("error", error.message)
         if not isinstance(posted, Rejected):
             return None
         return _no_session(target) if posted.reason == "gone" else no_room(posted.reason)

@@ -163,5 +163,8 @@ def _answer(call: SpawnCall, child: NewChild, verdict: Spawned, parent: Parent) 
                 f"this tree has {verdict.number} sub-agents at work and may have {parent.limits.runs}; "
                 "do it yourself, or wait",
             ).as_answer()
+        case "memory":
+            full = f"Redis uses {verdict.number} % of its memory, and no sub-agents are started"
+            return Refusal("forbidden", f"{full}; do it yourself").as_answer()
         case _:
             return Refusal("forbidden", "this run is being stopped").as_answer()

@@ -17,6 +17,7 @@ from openclaw_workers.engine.inter_session import controller_text, internal, mes
 from openclaw_workers.engine.spawn_checks import Refusal, no_room
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
+from openclaw_workers.errors import StoreFull
 from openclaw_workers.models.messages import QueueMode
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.untrusted import neutral, wrap
@@ -93,7 +94,10 @@ class Overseer:
         controller, key = self._controller, run.session_key
         ident = message_id(mode, controller.session_id, controller.taken.lease.run, call_id)
         message = internal(ident, key, controller.session, controller_text(controller.session, text))
-        queued = Intake(self._stores, self._waker).post(message, mode)
+        try:
+            queued = Intake(self._stores, self._waker).post(message, mode)
+        except StoreFull as error:
+            return Refusal("error", error.message).as_answer()
         if isinstance(queued, Rejected) and queued.reason == "gone":
             return Refusal("error", f"the session of {run.label!r} is archived; start a new sub-agent").as_answer()
         if isinstance(queued, Rejected):

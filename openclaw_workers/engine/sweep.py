@@ -15,7 +15,7 @@ from openclaw_workers.engine.relays import Relays
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.turns import TurnRunner
 from openclaw_workers.engine.wake import Waker, lane_of, named, wake_all
-from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreUnavailable
+from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreFull, StoreUnavailable
 from openclaw_workers.models.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
@@ -93,6 +93,8 @@ class Sweeper(threading.Thread):
                 self._stores.reader.quarantine(item, error.message, "")
                 if item.startswith(TURN) and isinstance(error, CorruptRecord):
                     mend(self._stores, SessionKey(item.removeprefix(TURN)))
+            except StoreFull as error:
+                log.debug("sweep.postponed", item=item, error=error.message)  # it would bring new work; the others not
             except StoreUnavailable:
                 raise
             except Exception:

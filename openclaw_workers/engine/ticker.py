@@ -46,6 +46,7 @@ class Ticker(threading.Thread):
         self._period = period_seconds
         self._over = threading.Event()
         self._away_since: float | None = None
+        self._is_full = False
         self._said_leaving = False
         self._saying = threading.Lock()
 
@@ -104,6 +105,7 @@ class Ticker(threading.Thread):
             self._away_since = None
             for handle in self._process.runs():
                 handle.forgive(away)
+        self._notice_memory(ticked.full_percent)
         if ticked.drain:
             self._process.drain()
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):
@@ -114,6 +116,17 @@ class Ticker(threading.Thread):
         for handle in handles:
             handle.on_tick()
         self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
+
+    def _notice_memory(self, full_percent: int) -> None:
+        """Say once that new work is refused, and once that it is taken again."""
+        if bool(full_percent) == self._is_full:
+            return
+        self._is_full = bool(full_percent)
+        if self._is_full:
+            advice = "new messages and sub-agents are refused; delete sessions, or raise maxmemory"
+            log.warning("store.filling", percent=full_percent, advice=advice)
+        else:
+            log.info("store.has_room")
 
     def _hold(self, handles: list[RunHandle]) -> None:
         for handle in handles:

@@ -32,7 +32,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
-from openclaw_workers.errors import CorruptRecord, StoreUnavailable
+from openclaw_workers.errors import CorruptRecord, StoreFull, StoreUnavailable
 
 Client = redis.Redis
 
@@ -44,7 +44,11 @@ _all_spares: WeakKeyDictionary[Any, deque[_Held]] = WeakKeyDictionary()
 
 # What a server says when it cannot write now, also from within a script, where redis-py does not tell the kinds apart.
 DEMOTED = ("READONLY", "read only replica", "UNBLOCKED")
-REFUSALS = (*DEMOTED, "LOADING", "BUSY", "OOM", "maxmemory", "MASTERDOWN", "MISCONF", "NOREPLICAS")
+FULL = ("OOM", "maxmemory")
+REFUSALS = (*DEMOTED, "LOADING", "BUSY", "MASTERDOWN", "MISCONF", "NOREPLICAS")
+
+REFUSED_WHEN_FULL = frozenset({"accept", "spawn"})
+"""Scripts that bring new work. All others carry on, end or clear up what is there, and must not be kept from it."""
 
 
 def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32) -> Client:
@@ -79,12 +83,16 @@ def store_errors() -> Iterator[None]:
         raise StoreUnavailable(
             f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
         ) from error
-    except (OutOfMemoryError, ReadOnlyError, MasterDownError, NoPermissionError) as error:
+    except OutOfMemoryError as error:
+        raise StoreFull from error
+    except (ReadOnlyError, MasterDownError, NoPermissionError) as error:
         raise StoreUnavailable(
             f"Redis cannot take writes now ({error})",
-            hint="check its memory limit, that it is the primary, and what its user may do",
+            hint="check that it is the primary, and what its user may do",
         ) from error
     except ResponseError as error:
+        if _says(error, FULL):
+            raise StoreFull from error
         if _says(error, REFUSALS):
             raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
         raise CorruptRecord("a record in Redis", str(error)) from error
@@ -99,7 +107,10 @@ def script_source(name: str) -> tuple[str, str]:
     shared = sorted(
         (path for path in (folder / "_lib").iterdir() if path.name.endswith(".lua")), key=lambda path: path.name
     )
-    text = "\n".join(path.read_text() for path in (*shared, folder / f"{name}.lua"))
+    texts = [path.read_text() for path in shared]
+    if name not in REFUSED_WHEN_FULL:
+        texts.append("write_although_full()")
+    text = "\n".join([*texts, (folder / f"{name}.lua").read_text()])
     return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -119,6 +130,24 @@ def run_script(
             if isinstance(error, ReadOnlyError) or _says(error, DEMOTED):
                 _hang_up(client)
             raise
+
+
+def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
+    """Carry out single commands, each given as key, name and arguments, also when Redis is full.
+
+    Returns what each answered; None where its key holds another type than the command is for.
+
+    Raises:
+        StoreUnavailable: Redis did not answer; they may or may not have been carried out.
+    """
+    keys = [str(key) for key, *_ in commands]
+    words = [each for _, *rest in commands for each in (len(rest), *rest)]
+    answers = run_script(client, "write", keys, words)
+    for answer in answers:
+        if isinstance(answer, ResponseError) and not str(answer).startswith("WRONGTYPE"):
+            with store_errors():
+                raise answer
+    return [None if isinstance(answer, ResponseError) else answer for answer in answers]
 
 
 def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, trusts: bool) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.models.ids import RunId, SessionKey, WorkerId, new_token
 from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.connection import Client, run_script, store_errors, write
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
@@ -27,6 +27,8 @@ class Ticked:
     drain: bool
     verdicts: list[str]
     """For each lease: ok, lost, or the reason it must stop."""
+    full_percent: int = 0
+    """How full Redis is, if that is too much for new work; 0 otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,13 @@ class Fleet:
     ) -> Ticked:
         """Renew the given leases and say that this process lives."""
         k = self._keys
-        keys = [k.worker(worker), k.workers, k.due]
+        keys = [k.worker(worker), k.workers, k.due, k.memory]
         args: list[str | int] = [worker, self._lease_ms, json.dumps(facts), len(leases)]
         for lease in leases:
             keys += [k.ctl(lease.session), k.slots(lease.lane)]
             args += [lease.session, lease.token, lease.run]
-        drain, *verdicts = run_script(self._redis, "tick", keys, args)
-        return Ticked(bool(drain), [str(verdict) for verdict in verdicts])
+        drain, percent, *verdicts = run_script(self._redis, "tick", keys, args)
+        return Ticked(bool(drain), [str(verdict) for verdict in verdicts], int(percent))
 
     def due(self, place: str = "") -> tuple[int, list[str]]:
         """Claim what is due; also returns the milliseconds until something else will be, -1 for nothing.
@@ -141,8 +143,7 @@ class Fleet:
 
     def later(self, item: str, delay_ms: int) -> None:
         """Look at a claimed item again after a while; one that is done meanwhile stays done."""
-        with store_errors():
-            self._redis.zadd(self._keys.due, {item: delay_ms - CLAIM_MS}, xx=True, incr=True)
+        write(self._redis, (self._keys.due, "ZADD", "XX", "INCR", delay_ms - CLAIM_MS, item))
 
     def done(self, item: str) -> None:
         with store_errors():
@@ -150,8 +151,7 @@ class Fleet:
 
     def drain(self, worker: WorkerId) -> None:
         """Tell a worker process, wherever it runs, to hand over its turns; it reads so with its next tick."""
-        with store_errors():
-            self._redis.hset(self._keys.worker(worker), "drain", "1")
+        write(self._redis, (self._keys.worker(worker), "HSET", "drain", 1))
 
     def leave(self, worker: WorkerId) -> None:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.connection import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
 
 log = structlog.get_logger(__name__)
@@ -68,8 +68,8 @@ class Health:
 
     def may_probe(self, name: str) -> bool:
         """Whether this call may try a key that is left alone; one in the fleet at a time."""
-        with store_errors():
-            return bool(self._redis.set(self._keys.probe(name), "1", nx=True, px=PROBE_EVERY_MS))
+        (probing,) = write(self._redis, (self._keys.probe(name), "SET", 1, "NX", "PX", PROBE_EVERY_MS))
+        return bool(probing)
 
     def _note(
         self, name: str, call: str, reason: str, *, pauses: tuple[int, int, int] = (0, 0, 0), took_ms: int = 0

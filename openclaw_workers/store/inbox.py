@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.errors import CorruptRecord, StoreFull
 from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
 from openclaw_workers.models.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
 from openclaw_workers.models.runs import Lane
@@ -147,6 +147,7 @@ class Inbox:
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
+            StoreFull: not accepted, because Redis has little memory left.
             CorruptRecord: it is a repeat, and what became of the message cannot be read; or a key of the session cannot
                 be used (`Sessions.set_aside`), and nothing was changed.
         """
@@ -156,7 +157,7 @@ class Inbox:
             "accept",
             [k.row(key), k.ctl(key), k.inbox(key), k.receipts(key), k.ages(key), k.events(key), k.due]
             + [k.sessions, k.run(run_id), k.runs, k.broker_queue(lane)]
-            + [k.batch(own_batch(run_id)), k.open(own_batch(run_id)), k.waiters(key), k.dedupe(delivery)],
+            + [k.batch(own_batch(run_id)), k.open(own_batch(run_id)), k.waiters(key), k.dedupe(delivery), k.memory],
             [
                 key,
                 stored_form(message),
@@ -190,6 +191,8 @@ class Inbox:
             case ["duplicate", raw, session]:
                 receipt = self._read(SessionKey(session), message.id, raw)
                 return Accepted(SessionKey(session), receipt.run, None, event_id="0", duplicate=receipt)
+            case ["memory", percent]:
+                raise StoreFull(int(percent))
             case ["rejected", reason, _]:
                 return Refused(reason)
             case ["damaged"]:

@@ -2,6 +2,7 @@
 
     key                            type    expires          holds
     -----------------------------  ------  ---------------  --------------------------------------------------
+    {ns}:memory                    hash    10 s             how full Redis is, and whether it takes new work
     {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
                                                             `cleanup|session`, `orphan|id`, `reap|session`,
                                                             `reap|run session`, `forget|batch session` -> when to look
@@ -87,6 +88,10 @@ class Keys:
     @property
     def due(self) -> str:
         return f"{self.namespace}:due"
+
+    @property
+    def memory(self) -> str:
+        return f"{self.namespace}:memory"
 
     @property
     def sweep(self) -> str:

@@ -10,7 +10,7 @@ from typing import TypedDict
 from pydantic import ValidationError
 
 from openclaw_workers.models.ids import new_token
-from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.store.connection import Client, store_errors, write
 from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
 from openclaw_workers.store.pipelines import each_answer
 
@@ -38,14 +38,15 @@ class Quarantine:
     def keep(self, where: str, why: str, raw: object) -> None:
         k = self._keys
         note = json.dumps({"where": where, "why": why, "raw": str(raw)[:RAW_CHARS]}, sort_keys=True)
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.lrem(k.quarantine, 0, note)
-            pipe.lpush(k.quarantine, note)
-            pipe.ltrim(k.quarantine, 0, KEPT - 1)
+        _, notes, _, times, _ = write(
+            self._redis,
+            (k.quarantine, "LREM", 0, note),
+            (k.quarantine, "LPUSH", note),
+            (k.quarantine, "LTRIM", 0, KEPT - 1),
             # Not in the note itself, which would then be another one each time the record is met.
-            pipe.zadd(k.quarantine_times, {_digest(note): int(time.time() * 1000)}, nx=True)
-            pipe.zremrangebyrank(k.quarantine_times, 0, -KEPT - 1)
-            _, notes, _, times, _ = each_answer(pipe)
+            (k.quarantine_times, "ZADD", "NX", int(time.time() * 1000), _digest(note)),
+            (k.quarantine_times, "ZREMRANGEBYRANK", 0, -KEPT - 1),
+        )
         for key, answer in ((k.quarantine, notes), (k.quarantine_times, times)):
             if answer is None:
                 self._move_away(key)

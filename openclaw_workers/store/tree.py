@@ -12,7 +12,7 @@ from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionId, Se
 from openclaw_workers.models.runs import Lane, Run
 from openclaw_workers.models.session_key import agent_of
 from openclaw_workers.models.tree import AnnounceMode, Batch, BatchState, own_batch
-from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.connection import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import BATCH, FORGET, REAP, Keys
 from openclaw_workers.store.reading import Reader
 from openclaw_workers.store.turns import Lease
@@ -43,7 +43,8 @@ class NewChild:
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """`verdict` is accepted, children, tree or cancelled; `number` the place in the batch, or how many there are."""
+    """`verdict` is accepted, children, tree, memory or cancelled; `number` the place in the batch, how many there are,
+    or how much of its memory Redis uses (per cent)."""
 
     verdict: str
     number: int = 0
@@ -101,7 +102,7 @@ class Tree:
         """
         k, s = self._keys, lease.session
         keys = [k.row(s), k.ctl(s), k.events(s), k.batches(s), k.children(s), k.live(s), k.tree(root), k.due]
-        keys += [k.sessions, k.runs, k.threads, k.run(lease.run)]
+        keys += [k.sessions, k.runs, k.threads, k.run(lease.run), k.memory]
         for child in children:
             c = child.session
             keys += [k.row(c), k.ctl(c), k.inbox(c), k.receipts(c), k.ages(c), k.events(c), k.log(c), k.files(c)]
@@ -215,11 +216,13 @@ class Tree:
     def announce_failed(self, batch_id: BatchId, error: str, delay_ms: int) -> None:
         """Note a failed try; the next one is so much later."""
         k = self._keys
-        with store_errors(), self._redis.pipeline() as pipe:
-            pipe.hincrby(k.batch(batch_id), "tries", 1)
-            pipe.hset(k.batch(batch_id), "last_error", error)
-            pipe.zadd(k.due, {BATCH + batch_id: delay_ms}, xx=True, incr=True)
-            pipe.execute()
+        record = k.batch(batch_id)
+        write(
+            self._redis,
+            (record, "HINCRBY", "tries", 1),
+            (record, "HSET", "last_error", error),
+            (k.due, "ZADD", "XX", "INCR", delay_ms, BATCH + batch_id),
+        )
 
     def block(
         self, batch_id: BatchId, error: str, partial: Callable[[SessionKey, RunId], str] = lambda session, run: ""

@@ -30,7 +30,8 @@ _ONE_AT_A_TIME = threading.Lock()
 
 class Envelope:
     def __init__(self, app: Celery, task: str, lane: Lane) -> None:
-        message = _published_in_memory(app, task, lane)
+        blank: dict[str, Any] = {"args": [], "kwargsrepr": "{}", "argsrepr": "", "ignore_result": True, "retry": False}
+        message = published_in_memory(app, lane, name=task, queue=lane, **blank)
         _, kwargs, embed = json.loads(base64.b64decode(message["body"]))
         self._rest_of_body = f", {json.dumps(kwargs)}, {json.dumps(embed)}]"
         blanks = {"id": "@ID@", "root_id": "@ID@", "argsrepr": "@SHOWN@", WOKEN_AT: "@WOKEN@"}
@@ -51,14 +52,13 @@ class Envelope:
         )
 
 
-def _published_in_memory(app: Celery, task: str, lane: Lane) -> dict[str, Any]:
+def published_in_memory(app: Celery, lane: Lane, **task: Any) -> dict[str, Any]:
+    """The message that kombu would put into the lane's queue for this task."""
     with _ONE_AT_A_TIME, Connection("memory://") as connection, connection.channel() as channel:
         queue = app.amqp.queues[lane].bind(channel)
         queue.declare()
         queue.purge()
         producer = Producer(channel, auto_declare=False)
-        app.send_task(
-            task, args=[], kwargsrepr="{}", argsrepr="", queue=lane, ignore_result=True, retry=False, producer=producer
-        )
+        app.send_task(**task, producer=producer)
         message: dict[str, Any] = cast("virtual.Channel", channel)._get(lane)
         return message

@@ -18,9 +18,9 @@ from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.models.ids import BatchId, RunId, SessionKey
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.session_key import agent_of
-from openclaw_workers.store.connection import Client
+from openclaw_workers.store.connection import FULL, Client, write
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.tasks.envelope import WOKEN_AT, Envelope
+from openclaw_workers.tasks.envelope import WOKEN_AT, Envelope, published_in_memory
 
 log = structlog.get_logger(__name__)
 
@@ -106,21 +106,34 @@ class CeleryWaker:
             return 0
 
     def _send(self, name: str, args: list[Any], lane: Lane, task_id: str, shown: str, **options: Any) -> bool:
+        task = {
+            "name": name,
+            "args": args,
+            "queue": lane,
+            "task_id": task_id,
+            "argsrepr": shown,
+            "kwargsrepr": "{}",
+            "ignore_result": True,
+            "retry": False,
+            "headers": {WOKEN_AT: int(time.time() * 1000)},
+            **options,
+        }
         try:
-            self._app.send_task(
-                name,
-                args=args,
-                queue=lane,
-                task_id=task_id,
-                argsrepr=shown,
-                kwargsrepr="{}",
-                ignore_result=True,
-                retry=False,
-                headers={WOKEN_AT: int(time.time() * 1000)},
-                **options,
-            )
+            self._app.send_task(**task)
         except UNREACHABLE as error:
+            if any(word in str(error) for word in FULL):
+                return self._push(task, lane)
             log.warning("wake.unpublished", task=name, id=task_id, error=str(error))
+            return False
+        return True
+
+    def _push(self, task: dict[str, Any], lane: Lane) -> bool:
+        """A full Redis takes no message from Celery. It is put into the queue by a script, which it does take."""
+        message = published_in_memory(self._app, lane, **task)
+        try:
+            write(self._redis, (self._keys.broker_queue(lane), "LPUSH", json.dumps(message)))
+        except TransientError as error:
+            log.warning("wake.unpublished", task=task["name"], id=task["task_id"], error=error.message)
             return False
         return True
 

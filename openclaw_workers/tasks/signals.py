@@ -29,7 +29,7 @@ from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.tasks.channel import take_several
 from openclaw_workers.tasks.lasting import outlive_connections
-from openclaw_workers.tasks.quiet import leave_in_silence
+from openclaw_workers.tasks.quiet import bear_a_full_redis, leave_in_silence
 from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
@@ -61,6 +61,7 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     leave_in_silence()
+    bear_a_full_redis()
 
 
 @celeryd_init.connect

@@ -55,7 +55,7 @@ def test_a_full_redis_refuses_new_work_and_finishes_the_old(unstaffed: Fleet) ->
     client = unstaffed.stores.redis
     client.config_set("maxmemory", 1)
 
-    with pytest.raises(StoreUnavailable, match="cannot take writes"):
+    with pytest.raises(StoreUnavailable, match="cannot take new work"):
         unstaffed.send(program(say("too much")))
 
     client.config_set("maxmemory", 0)

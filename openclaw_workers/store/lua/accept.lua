@@ -16,6 +16,7 @@
   KEYS[13] its open runs     set
   KEYS[14] who waits for answers of the session  hash
   KEYS[15] where the message went when it was first delivered   hash
+  KEYS[16] memory            hash
 
   ARGV[1]  session key
   ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -39,6 +40,7 @@
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON or "" if it is forgotten, session that it went to}
            {"damaged"}   a key of the session or its last run holds another type than it should, or ctl no state; nothing was changed
+           {"memory", how full Redis is in per cent}   nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
@@ -74,6 +76,10 @@ local keep_s = tonumber(ARGV[18])
 local first = keep_s > 0 and redis.call("HMGET", KEYS[15], "session", "receipts") or {}
 if first[1] then
   return { "duplicate", redis.call("HGET", first[2], id) or "", first[1] }
+end
+local percent = lacks_memory(KEYS[16])
+if percent then
+  return { "memory", percent }
 end
 
 if redis.call("EXISTS", row) == 0 then

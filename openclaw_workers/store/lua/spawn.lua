@@ -13,7 +13,8 @@
   KEYS[10] runs               zset
   KEYS[11] threads            hash
   KEYS[12] parent's run       hash
-  KEYS[13] for each child eleven, from KEYS[13] on: row, ctl, inbox, receipts, receipt ages, events, transcript, files,
+  KEYS[13] memory             hash
+  KEYS[14] for each child eleven, from KEYS[14] on: row, ctl, inbox, receipts, receipt ages, events, transcript, files,
            run, its batch and the batch's open runs
 
   ARGV[1]  parent's lease
@@ -28,6 +29,7 @@
 
   Returns  {"lost"}, or a list with for each child
            {"accepted", place in its batch} | {"children", how many there are} | {"tree", how many} | {"cancelled"}
+           {"memory", how full Redis is in per cent}
 
   Invariant
     Limits hold whoever spawns at the same time. Nothing is spawned under a run that is to stop (rule 12). A repeat finds
@@ -39,7 +41,7 @@ local due, sessions, runs, threads = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local lease, parent_run, parent, rewake_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[6])
 local most_children, most_tree, count = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
 local parent_key = KEYS[12]
-local first_key, first_child = 13, 8
+local first_key, first_child = 14, 8
 local keys_each = 11
 local now = now_ms()
 
@@ -115,7 +117,7 @@ local function register(k, child)
 end
 
 local refused, answers = cjson.decode(redis.call("HGET", parent_key, "refused") or "{}"), {}
-local refusals = 0
+local refusals, percent = 0, lacks_memory(KEYS[13])
 for i = 0, count - 1 do
   local child, k = cjson.decode(ARGV[first_child + i]), {}
   for n = 1, keys_each do
@@ -129,6 +131,8 @@ for i = 0, count - 1 do
     answer = refused[child.run]
   elseif c[2] == parent_run then
     answer = { "cancelled" }
+  elseif percent then
+    answer = { "memory", percent }
   elseif siblings >= most_children then
     answer = { "children", siblings }
   elseif all >= most_tree then
@@ -142,6 +146,9 @@ for i = 0, count - 1 do
   answers[#answers + 1] = answer
 end
 if refusals > 0 then
+  if percent then
+    write_although_full()
+  end
   redis.call("HSET", parent_key, "refused", cjson.encode(refused))
 end
 return answers

@@ -4,21 +4,22 @@
   KEYS[1]  worker            hash
   KEYS[2]  workers           zset
   KEYS[3]  due               zset
-  KEYS[4]  for each run: its session's ctl and its lane's slots, from KEYS[4] on
+  KEYS[4]  memory            hash
+  KEYS[5]  for each run: its session's ctl and its lane's slots, from KEYS[5] on
 
   ARGV[1]  worker id
   ARGV[2]  lease, milliseconds
   ARGV[3]  facts about the worker, a JSON object of strings
   ARGV[4]  how many runs follow; then session, lease and run id of each, from ARGV[5] on
 
-  Returns  {drain 0|1, for each run: "ok" | "lost" | abort reason}
+  Returns  {drain 0|1, how full Redis is in per cent if that is too much for new work or else 0, for each run: "ok" | "lost" | abort reason}
 
   Invariant
-    A lease is extended only by the process that holds it (rule 8).
+    A lease is extended only by the process that holds it (rule 8), also when Redis is full.
 ]]
 local worker_key, workers, due = KEYS[1], KEYS[2], KEYS[3]
 local worker, lease_ms, facts, count = ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3]), tonumber(ARGV[4])
-local first_key, first_arg = 4, 5
+local first_key, first_arg = 5, 5
 local now = now_ms()
 
 if not fit({ [worker_key] = "hash" }) then
@@ -32,8 +33,10 @@ redis.call("EXPIRE", worker_key, 86400)
 redis.call("ZADD", workers, now, worker)
 redis.call("ZREMRANGEBYSCORE", workers, "-inf", now - 86400000)
 
+watch_memory(KEYS[4], now)
+
 local drain = redis.call("HGET", worker_key, "drain")
-local answer = { drain and 1 or 0 }
+local answer = { drain and 1 or 0, lacks_memory(KEYS[4]) or 0 }
 for i = 0, count - 1 do
   local ctl, slots = KEYS[first_key + 2 * i], KEYS[first_key + 2 * i + 1]
   local session, lease, run = ARGV[first_arg + 3 * i], ARGV[first_arg + 3 * i + 1], ARGV[first_arg + 3 * i + 2]

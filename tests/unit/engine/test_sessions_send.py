@@ -269,3 +269,44 @@ def test_a_message_does_not_bring_a_child_back_that_was_deleted_meanwhile(house:
     assert "is archived" in told(house)[-1]["error"]
     keys = house.stores.keys
     assert house.stores.redis.exists(keys.row(child.session_key), keys.inbox(child.session_key)) == 0
+
+
+# --- Redis is nearly full
+
+
+def fill_up(house: House) -> None:
+    """As a tick notes it."""
+    house.stores.redis.hset(house.stores.keys.memory, mapping={"high": "1", "percent": "93"})
+
+
+def test_nothing_is_sent_to_another_session_while_redis_is_nearly_full(house: House) -> None:
+    started(house)
+    house.say(text(spawn(program(say("first")), label="worker"), say("spawned"), say("heard")))
+    run_on(house)
+    house.say(text(send(OTHER, "hi"), use("subagents", action="send", target="worker", message="hi"), say("well then")))
+    fill_up(house)
+
+    run_on(house)
+
+    assert [answer["status"] for answer in told(house)[-2:]] == ["error", "error"]
+    assert all("nearly full (93 % of its maxmemory)" in answer["error"] for answer in told(house)[-2:])
+    assert said(house)[-1] == "well then", "the turn itself goes on"
+
+
+def test_an_answer_for_another_session_waits_for_room_and_keeps_nobody_from_being_swept(house: House) -> None:
+    started(house)
+    house.say(text(send(OTHER, text(say("42")), timeoutSeconds=0), say("sent"), say("REPLY_SKIP")))
+    house.work()
+    redis, keys = house.stores.redis, house.stores.keys
+    assert redis.hlen(keys.relays) == 1
+    fill_up(house)
+    redis.zadd(keys.due, {"mystery|x": 2})  # behind the answer
+
+    house.sweeper.sweep()
+
+    assert redis.zscore(keys.due, "mystery|x") is None
+    assert redis.hlen(keys.relays) == 1
+    redis.delete(keys.memory)
+    redis.zadd(keys.due, {f"relay|{name}": 1 for name in map(str, redis.hkeys(keys.relays))})
+    run_on(house)
+    assert said(house)[-1] == "REPLY_SKIP"

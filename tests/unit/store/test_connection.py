@@ -13,9 +13,10 @@ from weakref import ref
 import pytest
 import redis
 
-from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.errors import StoreFull, StoreUnavailable
 from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.store.connection import Client, connect, run_script, store_errors
+from openclaw_workers.store.connection import write as write_single
 from openclaw_workers.store.keys import Keys
 from tests.support.redis_server import RedisServer
 from tests.support.slow_wire import SlowWire
@@ -156,19 +157,35 @@ def test_a_primary_that_was_demoted_is_left_for_the_one_its_address_leads_to() -
         assert client.info("replication")["role"] == "master"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("min-replicas-to-write", "1"), ("maxmemory", "1")], ids=["replicas", "memory"]
-)
-def test_a_server_that_may_not_write_for_a_while_is_unavailable_and_no_record_is_blamed(name: str, value: str) -> None:
+def test_a_server_that_may_not_write_for_a_while_is_unavailable_and_no_record_is_blamed() -> None:
+    name = "min-replicas-to-write"
     with RedisServer() as server, server.client() as admin:
         client = connect(server.url)
-        admin.config_set(name, value)
+        admin.config_set(name, "1")
         with pytest.raises(StoreUnavailable, match="cannot take writes"):
             write(client)
         with pytest.raises(StoreUnavailable, match="cannot take writes"), store_errors():
             client.hset("t", "field", "value")
 
         admin.config_set(name, "0")
+        assert write(client) == [-1]
+
+
+def test_a_full_server_refuses_plain_writes_and_carries_out_scripts() -> None:
+    with RedisServer() as server, server.client() as admin:
+        client = connect(server.url)
+        admin.config_set("maxmemory", "1")
+        with pytest.raises(StoreFull, match="cannot take new work"), store_errors():
+            client.hset("t", "field", "value")
+        assert write(client) == [-1]
+        assert write_single(client, ("t", "HSET", "field", "value"), ("t", "LPUSH", "x")) == [1, None]
+        assert client.hget("t", "field") == "value"
+
+
+def test_a_user_who_may_touch_our_keys_alone_can_run_scripts() -> None:
+    with RedisServer() as server, server.client() as admin:
+        admin.execute_command("ACL", "SETUSER", "guest", "on", ">word", "~t:*", "+@all", "-info")
+        client = connect(server.url.replace("//", "//guest:word@"))
         assert write(client) == [-1]
 
 

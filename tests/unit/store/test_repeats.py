@@ -8,8 +8,9 @@ from importlib import resources
 from typing import Any, TypeVar
 
 import pytest
+import redis
 
-from openclaw_workers.errors import FailureReason, StoreUnavailable
+from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.models.ids import BatchId, MessageId, RunId, WorkerId
 from openclaw_workers.models.ledger import ModelCall
 from openclaw_workers.models.messages import DropPolicy, QueueMode
@@ -17,7 +18,7 @@ from openclaw_workers.models.runs import Lane, ModelAttempt
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.store import connection
 from openclaw_workers.store.books import Books
-from openclaw_workers.store.connection import connect, run_script, script_source
+from openclaw_workers.store.connection import REFUSED_WHEN_FULL, connect, run_script, script_source
 from openclaw_workers.store.health import Health
 from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.limits import Amounts, Budget, Limit, Limits
@@ -422,7 +423,8 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "trim_archive": [trim_archive, trim_archive_whole],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
-NEVER_REPEATED = {"emit"}
+# Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
+NEVER_REPEATED = {"emit", "write"}
 
 
 def test_every_script_is_repeated_here() -> None:
@@ -526,3 +528,35 @@ def test_a_whole_turn_cut_off_at_every_script_is_applied_once(
     assert desk.run("run-a").usage.input == 15
     assert (desk.row()["turns"], desk.ctl("attempt"), desk.ctl("fence")) == ("1", "1", "2")
     assert desk.states("m1", "m2") == ["answered", "answered"]
+
+
+@pytest.mark.parametrize(("script", "act"), [(name, act) for name, acts in CASES.items() for act in acts])
+def test_a_full_redis_carries_out_every_script_but_those_that_bring_new_work(
+    redis_client: redis.Redis,
+    namespace: str,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    act: Callable[[Desk], None],
+) -> None:
+    desk, carried_out = Desk(redis_client, namespace, cap=1), list[str]()
+    run = connection._exchange
+
+    def full_for_this_script(held: Any, command: str, sent: str, *rest: Any) -> Any:
+        if sent not in script_source(script):
+            return run(held, command, sent, *rest)
+        redis_client.config_set("maxmemory", 1)
+        try:
+            answer = run(held, command, sent, *rest)
+            carried_out.append(sent)
+            return answer
+        finally:
+            redis_client.config_set("maxmemory", 0)
+
+    monkeypatch.setattr(connection, "_exchange", full_for_this_script)
+    if script in REFUSED_WHEN_FULL:
+        with pytest.raises(StoreFull):
+            act(desk)
+        assert carried_out == []
+    else:
+        act(desk)
+        assert carried_out

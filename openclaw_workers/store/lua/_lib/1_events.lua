@@ -7,9 +7,45 @@ local FORGET_MS = 1000 -- how long after the end of its record a blocked batch i
 local ARCHIVE_PLACE_KEPT_S = 30 * 86400 -- results come late for a week at most: that long a blocked batch is kept
 local CHORD_MS = 2000 -- how long a settled batch waits for its chord before the sweep announces it
 
+-- A full Redis refuses a script at its first write, if that needs memory; one whose first write frees some may write on.
+-- Called in front of every script but those that bring new work.
+local function write_although_full()
+  local nothing = KEYS[1] .. " nothing" -- named after a key of ours, which is all that our user may touch
+  redis.call("DEL", nothing)
+end
+
+local MEMORY_EVERY_MS, MEMORY_KEPT_S = 1000, 10
+local MEMORY_HIGH, MEMORY_LOW = 90, 85 -- per cent of maxmemory
+
 local function now_ms()
   local t = redis.call("TIME")
   return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+local function number_in(info, name)
+  return tonumber(string.match(info, "\n" .. name .. ":" .. "(%d+)")) or 0
+end
+
+-- Note how full Redis is, once a second. While nobody looks the note expires: it must not outlive what it tells.
+local function watch_memory(memory, now)
+  local m = redis.call("HMGET", memory, "at", "high")
+  if m[1] and math.abs(now - tonumber(m[1])) < MEMORY_EVERY_MS then
+    return
+  end
+  local info = redis.pcall("INFO", "memory") -- which our user may not be allowed
+  info = type(info) == "string" and info or ""
+  local limit, used = number_in(info, "maxmemory"), number_in(info, "used_memory")
+  local counted = used - number_in(info, "mem_not_counted_for_evict")
+  local percent = limit > 0 and math.floor(100 * counted / limit) or 0
+  local high = percent >= MEMORY_HIGH or (m[2] == "1" and percent >= MEMORY_LOW)
+  redis.call("HSET", memory, "at", now, "high", high and 1 or 0, "percent", percent)
+  redis.call("EXPIRE", memory, MEMORY_KEPT_S)
+end
+
+-- How full Redis is, in per cent, if that is too much for new work.
+local function lacks_memory(memory)
+  local m = redis.call("HMGET", memory, "high", "percent")
+  return m[1] == "1" and (tonumber(m[2]) or 100) or nil
 end
 
 -- Fields of an object, in one command.
