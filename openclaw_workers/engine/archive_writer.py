@@ -36,6 +36,15 @@ class ArchiveWriter:
     def place(self) -> Place:
         return Place(state_dir_id(self._loaded.state_dir), state_dir_shown(self._loaded.state_dir))
 
+    @property
+    def place_id(self) -> str:
+        """ "" where the directory cannot be written: then nothing can wait for us."""
+        try:
+            return self.place.id
+        except OSError as error:
+            log.error("archive.no_place", error=str(error))
+            return ""
+
     def write(self, archive_id: str) -> Path | None:
         """Write what there is of an archive, then forget it in Redis; None if it is not for us to write, or not now.
 

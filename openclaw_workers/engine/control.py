@@ -103,7 +103,7 @@ class Control:
         try:
             if self._archives is not None:
                 self._archives.write(ended.session_id)
-        except (OSError, StoreUnavailable) as error:
+        except (OSError, StoreUnavailable, CorruptRecord) as error:
             # All of it is still in Redis, and due.
             log.warning("archive.postponed", sessionId=ended.session_id, error=str(error))
 

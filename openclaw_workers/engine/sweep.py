@@ -78,7 +78,7 @@ class Sweeper(threading.Thread):
 
     def sweep(self) -> float:
         """Look after what is due; returns the seconds until something else will be."""
-        wait_ms, items = self._stores.fleet.due(self._archives.place.id)
+        wait_ms, items = self._stores.fleet.due(self._archives.place_id)
         oldest: dict[Lane, int] = {}
         begun = time.monotonic()
         # Files last: a session that waits must not wait for a slow disk too.

@@ -17,7 +17,7 @@
            {"elsewhere"} it was begun at another place, and waits for a writer there
 
   Invariant
-    One writer at a time. All of an archive goes to the place that wrote first.
+    One writer at a time. All of an archive goes to the place that wrote first, for as long as that is known.
 ]]
 local archives, writer, due = KEYS[1], KEYS[2], KEYS[3]
 local id, token, place, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -33,7 +33,8 @@ if w[3] and w[3] ~= place then
   local waiting = KEYS[4] .. w[3]
   redis.call("SADD", waiting, item)
   redis.call("HSET", writer, "waits", now)
-  redis.call("ZREM", due, item)
+  -- Once nobody knows that place any more, whoever looks first writes it.
+  redis.call("ZADD", due, now + math.max(0, redis.call("PTTL", writer)) + FORGET_MS, item)
   return { "elsewhere" }
 end
 local ends = tonumber(w[2]) or 0

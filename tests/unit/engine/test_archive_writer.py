@@ -13,8 +13,9 @@ from openclaw_workers.engine.archive import sessions_dir
 from openclaw_workers.engine.archive_writer import ArchiveWriter
 from openclaw_workers.engine.child_files import files_dir
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.sweep import Sweeper
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.ids import SessionKey, WorkerId
 from openclaw_workers.models.runs import RunState
 from openclaw_workers.store.archives import PART, Archives
 from openclaw_workers.store.tree import Tree
@@ -218,6 +219,10 @@ def test_late_results_wait_for_the_place_that_wrote_first_and_are_shown(house: H
 
     assert dict(house.stores.archives.waiting()) == {other.place.shown: 1}
     assert not (sessions_dir(house.loaded.state_dir, "main") / f"{session_id}.jsonl").exists()
+    # It is looked at again when that place is forgotten, and by no sweep here before.
+    redis, keys = house.stores.redis, house.stores.keys
+    later_ms = float(redis.zscore(keys.due, f"archive|{session_id}") or 0) - house.stores.fleet.now_ms()
+    assert 0 < later_ms - redis.pttl(keys.archiving(session_id)) < 5_000
     # Then a sweep over there finds it, however many sweep here.
     _, items = house.stores.fleet.due(other.place.id)
     assert items == [f"archive|{session_id}"]
@@ -225,6 +230,32 @@ def test_late_results_wait_for_the_place_that_wrote_first_and_are_shown(house: H
     assert path is not None
     assert '"late"' in path.read_text()
     assert not house.stores.archives.waiting()
+
+
+def test_what_waits_for_a_place_that_nobody_knows_any_more_is_written_here(house: House, tmp_path: Path) -> None:
+    session_id = begin_anew(house, "one")
+    elsewhere(house, tmp_path).write(session_id)
+    come_late(house, session_id, "late")
+    house.sweeper.sweep()
+
+    house.stores.redis.delete(house.stores.keys.archiving(session_id))  # it has expired
+    house.stores.redis.zadd(house.stores.keys.due, {f"archive|{session_id}": 1})
+    house.sweeper.sweep()
+
+    assert '"late"' in written(house, session_id)
+
+
+def test_a_state_directory_that_cannot_be_written_stops_no_sweep(house: House) -> None:
+    session_id = begin_anew(house, "one")
+    loaded = replace(house.loaded, state_dir=Path("/dev/null/state"))
+    there = ArchiveWriter(house.stores.archives, loaded)
+    sweeper = Sweeper(
+        house.stores, house.waker, house.runner, house.announcer, WorkerId("w"), archives=there, period_seconds=1
+    )
+
+    sweeper.sweep()
+
+    assert house.stores.redis.llen(house.stores.keys.archive(session_id)) == 2
 
 
 def test_processes_that_share_a_directory_share_its_name(house: House) -> None:

@@ -3,7 +3,7 @@
   Times are milliseconds by Redis TIME.
 ]]
 local EVENTS_KEPT, RECEIPTS_KEPT, RUN_KEPT_S = 2000, 2000, 7 * 86400
-local FORGET_MS = 1000 -- how long after the end of its record a blocked batch is forgotten
+local FORGET_MS = 1000 -- how long after the end of a record that expires somebody looks
 local ARCHIVE_PLACE_KEPT_S = 30 * 86400 -- results come late for a week at most: that long a blocked batch is kept
 local CHORD_MS = 2000 -- how long a settled batch waits for its chord before the sweep announces it
 
