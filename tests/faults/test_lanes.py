@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import yaml
+
 from openclaw_workers.engine.accept import Queued
 from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.models.messages import MessageState
@@ -197,6 +199,53 @@ def test_a_lane_drains_after_the_wake_up_of_a_granted_slot_was_lost(make_fleet: 
     assert {outcome.text for outcome in fleet.outcomes(waiting, within=20)} == {"done"}
     assert most_at_once(fleet.runs()) == 1
     check(fleet.stores, [holder, *waiting], one_each=True)
+
+
+def test_a_cap_that_is_switched_off_and_on_again_leaves_nobody_in_line(make_fleet: MakeFleet) -> None:
+    """Those in line go on at once without the cap; with it, the next message waits for none of them."""
+    fleet = capped(make_fleet, cap=1)
+    before = fleet.worker()
+    holder, gate = hold(fleet, "holder")
+    waiting = [fleet.send(program(say("done")), f"s{number}") for number in range(5)]
+    eventually(lambda: line(fleet) == 5, within=20)
+
+    before.kill()
+    set_cap(fleet, 0)
+    without = fleet.worker()
+    gate.open()
+    # The line itself is looked at once a minute only.
+    fleet.outcomes([holder, *waiting], within=20)
+    assert line(fleet) == 0
+
+    without.kill()
+    set_cap(fleet, 1)
+    fleet.worker()
+    late = fleet.send(program(say("done")), "late")
+    fleet.outcome(late, within=20)
+    check(fleet.stores, [holder, *waiting, late], one_each=True)
+
+
+def test_places_that_nobody_removed_hold_no_slot(make_fleet: MakeFleet) -> None:
+    """An older version left them. Each would hold the slot for half a lease, and the first for a minute."""
+    fleet = capped(make_fleet, cap=1)
+    fleet.worker()
+    old = [fleet.send(program(say("done")), f"s{number}") for number in range(5)]
+    fleet.outcomes(old)
+    places = {f"{queued.run} {queued.session_key}": number for number, queued in enumerate(old)}
+    fleet.stores.redis.zadd(fleet.stores.keys.line(Lane.MAIN), places)
+
+    late = fleet.send(program(say("done")), "late")
+
+    fleet.outcome(late, within=20)
+    assert line(fleet) == 0
+    check(fleet.stores, [*old, late], one_each=True)
+
+
+def set_cap(fleet: Fleet, cap: int) -> None:
+    """Workers that start from now on know this cap; 0 for none."""
+    config = yaml.safe_load(fleet.config_path.read_text())
+    config["lanes"] = {"main": {"maxConcurrent": cap}} if cap else {}
+    fleet.config_path.write_text(yaml.safe_dump(config))
 
 
 class DyingWorker:

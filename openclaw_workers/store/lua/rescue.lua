@@ -45,6 +45,7 @@ local state, attempt = c[1], tonumber(c[6]) or 1
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
   redis.call("ZREM", slots, session)
+  redis.call("ZREM", line, run .. " " .. session)
   return { "gone", grant(slots, line, due, cap, now, grant_ms) }
 end
 if not STATES[state] then

@@ -44,13 +44,14 @@
             owners that died over a model call which is not booked, a JSON list of fences,
             1 if messages may wait to be steered in, else 0,
             1 if the transcript still begins with what the caller knows, else 0}
-           {"gone"} | {"idle"} | {"stale"} | {"held"} | {"parked"} | {"early"} | {"lane"}
+           {"gone", granted} | {"idle", granted} | {"stale", granted} | {"parked", granted} | {"early", granted}
+           {"lane", granted} | {"suspect", granted} | {"held"}   granted: run, session, run …
            {"damaged"}   a key of the session or the run holds another type than it should, or ctl no state; nothing was changed
-           {"suspect", granted: run, session, run …}
 
   Invariant
     One owner at a time: the lease is `fence:nonce` with a fence that only grows (rule 6). Messages leave the inbox
     only bound to the run that answers them, in order (rule 10). The same nonce gets the same answer (rule 13).
+    Whoever takes a run removes its place in line, and whoever finds nothing to do keeps no slot (rule 16).
 ]]
 local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local events, due, running, run_key, suspects = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
@@ -94,17 +95,25 @@ local function answer(lease, deadline, messages)
     c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]", may_have_steering(), holds and 1 or 0 }
 end
 
+-- The run does not go on now: its place and its slot are for others.
+local function refuse(why)
+  redis.call("ZREM", line, run .. " " .. session)
+  redis.call("ZREM", slots, session)
+  return { why, grant(slots, line, due, cap, now, grant_ms) }
+end
+
 if not state then
-  return { "gone" }
+  return refuse("gone")
 end
 if not STATES[state] then
   return { "damaged" }
 end
 if state == "idle" then
-  return { "idle" }
+  return refuse("idle")
 end
 if c[2] ~= run then
-  return { "stale" }
+  -- The session's current run may have the slot. It has none while it still stands in line.
+  return redis.call("ZSCORE", line, c[2] .. " " .. session) and refuse("stale") or { "stale", {} }
 end
 if state == "running" then
   if c[3] == (c[6] or "") .. ":" .. nonce then
@@ -113,22 +122,19 @@ if state == "running" then
   return { "held" }
 end
 if state == "parked" then
-  return { "parked" }
+  return refuse("parked")
 end
 if (tonumber(c[4]) or 0) > now then
-  return { "early" }
+  return refuse("early")
 end
 if suspect and not may_suspect then
   -- It waits for its place in a process, and not in a slot that others could use meanwhile; it keeps its ticket.
-  redis.call("ZREM", slots, session)
-  redis.call("ZREM", line, run .. " " .. session)
-  local granted = grant(slots, line, due, cap, now, grant_ms)
   redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
-  return { "suspect", granted }
+  return refuse("suspect")
 end
 
+local place = run .. " " .. session
 if cap > 0 then
-  local place = run .. " " .. session
   ticket = ticket or redis.call("INCR", ticket_key)
   if not redis.call("ZSCORE", slots, session) then
     local head = redis.call("ZRANGE", line, 0, 0)[1]
@@ -136,12 +142,12 @@ if cap > 0 then
       redis.call("HSET", ctl, "ticket", ticket)
       redis.call("ZADD", line, ticket, place)
       redis.call("ZADD", due, now + 60000, "turn|" .. session)
-      return { "lane" }
+      return { "lane", grant(slots, line, due, cap, now, grant_ms) }
     end
   end
-  redis.call("ZREM", line, place)
   redis.call("ZADD", slots, now + lease_ms, session)
 end
+redis.call("ZREM", line, place) -- also without a cap: a place that outlives its run would hold a slot later
 
 local fence = (tonumber(c[6]) or 0) + 1
 local lease = fence .. ":" .. nonce

@@ -10,16 +10,20 @@ local function push_wake(queue, wake)
   return true
 end
 
--- Rule 16: a freed slot goes to the head of the line for a short time; `due` looks again if it is not used.
+-- Rule 16: a freed slot goes to the head of the line for a short time; `due` looks again if it is not used. Without a
+-- cap nobody needs a slot: whoever still stands in line from before is woken, a few at a time, and wakes more at its end.
+local WOKEN_UNCAPPED = 20
 local function grant(slots, line, due, cap, now, grant_ms)
   local granted = {}
-  while cap > 0 and redis.call("ZCARD", slots) < cap do
+  while cap > 0 and redis.call("ZCARD", slots) < cap or cap == 0 and #granted < 2 * WOKEN_UNCAPPED do
     local head = redis.call("ZPOPMIN", line)
     if not head[1] then
       break
     end
     local run, session = string.match(head[1], "^(%S+) (.+)$")
-    redis.call("ZADD", slots, now + grant_ms, session)
+    if cap > 0 then
+      redis.call("ZADD", slots, now + grant_ms, session)
+    end
     redis.call("ZADD", due, now + grant_ms, "turn|" .. session)
     granted[#granted + 1] = run
     granted[#granted + 1] = session
