@@ -18,7 +18,7 @@ from openclaw_workers.store.turns import Granted, Lease
 
 CLAIMED_AT_ONCE = 200
 CLAIM_MS = 5_000
-WORKER_DEAD_AFTER_MS = 15_000
+DEAD_AFTER_MS = 15_000
 RUNS_KEPT_MS = 7 * 86_400_000
 
 
@@ -86,7 +86,7 @@ class Fleet:
         `place`: the state directory of the caller, for archives that only it can write.
         """
         k = self._keys
-        keys = [k.due, k.sweep, k.archives_at(place)]
+        keys = [k.due, k.sweep, k.archives_at(place), k.due_before_step]
         wait_ms, *items = run_script(self._redis, "due", keys, [self._lease_ms, CLAIMED_AT_ONCE, CLAIM_MS])
         return int(wait_ms), [str(item) for item in items]
 
@@ -166,12 +166,15 @@ class Fleet:
         return int(seconds) * 1000 + int(micros) // 1000
 
     def is_alive(self, worker: WorkerId) -> bool:
-        """Whether a process has renewed its leases within the last lease."""
+        """Whether a process has renewed its leases within the last lease.
+
+        A beat that lies ahead is from before the clock stepped back. Whoever lives renews it within a second.
+        """
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             pipe.time()
             pipe.zscore(self._keys.workers, worker)
             (seconds, micros), beat = pipe.execute()
-        return beat is not None and seconds * 1000 + micros // 1000 - beat < self._lease_ms
+        return beat is not None and abs(seconds * 1000 + micros // 1000 - beat) < self._lease_ms
 
     def workers(self) -> list[WorkerInfo]:
         """Everyone who ticked within the last day, newest first."""
@@ -184,7 +187,9 @@ class Fleet:
                 (seconds, micros), *facts = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
         return [
-            WorkerInfo(WorkerId(str(worker)), now - beat < WORKER_DEAD_AFTER_MS, int(beat), fact or {}, fact is None)
+            WorkerInfo(
+                WorkerId(str(worker)), abs(now - beat) < DEAD_AFTER_MS, int(beat), fact or {}, fact is None
+            )
             for (worker, beat), fact in zip(beats, facts, strict=True)
         ]
 

@@ -78,13 +78,13 @@ class Health:
         run_script(self._redis, "cooldown", [self._keys.health(name)], [call, reason, *pauses, jitter, took_ms])
 
 
-_FIELDS = [*(f"until_{reason}" for reason in PAUSES), "used_at"]
+_FIELDS = [*(f"until_{reason}" for reason in PAUSES), "failed_at", "used_at"]
 
 
 def _state(name: str, fields: Sequence[str | None], now: int) -> State:
-    *ends, used_at = (_time(name, value) for value in fields)
+    *ends, failed_at, used_at = (_time(name, value) for value in fields)
     paused = {reason: end for reason, end in zip(PAUSES, ends, strict=True) if end > now}
-    if not paused:
+    if not paused or failed_at > now:  # ahead: the clock stepped back since, and a pause would last as much longer
         return State(used_at=used_at)
     worst = max(paused, key=lambda reason: (reason in PERMANENT, paused[reason]))
     return State(max(paused.values()), worst, used_at)

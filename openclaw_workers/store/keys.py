@@ -6,6 +6,7 @@
     {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
                                                             `cleanup|session`, `orphan|id`, `reap|session`,
                                                             `reap|run session`, `forget|batch session` -> when to look
+    {ns}:due:before_step           zset    when shifted     what was due when Redis' clock stepped back
     {ns}:reaps                     hash    when done        session key, or `run session` for what one run of it spawned
                                                             -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
@@ -17,7 +18,7 @@
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
     {ns}:tree:{id}                 zset    when settled     unsettled runs below root session id -> spawned at (ms)
-    {ns}:sweep                     hash    never            last sweep and end of grace (ms)
+    {ns}:sweep                     hash    never            last sweep, end of grace, last step back of the clock (ms)
     {ns}:sessions                  zset    with session     session key -> last update (ms)
     {ns}:running                   zset    with turn        session key -> when its run was taken (ms)
     {ns}:runs                      zset    sweep prunes     run id -> queued at (ms)
@@ -92,6 +93,10 @@ class Keys:
     @property
     def memory(self) -> str:
         return f"{self.namespace}:memory"
+
+    @property
+    def due_before_step(self) -> str:
+        return f"{self.namespace}:due:before_step"
 
     @property
     def sweep(self) -> str:

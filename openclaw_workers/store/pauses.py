@@ -49,7 +49,7 @@ class Pauses:
             names = sorted({name for name in names if self._keys.probe(name.removesuffix(":probe")) != prefix + name})
             seconds, micros = self._redis.time()
             now = int(seconds) * 1000 + int(micros) // 1000
-            fields = [f"until_{reason}" for reason in PAUSES]
+            fields = ["failed_at", *(f"until_{reason}" for reason in PAUSES)]
             with self._redis.pipeline(transaction=False) as pipe:
                 for name in names:
                     pipe.hmget(self._keys.health(name), fields)
@@ -66,8 +66,11 @@ class Pauses:
             pipe.execute()
 
 
-def _pauses(name: str, ends: Sequence[str | None], now: int) -> Iterator[Pause]:
+def _pauses(name: str, fields: Sequence[str | None], now: int) -> Iterator[Pause]:
+    failed_at, *ends = fields
     known = _NAME.fullmatch(name)
+    if failed_at and failed_at.isdecimal() and int(failed_at) > now:
+        return  # as `health` has it: the clock stepped back since
     for reason, end in zip(PAUSES, ends, strict=True):
         if known and end and end.isdecimal() and int(end) > now:
             parts = {part: text or "" for part, text in known.groupdict().items()}

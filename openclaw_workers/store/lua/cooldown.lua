@@ -17,7 +17,8 @@
     A repeat of a call changes nothing (rule 13). Each reason has its own pause and its own count, so that a small
     failure neither lengthens nor hides a large one. A pause is not made longer by what fails within it, unless the
     provider asks for it: a burst is one failure. Who fails again a day after its pause begins with the first pause
-    again. A success says nothing of failures that came after its call began.
+    again. A success says nothing of failures that came after its call began. When the clock stepped back behind the
+    last failure, the pauses are over: else they would last as much longer.
 ]]
 local health = KEYS[1]
 local call, reason, first_ms, longest_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -34,7 +35,8 @@ local h = redis.call("HMGET", health, "call", "failed_at", "until_" .. reason, "
 if h[1] == call then
   return { "ok" }
 end
-if reason == "" and now - took_ms >= number(h[2]) then
+local stepped_back = number(h[2]) > now
+if stepped_back or (reason == "" and now - took_ms >= number(h[2])) then
   redis.call("DEL", health)
 end
 redis.call("HSET", health, "call", call, "used_at", now)
@@ -43,7 +45,7 @@ if reason == "" or (first_ms == 0 and asked_ms == 0) then
   return { "ok" }
 end
 redis.call("HSET", health, "failed_at", now)
-local ends, count = number(h[3]), number(h[4])
+local ends, count = stepped_back and 0 or number(h[3]), number(h[4])
 local is_paused = ends > now
 if is_paused and asked_ms == 0 then
   return { "ok" }

@@ -4,6 +4,7 @@
   KEYS[1]  due               zset
   KEYS[2]  sweep             hash
   KEYS[3]  archives that wait for a writer at this place   set
+  KEYS[4]  what was due when the clock stepped back   zset
 
   ARGV[1]  lease, milliseconds
   ARGV[2]  most items to claim
@@ -13,19 +14,47 @@
 
   Invariant
     After a freeze or a clock step nobody is judged for one lease (rule 7): the first sweep to notice opens a grace.
+    When the clock stepped back, all times that count from now are shifted once, a bounded number by each sweep. Calendar
+    times stay. What was put into `due` since is newer, and stays too.
 ]]
-local due, sweep, waiting = KEYS[1], KEYS[2], KEYS[3]
+local due, sweep, waiting, stepped = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local lease_ms, most, claim_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = now_ms()
+local SHIFTED_AT_ONCE = 500
+local FROM_NOW = { turn = true, archive = true, batch = true, reap = true, relay = true, orphan = true, forget = true,
+  cleanup = true }
+
+-- Returns whether some are left.
+local function shift()
+  local by = tonumber(redis.call("HGET", sweep, "stepped_by")) or 0
+  local found = redis.call("ZPOPMIN", stepped, SHIFTED_AT_ONCE)
+  for i = 1, #found, 2 do
+    local item, at = found[i], tonumber(found[i + 1])
+    redis.call("ZADD", due, "NX", FROM_NOW[string.match(item, "^%a+")] and at - by or at, item)
+  end
+  return redis.call("EXISTS", stepped) == 1
+end
 
 local seen = redis.call("HMGET", sweep, "last", "grace_until")
 local last, grace_until = tonumber(seen[1]), tonumber(seen[2]) or 0
 if last and math.abs(now - last) > lease_ms / 2 then
   grace_until = now + lease_ms
 end
-redis.call("HSET", sweep, "last", now, "grace_until", grace_until)
+local is_shifting = redis.call("EXISTS", stepped) == 1
+local stepped_by = last and last - now or 0
+if stepped_by <= lease_ms / 2 then
+  last = now
+elseif not is_shifting then -- a second step is noticed when the first is dealt with
+  redis.call("HSET", sweep, "stepped_at", now, "stepped_by", stepped_by)
+  last, is_shifting = now, redis.call("EXISTS", due) == 1
+  if is_shifting then
+    redis.call("RENAME", due, stepped)
+  end
+end
+redis.call("HSET", sweep, "last", last, "grace_until", grace_until)
+is_shifting = is_shifting and shift()
 if now < grace_until and grace_until <= now + lease_ms then
-  return { grace_until - now }
+  return { is_shifting and 0 or grace_until - now }
 end
 
 local items = redis.call("ZRANGEBYSCORE", due, "-inf", now, "LIMIT", 0, most)
@@ -37,7 +66,8 @@ for _, item in ipairs(redis.call("SPOP", waiting, most)) do
   items[#items + 1] = item
 end
 local next_item = redis.call("ZRANGE", due, 0, 0, "WITHSCORES")
-local answer = { next_item[2] and math.max(0, tonumber(next_item[2]) - now) or -1 }
+local wait_ms = next_item[2] and math.max(0, tonumber(next_item[2]) - now) or -1
+local answer = { is_shifting and 0 or wait_ms }
 for _, item in ipairs(items) do
   answer[#answer + 1] = item
 end

@@ -20,7 +20,8 @@
     A call has a place in all of its limits or in none: who waits for one takes nothing from those who need only others,
     and stands in line only where it is held up. Nobody overtakes a waiter that came before and still asks, but a run
     that asks again with the place it has. A place that nobody holds on to ends by itself (`hold`), and an owner that
-    has lost its run gives back nothing that the next one has asked for.
+    has lost its run gives back nothing that the next one has asked for. What lies ahead, because the clock stepped back,
+    holds nobody up.
 ]]
 local verb, run, tokens, call = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6]
 local keep_ms, silent_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -65,7 +66,11 @@ local function comes_later(limit)
     if not head[1] or head[1] == run or tonumber(head[2]) > since then
       return false
     end
-    if now - (tonumber(redis.call("HGET", limit.asked, head[1])) or 0) <= silent_ms then
+    local asked_at = tonumber(redis.call("HGET", limit.asked, head[1])) or 0
+    if asked_at > now then
+      redis.call("HSET", limit.asked, head[1], now)
+    end
+    if now - asked_at <= silent_ms then
       return true
     end
     leave(limit, limit.line, head[1])
@@ -90,6 +95,10 @@ end
 local function held_up(limit)
   local most = limit.most
   redis.call("ZREMRANGEBYSCORE", limit.recent, "-inf", now - 60000)
+  redis.call("ZREMRANGEBYSCORE", limit.recent, "(" .. now, "+inf")
+  for _, before in ipairs(redis.call("ZRANGEBYSCORE", limit.working, "(" .. now + keep_ms, "+inf")) do
+    redis.call("ZADD", limit.working, now + keep_ms, before)
+  end
   for _, gone in ipairs(redis.call("ZRANGEBYSCORE", limit.working, "-inf", now)) do
     leave(limit, limit.working, gone)
   end

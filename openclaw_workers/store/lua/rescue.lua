@@ -42,6 +42,7 @@ local item = "turn|" .. session
 local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
   "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started")
 local state, attempt = c[1], tonumber(c[6]) or 1
+local woken_at = math.min(tonumber(c[9]) or 0, now) -- it lies ahead if the clock stepped back
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
   redis.call("ZREM", slots, session)
@@ -61,9 +62,8 @@ local function wait_until(at)
 end
 
 if state == "running" then
-  local ends = tonumber(c[3]) or 0
-  if ends > now + lease_ms then
-    ends = now + lease_ms -- the clock stepped back
+  local ends = lease_end(sweep, tonumber(c[3]) or 0, now, lease_ms)
+  if ends ~= tonumber(c[3]) then
     redis.call("HSET", ctl, "lease_until", ends)
   end
   if ends > now then
@@ -114,19 +114,20 @@ elseif state == "parked" then
   end
   redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 0)
   redis.call("HSET", run_key, "state", "queued")
-elseif (tonumber(c[8]) or 0) > now then
+elseif starts_at(c[8], c[9], now) > now then
   return wait_until(tonumber(c[8]))
 elseif cap > 0 and tonumber(c[7]) then
   -- Waiting for a lane, or granted a slot that nobody used: back into the line under the old ticket.
   local slot = tonumber(redis.call("ZSCORE", slots, session) or 0)
-  if slot > now then
+  if slot > now and slot <= now + grant_ms then -- one beyond that was granted before the clock stepped back
     return wait_until(slot)
   end
   redis.call("ZREM", slots, session)
   redis.call("ZADD", line, tonumber(c[7]), run .. " " .. session)
   redis.call("ZADD", due, now + 60000, item)
   return { "wait", grant(slots, line, due, cap, now, grant_ms) }
-elseif (tonumber(c[8]) or 0) == 0 and oldest > 0 and oldest <= (tonumber(c[9]) or 0) + CLOCKS_APART_MS then
+elseif (tonumber(c[8]) or 0) == 0 and oldest > 0 and oldest <= woken_at + CLOCKS_APART_MS then
+  redis.call("HSET", ctl, "woken_at", woken_at)
   return wait_until(now + 4 * lease_ms)
 end
 

@@ -39,6 +39,10 @@ local function set_aside(key)
     elseif tonumber(each["until"]) <= now then
       redis.call("HDEL", key, all[i])
     elseif all[i] ~= run then
+      if tonumber(each["until"]) > now + wanted.keep_ms then
+        each["until"] = now + wanted.keep_ms -- the clock stepped back, and nobody has held on to it since
+        redis.call("HSET", key, all[i], cjson.encode(each))
+      end
       others = true
       for _, field in ipairs(FIELDS) do
         sums[field] = sums[field] + (tonumber(each[field]) or 0)

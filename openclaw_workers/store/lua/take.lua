@@ -70,7 +70,7 @@ if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [bound] = "zset",
 end
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
-  "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done")
+  "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at")
 local state, attempt, resumed, ticket = c[1], tonumber(c[5]) or 1, c[7] == "1", tonumber(c[8])
 local abort = c[12] == run and c[13] or ""
 -- Rule 5: a run that lost a worker without getting further, or lost two all the same, is watched.
@@ -124,7 +124,7 @@ end
 if state == "parked" then
   return refuse("parked")
 end
-if (tonumber(c[4]) or 0) > now then
+if starts_at(c[4], c[18], now) > now then
   return refuse("early")
 end
 if suspect and not may_suspect then

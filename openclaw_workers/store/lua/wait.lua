@@ -33,9 +33,14 @@ if ARGV[4] == "1" then
   return write_down()
 end
 local raw = redis.call("HGET", receipts, id)
-local known = raw and cjson.decode(raw)
+local known, now = raw and cjson.decode(raw), now_ms()
+if known and known.accepted_at > now then
+  known.accepted_at = now -- the clock stepped back: the wait begins again, and does not last as much longer
+  raw = cjson.encode(known)
+  redis.call("HSET", receipts, id, raw)
+end
 local settled = known and known.state ~= "accepted" and known.state ~= "bound"
-local left = known and math.ceil(known.accepted_at + wait_ms - now_ms()) or 0
+local left = known and math.ceil(known.accepted_at + wait_ms - now) or 0
 if not known or settled or left <= 0 then
   redis.call("HDEL", waiters, id)
   if not settled and redis.call("HGET", ctl, "waits_for") == id then

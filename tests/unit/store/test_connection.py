@@ -35,7 +35,8 @@ def connections(server: RedisServer) -> int:
 
 
 def write(client: Client) -> list[object]:
-    return run_script(client, "due", [Keys("t").due, Keys("t").sweep, Keys("t").archives_at("")], [1000, 1, 1000])
+    k = Keys("t")
+    return run_script(client, "due", [k.due, k.sweep, k.archives_at(""), k.due_before_step], [1000, 1, 1000])
 
 
 def test_a_script_waits_for_a_frozen_server_no_longer_than_its_limit_and_works_again_after() -> None:

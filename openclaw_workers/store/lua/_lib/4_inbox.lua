@@ -35,7 +35,23 @@ end
 local function in_grace(sweep, now, lease_ms)
   local seen = redis.call("HMGET", sweep, "last", "grace_until")
   local last, grace_until = tonumber(seen[1]) or now, tonumber(seen[2]) or 0
-  return now - last > lease_ms / 2 or (now < grace_until and grace_until <= now + lease_ms)
+  return math.abs(now - last) > lease_ms / 2 or (now < grace_until and grace_until <= now + lease_ms)
+end
+
+-- When a lease ends. One that ends later than a lease from now was written before the clock stepped back: it ends as much
+-- earlier. Where that step is not known, it lasts one lease more.
+local function lease_end(sweep, ends, now, lease_ms)
+  if ends <= now + lease_ms then
+    return ends
+  end
+  local step = redis.call("HMGET", sweep, "stepped_at", "stepped_by")
+  local is_recent = step[1] and math.abs(now - step[1]) < 4 * lease_ms
+  return math.min(is_recent and ends - step[2] or ends, now + lease_ms)
+end
+
+-- When a run may start that waits for quiet since `woken_at`. If that lies ahead, the clock stepped back: it has waited.
+local function starts_at(ready_at, woken_at, now)
+  return (tonumber(woken_at) or 0) <= now and tonumber(ready_at) or 0
 end
 
 -- Receipts are kept for the newest messages; those that are not final yet are kept in any case. One that cannot be read
