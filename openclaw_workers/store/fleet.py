@@ -187,9 +187,7 @@ class Fleet:
                 (seconds, micros), *facts = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
         return [
-            WorkerInfo(
-                WorkerId(str(worker)), abs(now - beat) < DEAD_AFTER_MS, int(beat), fact or {}, fact is None
-            )
+            WorkerInfo(WorkerId(str(worker)), abs(now - beat) < DEAD_AFTER_MS, int(beat), fact or {}, fact is None)
             for (worker, beat), fact in zip(beats, facts, strict=True)
         ]
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import redis
 
-from openclaw_workers.store import connection
-
 STEPPING = str(Path(__file__).parent / "stepping")
 KEY = "test-clock-seconds"
 SHIFTED = f"""
