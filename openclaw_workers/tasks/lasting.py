@@ -1,9 +1,10 @@
 """Messages that outlive the connection they came by.
 
-A turn goes on while Redis restarts, so its message is acknowledged when the channel that delivered it is gone. kombu
-then looks for the server of a connection that has none, and the error ends the worker. The same happens when it puts
-unacknowledged messages back while it closes a lost connection. Neither is needed: what was acknowledged in vain comes
-once more after the visibility timeout, if one is set, and finds nothing to do; the sweep wakes whoever has no owner.
+A turn goes on while Redis restarts, so its message is acknowledged when the channel that delivered it is gone; or given
+back, when the pool child that carried the turn was killed. kombu then looks for the server of a connection that has none,
+and the error ends the worker. The same happens when it puts unacknowledged messages back while it closes a lost
+connection. None of it is needed: what was acknowledged in vain comes once more after the visibility timeout, if one is
+set, and finds nothing to do; the sweep wakes whoever has no owner.
 """
 
 from __future__ import annotations
@@ -13,26 +14,41 @@ from kombu.transport.redis import Channel, QoS
 
 
 class LastingQoS(QoS):
+    """For channels that emulate acknowledgements."""
+
     restore_at_shutdown = False
 
     def ack(self, delivery_tag: str) -> None:
-        if self._is_cut_off():
+        if _is_cut_off(self):
             virtual.QoS.ack(self, delivery_tag)
         else:
             super().ack(delivery_tag)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
-        if self._is_cut_off():
+        if _is_cut_off(self):
             virtual.QoS.ack(self, delivery_tag)
         else:
             super().reject(delivery_tag, requeue=requeue)
 
-    def _is_cut_off(self) -> bool:
-        transport = self.channel.connection
-        return transport is None or transport.client is None
+
+class PlainLastingQoS(virtual.QoS):
+    """For channels without acknowledgements: only to give a message back needs the connection."""
+
+    restore_at_shutdown = False
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        super().reject(delivery_tag, requeue=requeue and not _is_cut_off(self))
+
+
+def _is_cut_off(qos: virtual.QoS) -> bool:
+    transport = qos.channel.connection
+    return transport is None or transport.client is None
 
 
 def outlive_connections() -> None:
-    """Have every channel of this process use it."""
-    virtual.QoS.restore_at_shutdown = False
+    """Have every channel of this process use it.
+
+    A channel without `ack_emulation` takes no class of its own, but the one that it finds in `virtual`.
+    """
     Channel.QoS = LastingQoS
+    vars(virtual)["QoS"] = PlainLastingQoS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -73,6 +75,33 @@ def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis
         long = fleet.outcome(turn)
         assert long.run is not None
         assert len(long.run.attempts) == 1
+    assert worker.is_running()
+
+
+@pytest.mark.parametrize("engine", [{}, {"visibilityTimeoutSeconds": 60}], ids=["plain", "acknowledging"])
+def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(
+    make_fleet: MakeFleet, engine: dict[str, Any]
+) -> None:
+    """Celery gives the dead child's message back, by the connection that it came by and that is gone."""
+    fleet = make_fleet({"engine": engine})
+    worker = fleet.worker(pool="prefork")
+    turn = fleet.send(program(call(mark("tool")), say("went on", delay_ms=2_500)))
+    eventually(lambda: fleet.carries(worker) == 1 and fleet.count("tool") == 1, within=20)
+    owner = fleet.stores.reader.control(session_key("main")).owner
+    assert owner is not None
+    fleet.redis_server.restart()
+    following = fleet.send(small_turn(1), "other")
+    assert fleet.outcome(following).text == "1", "it consumes by a new connection"
+
+    os.kill(int(owner.rsplit("/", 2)[1]), signal.SIGKILL)
+
+    outcome = fleet.outcome(turn)
+    assert outcome.text == "went on"
+    assert outcome.run is not None
+    assert [attempt.how for attempt in outcome.run.attempts] == ["taken", "takeover"]
+    # Celery looks after a lost child's task ten seconds later.
+    eventually(lambda: not worker.is_running() or "WorkerLostError" in worker.log_text(), within=30)
+    assert fleet.outcome(fleet.send(small_turn(3), "after")).text == "3"
     assert worker.is_running()
 
 
