@@ -90,7 +90,7 @@ task_track_started = True
 worker_hijack_root_logger = False
 worker_redirect_stdouts = False
 
-# Remote control and gossip between workers grow with the square of the fleet, and nothing here needs gossip.
+# Flower and `celery control` need it. Gossip and mingle have no setting; tasks.signals switches them off.
 worker_enable_remote_control = True
 
 enable_utc = True

@@ -1,8 +1,8 @@
 """Messages that outlive the connection they came by.
 
 A turn goes on while Redis restarts, so its message is acknowledged when the channel that delivered it is gone; or given
-back, when the pool child that carried the turn was killed. kombu then looks for the server of a connection that has none,
-and the error ends the worker. The same happens when it puts unacknowledged messages back while it closes a lost
+back, when the pool child that carried the turn was killed. kombu then looks for the server of a connection that has
+none, and the error ends the worker. The same happens when it puts unacknowledged messages back while it closes a lost
 connection. None of it is needed: what was acknowledged in vain comes once more after the visibility timeout, if one is
 set, and finds nothing to do; the sweep wakes whoever has no owner.
 """

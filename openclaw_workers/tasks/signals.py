@@ -76,6 +76,15 @@ def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
         sys.exit(3)
 
 
+@celeryd_init.connect
+def _without_neighbours(instance: Any, **_: Any) -> None:
+    """No gossip and no greeting, also by Celery's own command: nothing here needs them, and there is no setting.
+
+    With gossip each worker reads the events of all others; with mingle each waits a second at start for their answers.
+    """
+    instance.prepare_args = lambda **given: {**given, "without_gossip": True, "without_mingle": True}
+
+
 @celeryd_after_setup.connect
 def _after_setup(instance: Any, **_: Any) -> None:
     outlive_connections()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import subprocess
 import sys
+
+from redis.client import PubSub
 
 from tests.support.fleet import Fleet
 from tests.support.programs import program, say
@@ -16,8 +20,11 @@ def test_celerys_own_command_starts_a_worker_that_answers(unstaffed: Fleet) -> N
         worker = subprocess.Popen(
             argv, env=unstaffed.environment(), cwd=unstaffed.state_dir, stdout=output, stderr=output
         )
+    overheard = unstaffed.stores.redis.pubsub()  # type: ignore[no-untyped-call]
+    overheard.psubscribe("*")
     try:
         outcome = unstaffed.outcome(unstaffed.send(program(say("by Celery's command"))), within=40)
+        bindings = unstaffed.stores.redis.keys("*:_kombu.binding.*")
     finally:
         worker.terminate()
         code = worker.wait(timeout=40)
@@ -25,3 +32,14 @@ def test_celerys_own_command_starts_a_worker_that_answers(unstaffed: Fleet) -> N
     assert outcome.text == "by Celery's command", log.read_text()
     assert code == 0, log.read_text()
     assert unstaffed.stores.fleet.workers() == []
+    # Both grow with the square of the fleet: each worker would listen to all events, and greet all others at start.
+    assert "celeryev" not in {str(key).rpartition(".")[2] for key in bindings}
+    assert "hello" not in spoken(overheard)
+
+
+def spoken(overheard: PubSub) -> list[str]:
+    """The broadcasts to all workers, by their method."""
+    heard = iter(lambda: overheard.get_message(timeout=0.2), None)
+    broadcasts = [json.loads(message["data"]) for message in heard if message["type"] == "pmessage"]
+    bodies = [json.loads(base64.b64decode(broadcast["body"])) for broadcast in broadcasts]
+    return [body["method"] for body in bodies if "method" in body]
