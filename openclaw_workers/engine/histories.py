@@ -65,10 +65,14 @@ class Histories:
         if known is None or not taken.known_holds or (whole and not known.whole):
             return None
         fresh = taken.log_length - known.known.length
-        if not 0 <= fresh <= len(taken.tail):
+        if not 0 <= fresh <= PAGE:
             return None
-        new = taken.tail[len(taken.tail) - fresh :]
-        return [*known.entries, *self._reader.entries(taken.lease.session, new)]
+        new = taken.tail[max(0, len(taken.tail) - fresh) :]
+        entries = self._reader.entries(taken.lease.session, new)
+        if fresh > len(new):  # `take` left out the rest, to keep its answer short
+            end = taken.log_length - len(new) - 1
+            entries = [*self._reader.transcript(taken.lease.session, known.known.length, end), *entries]
+        return [*known.entries, *entries]
 
     def _read_back(self, taken: Taken, budget_tokens: int | None) -> list[TranscriptEntry]:
         session = taken.lease.session

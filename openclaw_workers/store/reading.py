@@ -15,7 +15,7 @@ from openclaw_workers.models.ids import RunId, SessionKey
 from openclaw_workers.models.runs import Run
 from openclaw_workers.models.session import SessionEntry, from_hash
 from openclaw_workers.models.transcript import TranscriptEntry, load_entry
-from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.store.connection import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.quarantine import Note, Quarantine, fields_at_fault
@@ -146,9 +146,22 @@ class Reader:
             return [SessionKey(str(key)) for key in self._redis.zrange(self._keys.running, 0, -1)]
 
     def transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> list[TranscriptEntry]:
-        with store_errors():
-            raws = self._redis.lrange(self._keys.log(key), start, end)
-        return self.entries(key, (str(raw) for raw in raws))
+        return self.entries(key, self._raws(key, start, end))
+
+    def _raws(self, key: SessionKey, start: int, end: int) -> list[str]:
+        """Stored entries, read in portions that keep Redis from others for about a millisecond each."""
+        answers: list[list[str]] = []
+        known = 0
+        while True:
+            length, place, raws = run_script(self._redis, "page", [self._keys.log(key)], [start, end])
+            if length < known:  # it was reset meanwhile: this is another transcript
+                break
+            answers.append(raws)
+            known, start = length, start if start >= 0 else max(0, length + start)
+            if place <= start or not raws:
+                break
+            end = place - 1
+        return [raw for answer in reversed(answers) for raw in answer]
 
     def pages_back(self, key: SessionKey) -> Iterator[list[TranscriptEntry]]:
         """The transcript as it is now, in pages: the newest first, each in order; without what is added meanwhile."""
@@ -161,8 +174,7 @@ class Reader:
 
     def raw_transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> tuple[list[str], int]:
         """Entries as they are stored, without the unreadable ones, and how many those were."""
-        with store_errors():
-            raws = [str(raw) for raw in self._redis.lrange(self._keys.log(key), start, end)]
+        raws = self._raws(key, start, end)
         whole = [raw for raw in raws if self.entries(key, [raw])]
         return whole, len(raws) - len(whole)
 

@@ -40,7 +40,7 @@
   ARGV[16] SHA-1 of the last of those entries, as it is stored
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
-            bound messages, transcript length, transcript tail, row as a flat list, how the run came to be taken,
+            bound messages, transcript length, transcript tail (what fits into a short answer), row as a flat list, how the run came to be taken,
             owners that died over a model call which is not booked, a JSON list of fences,
             1 if messages may wait to be steered in, else 0,
             1 if the transcript still begins with what the caller knows, else 0}
@@ -91,7 +91,7 @@ local function answer(lease, deadline, messages)
     from = known_length
   end
   return { "taken", lease, c[10], attempt, suspect and 1 or 0, c[7], c[11] or "", deadline, now, abort, messages, length,
-    redis.call("LRANGE", log, math.max(from, length - tail), -1), redis.call("HGETALL", row),
+    newest_entries(log, math.max(from, length - tail), length - 1), redis.call("HGETALL", row),
     c[9] or "taken", redis.call("HGET", run_key, "dead") or "[]", may_have_steering(), holds and 1 or 0 }
 end
 

@@ -218,6 +218,7 @@ class Desk:
         daily_boundary_ms: int = 0,
         idle_ms: int = 0,
         may_suspect: bool = True,
+        known: tuple[str, int] = ("", 0),
     ) -> Taken | NotTaken:
         """Take the given run, or whichever is current."""
         return self.turns(worker).take(
@@ -228,6 +229,7 @@ class Desk:
             time_ms=600_000,
             freshness={"": Freshness(daily_boundary_ms, idle_ms)},
             may_suspect=may_suspect,
+            known=known,
         )
 
     def take(self, worker: str = "w1", **how: Any) -> Taken:

@@ -368,6 +368,12 @@ def book(desk: Desk) -> None:
     desk.turns().book(lease, Books([call], ["day"], vain("call-1").attempts))
 
 
+def page(desk: Desk) -> None:
+    desk.say("one")
+    desk.take()
+    assert len(desk.reader.transcript(SESSION)) == 1
+
+
 def set_aside(desk: Desk) -> None:
     desk.say("one")
     desk.redis.set(desk.keys.log(SESSION), "junk")
@@ -421,6 +427,7 @@ CASES: dict[str, list[Callable[[Desk], None]]] = {
     "set_aside": [set_aside],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
+    "page": [page],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.

@@ -92,14 +92,17 @@ local function merges(first, entry)
   return is_plain(first) and is_plain(entry) and entry.authority == first.authority and entry.address == first.address
 end
 
--- Rule 10: the head of the inbox, and with it what may be collected: what the next turn answers.
+-- Rule 10: the head of the inbox, and with it what may be collected: what the next turn answers. Not more bytes than one
+-- message may have: they become one entry, and Redis serves nobody else while it is written or read.
+local COLLECTED_BYTES, READ_AT_ONCE = 1000000, 5
 local function next_messages(inbox, most)
-  local entries, raws, reach = {}, {}, 0
+  local entries, raws, reach, size = {}, {}, 0, 0
   while true do
     local found = redis.call("ZRANGE", inbox, #raws, reach)
     for _, raw in ipairs(found) do
       local entry = read_message(raw)
-      if entries[1] and not merges(entries[1], entry) then
+      size = size + #raw
+      if entries[1] and (size > COLLECTED_BYTES or not merges(entries[1], entry)) then
         return entries, raws
       end
       entries[#entries + 1], raws[#raws + 1] = entry, raw
@@ -107,7 +110,7 @@ local function next_messages(inbox, most)
     if #found == 0 or entries[1].mode ~= "collect" or #raws >= most then
       return entries, raws
     end
-    reach = most - 1
+    reach = math.min(most, #raws + READ_AT_ONCE) - 1
   end
 end
 

@@ -64,6 +64,26 @@ local function cut_transcript(row, log, archive_prefix, archives, due, new_sessi
   end
 end
 
+-- The newest of these entries of a transcript, oldest first: as many as fit into an answer, and one at least. One by one:
+-- nothing else tells how large an entry is before it is read.
+local ANSWER_BYTES = 512 * 1024
+local function newest_entries(log, first, last)
+  local entries, size = {}, 0
+  for index = last, first, -1 do
+    local entry = redis.call("LINDEX", log, index)
+    size = size + #entry
+    if size > ANSWER_BYTES and #entries > 0 then
+      break
+    end
+    entries[#entries + 1] = entry
+  end
+  for index = 1, math.floor(#entries / 2) do
+    local other = #entries + 1 - index
+    entries[index], entries[other] = entries[other], entries[index]
+  end
+  return entries
+end
+
 -- The transcript entry that carries one or several messages to the model.
 local function user_entry(entries, run, now, provenance, dropped)
   local content, ids, attached = {}, {}, {}
