@@ -59,6 +59,8 @@ class RedisJournal:
         self._process = process
         self._step = step
         self._lock = threading.Lock()
+        # Held from when events are taken until Redis has them: what comes later must not overtake them.
+        self._sending = threading.Lock()
         self._buffer: list[dict[str, Any]] = []
         self._gathering_since = 0.0
         self._accounts = accounts
@@ -74,22 +76,23 @@ class RedisJournal:
         worked: float = 0.0,
     ) -> list[UserEntry]:
         leaving = self._process.draining
-        events = self._taken()
         number, books = self._step + 1, self._accounts.books()
-        abort, steered = persist(
-            lambda: self._turns.step(
-                self._handle.lease,
-                number,
-                entries,
-                # A call marked as started is never run again, so a worker that is leaving starts none.
-                starting="" if leaving else starting,
-                may_steer=may_steer and not leaving,
-                worked=worked,
-                events=events,
-                books=books,
-            ),
-            self._process,
-        )
+        with self._sending:
+            events = self._taken()
+            abort, steered = persist(
+                lambda: self._turns.step(
+                    self._handle.lease,
+                    number,
+                    entries,
+                    # A call marked as started is never run again, so a worker that is leaving starts none.
+                    starting="" if leaving else starting,
+                    may_steer=may_steer and not leaving,
+                    worked=worked,
+                    events=events,
+                    books=books,
+                ),
+                self._process,
+            )
         self._accounts.booked(books)
         self._step = number
         self._handle.allow(self._handle.seconds_left())
@@ -149,6 +152,10 @@ class RedisJournal:
 
     def flush(self) -> None:
         """Send what has gathered. Viewers may miss it; the run does not depend on it."""
+        with self._sending:
+            self._send()
+
+    def _send(self) -> None:
         events = self._taken()
         if not events:
             return
@@ -160,9 +167,16 @@ class RedisJournal:
             log.warning("events.dropped", count=len(events), error=error.message)
 
     def _flush_if_old(self) -> None:
-        """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls."""
-        if self._buffer and time.monotonic() - self._gathering_since > COALESCE_SECONDS:
-            self.flush()
+        """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls.
+
+        Whoever finds another thread sending leaves it to the next call: the ticker must not wait.
+        """
+        is_old = self._buffer and time.monotonic() - self._gathering_since > COALESCE_SECONDS
+        if is_old and self._sending.acquire(blocking=False):
+            try:
+                self._send()
+            finally:
+                self._sending.release()
 
     def _taken(self) -> list[dict[str, Any]]:
         with self._lock:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from openclaw_workers.engine.accounts import Accounts
-from openclaw_workers.engine.journal import RedisJournal, persist
+from openclaw_workers.engine.journal import COALESCE_SECONDS, RedisJournal, persist
 from openclaw_workers.engine.process import Process, RunHandle
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.models.messages import QueueMode
 from openclaw_workers.models.transcript import AssistantEntry, TextBlock
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turns import Lease, Taken
 from tests.support.redis_server import RedisServer
 from tests.unit.engine.conftest import SESSION, House
 
@@ -67,6 +70,69 @@ def test_what_has_gathered_goes_out_with_the_step_in_order(house: House, journal
     assert deltas(house) == ["one ", "two three"]
     journal.flush()
     assert deltas(house) == ["one ", "two three"]
+
+
+@pytest.mark.parametrize("next_sent_by", ["flush", "step"])
+def test_text_stays_in_order_when_the_ticker_is_slow_to_send(
+    house: House, handle: RunHandle, journal: RedisJournal, monkeypatch: pytest.MonkeyPatch, next_sent_by: str
+) -> None:
+    begun, may_send, emit = threading.Event(), threading.Event(), house.turns.emit
+
+    def slow(lease: Lease, events: Sequence[dict[str, Any]]) -> None:
+        if threading.current_thread().name == "ticker":
+            begun.set()
+            may_send.wait(20)
+        emit(lease, events)
+
+    monkeypatch.setattr(house.turns, "emit", slow)
+    journal.text("one ")
+    time.sleep(2 * COALESCE_SECONDS)  # no synchronisation: it is old enough to be sent
+    ticker = threading.Thread(target=handle.on_tick, name="ticker", daemon=True)
+    ticker.start()
+    assert begun.wait(20)
+
+    def go_on() -> None:
+        journal.text("two")
+        if next_sent_by == "flush":
+            journal.flush()
+        else:
+            journal.record([SAID])
+
+    turn = threading.Thread(target=go_on, daemon=True)
+    turn.start()
+    turn.join(0.3)
+    may_send.set()
+    for thread in (ticker, turn):
+        thread.join(20)
+
+    assert "".join(deltas(house)) == "one two"
+
+
+def test_a_tick_does_not_wait_for_a_step_that_redis_is_slow_to_take(
+    house: House, handle: RunHandle, journal: RedisJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ticker renews the leases of the whole process."""
+    begun, may_end, step = threading.Event(), threading.Event(), house.turns.step
+
+    def slow(*args: Any, **more: Any) -> Any:
+        begun.set()
+        may_end.wait(20)
+        return step(*args, **more)
+
+    monkeypatch.setattr(house.turns, "step", slow)
+    turn = threading.Thread(target=lambda: journal.record([SAID]), daemon=True)
+    turn.start()
+    assert begun.wait(20)
+    journal.text("meanwhile")
+    time.sleep(2 * COALESCE_SECONDS)  # no synchronisation: it is old enough to be sent
+
+    handle.on_tick()
+    shown = deltas(house)
+    may_end.set()
+    turn.join(20)
+    journal.flush()
+
+    assert (shown, deltas(house)) == ([], ["meanwhile"])
 
 
 def test_before_a_slow_tool_everything_is_on_screen(house: House, journal: RedisJournal) -> None:
