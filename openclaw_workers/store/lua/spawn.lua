@@ -74,23 +74,37 @@ local function create_session(k, child)
   event(k[6], k[2], now, "message.accepted", { id = id, seq = 1, mode = "followup", run = child.run }, true)
 end
 
--- The batch that the child belongs to, begun by the first of them; returns the child's place in it.
+-- Batches of these children, by key. Each is written once, after its last child: their lists are long.
+local joined = {}
+
+-- Let the child join its batch, begun by the first of them; returns the child's place in it.
 local function join(k, child)
-  local members = cjson.decode(redis.call("HGET", k[10], "members") or "[]")
-  local cleanup = cjson.decode(redis.call("HGET", k[10], "cleanup") or "[]")
-  local records = cjson.decode(redis.call("HGET", k[10], "k_members") or "[]")
-  members[#members + 1], records[#records + 1] = child.run, k[9]
-  cleanup[#cleanup + 1] = { child.session, child.cleanup_ms }
-  redis.call("HSET", k[10], "id", child.batch, "state", "running", "mode", child.mode, "created_at", now,
-    "parent_session", parent, "parent_session_id", parent_session_id, "parent_run", parent_run, "root", child.record.root_session_key,
-    "above", about[2] or "", "above_id", about[3] or "",
-    "k_batches", batches, "k_parent_run", parent_key, "members", cjson.encode(members),
-    "k_members", cjson.encode(records), "cleanup", cjson.encode(cleanup), "tries", 0)
-  redis.call("SADD", k[11], child.run)
-  if redis.call("ZADD", batches, now, child.batch) == 1 then
-    count_batch(parent_key, 1)
+  local batch = joined[k[10]]
+  if not batch then
+    local known = redis.call("HMGET", k[10], "members", "cleanup", "k_members")
+    batch = { child = child, members = cjson.decode(known[1] or "[]"), cleanup = cjson.decode(known[2] or "[]"),
+      records = cjson.decode(known[3] or "[]") }
+    joined[k[10]] = batch
+    if redis.call("ZADD", batches, now, child.batch) == 1 then
+      count_batch(parent_key, 1)
+    end
   end
-  return #members - 1
+  local place = #batch.members
+  batch.members[place + 1], batch.records[place + 1] = child.run, k[9]
+  batch.cleanup[place + 1] = { child.session, child.cleanup_ms }
+  redis.call("SADD", k[11], child.run)
+  return place
+end
+
+local function write_batches()
+  for key, batch in pairs(joined) do
+    local child = batch.child
+    redis.call("HSET", key, "id", child.batch, "state", "running", "mode", child.mode, "created_at", now,
+      "parent_session", parent, "parent_session_id", parent_session_id, "parent_run", parent_run,
+      "root", child.record.root_session_key, "above", about[2] or "", "above_id", about[3] or "",
+      "k_batches", batches, "k_parent_run", parent_key, "members", cjson.encode(batch.members),
+      "k_members", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0)
+  end
 end
 
 local function register(k, child)
@@ -145,6 +159,7 @@ for i = 0, count - 1 do
   end
   answers[#answers + 1] = answer
 end
+write_batches()
 if refusals > 0 then
   if percent then
     write_although_full()
