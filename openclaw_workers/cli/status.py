@@ -16,6 +16,7 @@ from openclaw_workers.models.runs import Lane
 from openclaw_workers.models.tree import Batch, BatchState
 from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.store.overview import Held
+from openclaw_workers.store.server_settings import unsafe_settings
 
 
 @click.command(
@@ -44,9 +45,11 @@ def status(cli: CliContext, damaged: bool) -> None:
     blocked = [batch for batch in undelivered if batch.state is BatchState.BLOCKED]
     totals |= {"pendingAnnounces": len(undelivered) - len(blocked), "blockedAnnounces": len(blocked)}
     waiting = cli.stores.archives.waiting()
+    unsafe = unsafe_settings(cli.stores.redis)
     if cli.json:
         archives = [{"place": place, "archives": count} for place, count in sorted(waiting.items())]
         told = {"workers": workers, "lanes": lanes, "leases": leases, "waitingArchives": archives, "totals": totals}
+        told["unsafeSettings"] = unsafe
         echo_json({"ok": True, "at": now_ms(), **told})
         return
     click.echo(_workers_text(workers))
@@ -61,6 +64,8 @@ def status(cli: CliContext, damaged: bool) -> None:
         click.echo(_announces_text(totals, blocked))
     for place, count in sorted(waiting.items()):
         click.echo(printable(f"{count} archive(s) wait for a worker at {place}, where the rest of them lies"))
+    for setting, what in unsafe.items():
+        click.echo(f"Redis has {setting} {what}")
 
 
 def _announces_text(totals: dict[str, int], blocked: list[Batch]) -> str:

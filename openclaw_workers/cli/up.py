@@ -21,7 +21,7 @@ from openclaw_workers.cli.supervisor import Supervisor
 from openclaw_workers.cli.worker import accept_option
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.errors import BadInput, ConflictError
+from openclaw_workers.errors import BadInput, ConflictError, StoreUnavailable
 from openclaw_workers.models.runs import Lane
 from openclaw_workers.runtime import (
     StateLock,
@@ -31,6 +31,8 @@ from openclaw_workers.runtime import (
     refuse_foreign_runtime,
     running_pid,
 )
+from openclaw_workers.store.connection import connect
+from openclaw_workers.store.server_settings import unsafe_settings
 
 
 class LaneCounts(click.ParamType[dict[Lane, int], str]):
@@ -173,9 +175,10 @@ def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # stopped between being ready and being announced
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
-    is_offline = _is_offline(loaded)
+    is_offline, unsafe = _is_offline(loaded), _unsafe_settings(runtime.redis_url)
     if as_json or cli.json:
-        click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending))
+        told = banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending, unsafe=unsafe)
+        click.echo(told)
         return
     click.echo(
         banner.as_text(
@@ -183,6 +186,7 @@ def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
             loaded.state_dir,
             is_offline=is_offline,
             pending=loaded.pending,
+            unsafe=unsafe,
             show_password=sys.stdout.isatty(),
             next_command=typed('agent -m "hello"', loaded),
             to_stop=to_stop,
@@ -205,6 +209,17 @@ def _plan(
         task_events=settings.engine.task_events,
         accept_not_in_effect=accept_not_in_effect,
     )
+
+
+def _unsafe_settings(redis_url: str) -> dict[str, str]:
+    """Of a Redis that somebody else runs; our own has them right."""
+    client = connect(redis_url)
+    try:
+        return unsafe_settings(client)
+    except StoreUnavailable:  # whoever asks it for more is told
+        return {}
+    finally:
+        client.close()
 
 
 def _is_offline(loaded: Loaded) -> bool:

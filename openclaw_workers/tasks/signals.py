@@ -24,14 +24,16 @@ from celery.signals import (
     worker_shutting_down,
 )
 
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
+from openclaw_workers.store.connection import connect
+from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.channel import take_several
 from openclaw_workers.tasks.lasting import outlive_connections
 from openclaw_workers.tasks.quiet import bear_a_full_redis, leave_in_silence
 from openclaw_workers.tasks.revoke import replace_revoke
-from openclaw_workers.tasks.settings import loaded
+from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
 
 log = structlog.get_logger(__name__)
@@ -120,6 +122,18 @@ def _ready(**_: Any) -> None:
     if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` tells it once
         for setting, told in loaded().pending.items():
             log.warning("setting.pending", setting=setting, told=told)
+        _tell_unsafe_settings()
+
+
+def _tell_unsafe_settings() -> None:
+    client = connect(redis_url())
+    try:
+        for setting, told in unsafe_settings(client).items():
+            log.warning("redis.unsafe_setting", setting=setting, told=told)
+    except StoreUnavailable as error:
+        log.warning("redis.settings_unknown", error=error.message)
+    finally:
+        client.close()
 
 
 @worker_shutting_down.connect

@@ -228,8 +228,10 @@ def test_two_run_side_by_side(ocw: Ocw, tmp_path: Path) -> None:
 def test_a_redis_of_ones_own_is_used_instead_of_a_private_one(tmp_path: Path, redis_server: RedisServer) -> None:
     ocw = Ocw(tmp_path / "state", REDIS_URL=redis_server.url)
     try:
-        assert ocw.up("--no-flower")["pids"].keys() == WORKERS
+        ready = ocw.up("--no-flower")
+        assert ready["pids"].keys() == WORKERS
         assert not (ocw.state_dir / "redis").exists()
+        assert list(ready["unsafeSettings"]) == ["appendonly"], "it keeps nothing on disk"
     finally:
         ocw("down")
 

@@ -20,6 +20,7 @@ def as_text(
     *,
     is_offline: bool,
     pending: Collection[str],
+    unsafe: Mapping[str, str],
     show_password: bool,
     next_command: str,
     to_stop: str | None,
@@ -35,6 +36,8 @@ def as_text(
     if pending:
         lines += [f"  Set, but not in effect yet: {', '.join(pending)}."]
         lines += ["  `ocw config check` tells what holds instead.", ""]
+    if unsafe:
+        lines += [*(f"  Redis has {setting} {what}." for setting, what in unsafe.items()), ""]
     if to_stop is None:
         lines += [f"  Next, in a second terminal:  {next_command}", "  Ctrl-C stops everything; the state is kept."]
     else:
@@ -42,7 +45,9 @@ def as_text(
     return "\n".join([*lines, ""])
 
 
-def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str]) -> str:
+def as_json(
+    runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str], unsafe: Mapping[str, str]
+) -> str:
     return json.dumps(
         {
             "ok": True,
@@ -54,6 +59,7 @@ def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Map
             "startedAt": runtime.started_at,
             "offline": is_offline,
             "pending": dict(pending),
+            "unsafeSettings": dict(unsafe),
         }
     )
 

@@ -1,0 +1,42 @@
+"""Settings of Redis that break promises are said at start, and by `ocw status`."""
+
+from __future__ import annotations
+
+from tests.support.fleet import Fleet
+from tests.support.ocw import Ocw
+from tests.support.waiting import eventually
+
+WARNING = "redis.unsafe_setting"
+
+
+def test_a_redis_that_keeps_what_it_accepted_is_not_complained_of(staffed: Fleet, ocw_cli: Ocw) -> None:
+    assert ocw_cli("status", "--json").json["unsafeSettings"] == {}
+    assert "Redis has" not in ocw_cli("status").out
+    assert WARNING not in staffed.workers[0].log_text()
+
+
+def test_unsafe_settings_are_named_by_workers_and_by_status(unstaffed: Fleet) -> None:
+    redis, ocw = unstaffed.stores.redis, Ocw(unstaffed)
+    redis.config_set("maxmemory-policy", "allkeys-lru")
+    redis.config_set("appendfsync", "everysec")
+    worker = unstaffed.worker()
+
+    eventually(lambda: worker.log_text().count(WARNING) == 2, within=20)
+    log, text = worker.log_text(), ocw("status").out
+    for line in ("allkeys-lru: a full Redis deletes accepted messages", "everysec: a killed Redis may lose messages"):
+        assert line in log
+        assert line in text
+    redis.config_set("appendonly", "no")
+    unsafe = ocw("status", "--json").json["unsafeSettings"]
+    assert unsafe.keys() == {"maxmemory-policy", "appendonly"}
+    assert "loses accepted messages" in unsafe["appendonly"]
+
+
+def test_a_redis_that_does_not_let_us_ask_keeps_nobody_from_working(unstaffed: Fleet) -> None:
+    redis = unstaffed.stores.redis
+    redis.config_set("appendfsync", "everysec")
+    redis.execute_command("ACL", "SETUSER", "default", "-config")
+    assert Ocw(unstaffed)("status", "--json").json["unsafeSettings"] == {}
+    redis.execute_command("ACL", "SETUSER", "default", "-info")
+
+    assert Ocw(unstaffed)("status", "--json").json["unsafeSettings"] == {}
