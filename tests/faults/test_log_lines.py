@@ -11,6 +11,7 @@ from openclaw_workers.config.loader import ACCEPT_OPTION
 from tests.faults.conftest import MakeFleet
 from tests.support.fleet import Fleet
 from tests.support.programs import crash, program, say
+from tests.support.waiting import eventually
 
 OUR_LINE = re.compile(r'\d\d:\d\d:\d\d (?:[A-Z]+ )?\w+\.\w+(?: \w+=(?:"(?:[^"\\]|\\.)*"|[^\s"=]+))*')
 CARRIERS = {"threads": 1, "prefork": 4}
@@ -41,6 +42,7 @@ def test_a_run_is_named_by_the_same_fields_on_every_line(make_fleet: MakeFleet) 
     first.wait()
     second = fleet.worker(OPENCLAW_LOG_FORMAT="json")
     fleet.outcomes(sent)
+    eventually(lambda: "run.given_up" in second.log_text(), within=10)  # it is logged after the commit
 
     lines = [json.loads(line) for line in second.log_text().splitlines()]
     told = {line["event"]: line for line in lines if line["event"].startswith("run.")}

@@ -35,8 +35,8 @@ def test_unsafe_settings_are_named_by_workers_and_by_status(unstaffed: Fleet) ->
 def test_a_redis_that_does_not_let_us_ask_keeps_nobody_from_working(unstaffed: Fleet) -> None:
     redis = unstaffed.stores.redis
     redis.config_set("appendfsync", "everysec")
-    redis.execute_command("ACL", "SETUSER", "default", "-config")
+    redis.acl_setuser("default", enabled=True, nopass=True, commands=["-config"], reset=False)
     assert Ocw(unstaffed)("status", "--json").json["unsafeSettings"] == {}
-    redis.execute_command("ACL", "SETUSER", "default", "-info")
+    redis.acl_setuser("default", enabled=True, nopass=True, commands=["-info"], reset=False)
 
     assert Ocw(unstaffed)("status", "--json").json["unsafeSettings"] == {}
