@@ -30,6 +30,7 @@ from openclaw_workers.store.tree import Announced, NewChild, Spawned, Tree
 from openclaw_workers.store.turns import (
     Committed,
     Freshness,
+    KnownTranscript,
     Lease,
     NotTaken,
     Outcome,
@@ -218,7 +219,7 @@ class Desk:
         daily_boundary_ms: int = 0,
         idle_ms: int = 0,
         may_suspect: bool = True,
-        known: tuple[str, int] = ("", 0),
+        known: KnownTranscript | None = None,
     ) -> Taken | NotTaken:
         """Take the given run, or whichever is current."""
         return self.turns(worker).take(
