@@ -13,7 +13,7 @@ from openclaw_workers.providers.answers import DECLINED, StopReason, cut, declin
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import parameters
-from openclaw_workers.providers.openai.client import call_block, counted, efforts, read
+from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read
 from openclaw_workers.providers.openai.customs import CUSTOMS
 
 _STOPS: Final[dict[str, StopReason]] = {"tool_calls": "toolUse", "function_call": "toolUse", "length": "length"}
@@ -30,7 +30,11 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
             lambda step: read(
                 call,
                 lambda client: client.chat.completions.create(
-                    **built, **step, stream=True, extra_headers=call.headers()
+                    model=call.request.model,
+                    messages=NOT_WALKED,
+                    stream=True,
+                    extra_body={**built, **step},
+                    extra_headers=call.headers(),
                 ),
                 _Reader(call.estimated_input()),
                 cancel,

@@ -28,7 +28,6 @@ def parameters(call: Call, wanted: Collection[str] = ()) -> dict[str, Any]:
     """Everything but the reasoning, with those fields otherwise that the server is known to want so."""
     request = call.request
     built: dict[str, Any] = {
-        "model": request.model,
         "messages": _messages(call, thoughts=THOUGHTS in wanted),
         NEW_LIMIT if NEW_LIMIT in wanted else OLD_LIMIT: call.output_limit(),
     }

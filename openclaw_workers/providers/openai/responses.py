@@ -12,7 +12,7 @@ from openclaw_workers.providers.answers import DECLINED, StopReason, cut, declin
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.failures import told
-from openclaw_workers.providers.openai.client import call_block, counted, efforts, read
+from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read
 from openclaw_workers.providers.openai.responses_input import parameters
 from openclaw_workers.providers.thinking import Parameters
 
@@ -25,7 +25,13 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
         steps,
         lambda step: read(
             call,
-            lambda client: client.responses.create(**built, **step, stream=True, extra_headers=call.headers()),
+            lambda client: client.responses.create(
+                model=call.request.model,
+                input=NOT_WALKED,
+                stream=True,
+                extra_body={**built, **step},
+                extra_headers=call.headers(),
+            ),
             _Reader(call),
             cancel,
         ),

@@ -30,7 +30,6 @@ def parameters(call: Call) -> dict[str, Any]:
     """Everything but the reasoning."""
     request = call.request
     built: dict[str, Any] = {
-        "model": request.model,
         "input": _items(call),
         "max_output_tokens": call.output_limit(),
         "store": False,
