@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
@@ -20,7 +21,6 @@ import httpx2
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import TurnAborted
-from openclaw_workers.providers.endpoint import CONNECT_SECONDS
 
 EventT = TypeVar("EventT")
 
@@ -42,6 +42,30 @@ def interrupted_by(cancel: Cancel) -> Iterator[None]:
         _here.cancel = before
 
 
+def current_cancel() -> Cancel | None:
+    """What ends the reads and writes of this thread now, if anything does."""
+    return getattr(_here, "cancel", None)
+
+
+@contextmanager
+def reads_within(seconds: float) -> Iterator[None]:
+    """All that this thread reads in the block must come within this time; else reading raises a time-out."""
+    _here.reads_until = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _here.reads_until = None
+
+
+def _sooner(timeout: float | None) -> float | None:
+    """This time-out, or what `reads_within` has left."""
+    until: float | None = getattr(_here, "reads_until", None)
+    if until is None:
+        return timeout
+    left = max(0.001, until - time.monotonic())  # with 0 a socket does not wait at all, and fails otherwise
+    return left if timeout is None else min(timeout, left)
+
+
 def each(events: Iterator[EventT], cancel: Cancel) -> Iterator[EventT]:
     """The events of a stream, until it ends or `cancel` is set."""
     ended = object()
@@ -55,19 +79,11 @@ def each(events: Iterator[EventT], cancel: Cancel) -> Iterator[EventT]:
         yield event  # type: ignore[misc]
 
 
-def http_client(idle_seconds: float) -> httpx2.Client:
-    """A client whose waits can be interrupted, also through the proxies that the environment names.
-
-    It follows no redirects: a key is for the address it was configured for.
-    """
-    timeout = httpx2.Timeout(idle_seconds, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
-    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
-    client = httpx2.Client(timeout=timeout, limits=limits, follow_redirects=False)
-    for transport in (client._transport, *client._mounts.values()):
-        if isinstance(transport, httpx2.HTTPTransport):
-            pool: Any = transport._pool
-            pool._network_backend = _Backend(pool._network_backend)
-    return client
+def make_interruptible(transport: httpx2.BaseTransport) -> None:
+    """Let the waits of this transport be interrupted."""
+    if isinstance(transport, httpx2.HTTPTransport):
+        pool: Any = transport._pool
+        pool._network_backend = _Backend(pool._network_backend)
 
 
 class _Backend(httpcore2.NetworkBackend):
@@ -85,7 +101,7 @@ class _Backend(httpcore2.NetworkBackend):
         def connect() -> httpcore2.NetworkStream:
             return self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
 
-        cancel: Cancel | None = getattr(_here, "cancel", None)
+        cancel = current_cancel()
         return _Stream(connect() if cancel is None else _aside(connect, cancel))
 
 
@@ -119,7 +135,7 @@ class _Stream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         with _shut_on_cancel(self.get_extra_info("socket")):
-            return self._inner.read(max_bytes, timeout)
+            return self._inner.read(max_bytes, _sooner(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         with _shut_on_cancel(self.get_extra_info("socket")):
@@ -141,7 +157,7 @@ class _Stream(httpcore2.NetworkStream):
 
 @contextmanager
 def _shut_on_cancel(sock: socket.socket) -> Iterator[None]:
-    cancel: Cancel | None = getattr(_here, "cancel", None)
+    cancel = current_cancel()
     if cancel is None:
         yield
         return

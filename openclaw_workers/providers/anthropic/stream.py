@@ -18,7 +18,8 @@ from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.calls import REFUSALS, Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.failures import recognise
-from openclaw_workers.providers.interrupting import http_client, interrupted_by
+from openclaw_workers.providers.http_client import http_client
+from openclaw_workers.providers.interrupting import interrupted_by
 from openclaw_workers.providers.reading import read_events
 from openclaw_workers.providers.thinking import Parameters, at_or_below
 

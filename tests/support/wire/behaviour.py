@@ -42,7 +42,7 @@ class Reply:
     stop: str | None = None
     """The API's own word for why it stopped; None: the fitting one."""
     after: int | None = None
-    """After so many events `then` happens."""
+    """After so many events `then` happens; None: after the last one."""
     then: Literal["end", "reset", "hang", "error"] = "end"
     """The stream ends as if it were complete, breaks, falls silent, or reports `error`."""
     error: Mapping[str, Any] = field(default_factory=dict)

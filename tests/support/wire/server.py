@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
                 if reply.gap_seconds and self.wire.closing.wait(reply.gap_seconds):
                     return None
                 self._event(*event)
-            self.wfile.write(b"0\r\n\r\n")
+            self._interrupt(reply, api)
         except OSError:
             self.wire.went_away.append(time.monotonic())
             self.close_connection = True

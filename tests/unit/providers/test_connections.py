@@ -11,13 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
+import httpx2
 import pytest
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.models import Api
 from openclaw_workers.errors import TurnAborted
+from openclaw_workers.providers.connection_reuse import REST_BYTES, ReusingTransport
+from openclaw_workers.providers.interrupting import interrupted_by
 from tests.support.waiting import eventually
 from tests.support.wire import Hang, Reply, WireServer
+from tests.unit.providers.talk import text_of
 from tests.unit.providers.wired import APIS, Line
 
 # Half a second is promised. A busy machine gets more; if nothing interrupted the wait, it would be ten at least.
@@ -142,9 +146,49 @@ def test_keys_are_never_mixed_up(line: Line) -> None:
         assert f"I am {key}" in said
 
 
-@pytest.mark.parametrize("api", ["anthropic-messages", "openai-responses"])
-def test_a_connection_is_used_again(server: WireServer, api: Api) -> None:
-    line = Line(server, api)
-    for _ in range(3):
+def test_one_connection_serves_twenty_calls(line: Line) -> None:
+    for _ in range(20):
         line.ask()
-    assert len({request.connection for request in server.requests}) == 1
+    assert len({request.connection for request in line.server.requests}) == 1
+
+
+def test_an_answer_does_not_wait_for_the_end_of_its_response(server: WireServer) -> None:
+    """Some servers keep a response open after `[DONE]`; without a bound the call would wait for its idle time-out."""
+    line = Line(server, "openai-completions")
+    server.script.append(Reply("all of it", then="hang"))
+    begun = time.monotonic()
+    assert text_of(line.ask()) == "all of it"
+    assert time.monotonic() - begun < line.endpoint.idle_seconds / 10
+    assert eventually(lambda: server.went_away, within=AT_ONCE), "a connection with half a response was kept"
+    line.ask()
+    assert len({request.connection for request in server.requests}) == 2
+
+
+class Endless(httpx2.SyncByteStream):
+    """A body without an end, which counts what is read of it."""
+
+    def __init__(self) -> None:
+        self.chunks = 0
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        while not self.closed:
+            self.chunks += 1
+            yield bytes(1024)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_closing_a_response_reads_no_more_than_a_short_rest(stopped: bool) -> None:
+    body, cancel = Endless(), Cancel()
+    transport = ReusingTransport(httpx2.MockTransport(lambda _: httpx2.Response(200, stream=body)))
+    client = httpx2.Client(transport=transport)
+    with interrupted_by(cancel), client.stream("POST", "http://model.test/") as response:
+        chunks = response.iter_raw()
+        next(chunks)
+        if stopped:
+            cancel.set(TurnAborted("stopped"))
+    assert body.closed
+    assert body.chunks == (1 if stopped else 1 + REST_BYTES // 1024 + 1)

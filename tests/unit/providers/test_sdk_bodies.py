@@ -83,4 +83,4 @@ def test_the_body_is_the_one_that_the_sdk_would_make(
         assert isinstance(events, openai.Stream)
         list(events)
     assert line.sent == ours
-    assert list(line.sent) != [] and ours["model"] == "m" and ours["stream"] is True
+    assert (ours["model"], ours["stream"]) == ("m", True)
