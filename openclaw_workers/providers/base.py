@@ -104,6 +104,9 @@ class Provider(ABC):
         """Whether the model is sent PDFs, and not only told of them."""
         return False
 
+    def warm_up(self, model: str) -> None:  # noqa: B027 (most have nothing to load)
+        """Load what the first call of this model would have to load; without it, that call does."""
+
     @abstractmethod
     def context_window(self, model: str) -> int:
         """Tokens the model can see. Raises ProviderError(model_not_found) for a model it does not have."""

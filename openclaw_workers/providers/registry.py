@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from threading import Lock
+
+import structlog
 
 from openclaw_workers.config.catalog import Catalog
 from openclaw_workers.config.models import ModelsSettings, ProviderSettings
@@ -11,6 +14,8 @@ from openclaw_workers.providers.base import Provider
 from openclaw_workers.providers.cli_agent import CliProvider
 from openclaw_workers.providers.offline.provider import OfflineProvider
 from openclaw_workers.providers.remote import RemoteProvider, endpoints_of
+
+log = structlog.get_logger(__name__)
 
 
 class Providers:
@@ -56,6 +61,15 @@ class Providers:
             )
         self.get(provider)
         return provider, model
+
+    def warm_up(self, models: Iterable[str]) -> None:
+        """Load what the first calls of these models would have to load; a name that leads nowhere is passed over."""
+        for name in models:
+            try:
+                provider, model = self.split(name)
+                self.get(provider).warm_up(model)
+            except Exception as error:  # noqa: BLE001 (an SDK may raise anything; its first call loads the rest then)
+                log.warning("model.not_loaded", model=name, error=str(error))
 
     def _build(self, name: str) -> Provider:
         match name:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from pydantic import SecretStr
 
@@ -18,7 +19,14 @@ from openclaw_workers.providers.calls import Call
 from openclaw_workers.providers.endpoint import Endpoint, idle_seconds_for
 from openclaw_workers.providers.withholding import withholding
 
-Stream = Callable[[Call, Cancel], Iterator[StreamEvent]]
+
+class WireProtocol(Protocol):
+    """What the module of each protocol offers."""
+
+    def stream(self, call: Call, cancel: Cancel) -> Iterator[StreamEvent]: ...
+
+    def warm_up(self) -> None: ...
+
 
 # Named, not imported: an SDK takes a second to load and is not needed by who does not use it.
 _PROTOCOLS: Final[dict[Api, str]] = {
@@ -27,6 +35,16 @@ _PROTOCOLS: Final[dict[Api, str]] = {
     "openai-responses": "openclaw_workers.providers.openai.responses",
 }
 _KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+
+
+@cache
+def _protocol(api: Api) -> WireProtocol:
+    return cast("WireProtocol", import_module(_PROTOCOLS[api]))
+
+
+@cache
+def _warm_up(api: Api) -> None:
+    _protocol(api).warm_up()
 
 
 class RemoteProvider(Provider):
@@ -54,11 +72,13 @@ class RemoteProvider(Provider):
     def reads_pdfs(self, model: str) -> bool:
         return self.model(model).files
 
+    def warm_up(self, model: str) -> None:
+        _warm_up(self.model(model).api)
+
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         endpoint = request.endpoint or self._first()
         call = Call(request, self.model(request.model), endpoint)
-        protocol = import_module(_PROTOCOLS[call.model.api])
-        return withholding(call, cast("Stream", protocol.stream)(call, cancel))
+        return withholding(call, _protocol(call.model.api).stream(call, cancel))
 
     def _first(self) -> Endpoint:
         if self.endpoints:

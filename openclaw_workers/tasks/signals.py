@@ -27,6 +27,7 @@ from celery.signals import (
 from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
+from openclaw_workers.models.runs import Lane
 from openclaw_workers.store.connection import connect
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.channel import take_several
@@ -34,7 +35,7 @@ from openclaw_workers.tasks.lasting import outlive_connections
 from openclaw_workers.tasks.quiet import bear_a_full_redis, leave_in_silence
 from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded, redis_url
-from openclaw_workers.tasks.worker import Worker, WorkerFacts
+from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_models
 
 log = structlog.get_logger(__name__)
 
@@ -95,6 +96,9 @@ def _after_setup(instance: Any, **_: Any) -> None:
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)
+    if lanes != Lane.SERVICE:
+        # Before any fork, so that the children of a pool share it.
+        load_models()
     if pool != "prefork":
         _start(_Current.facts)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.engine.announcing import Announcer
 from openclaw_workers.engine.archive_writer import ArchiveWriter
@@ -26,6 +27,7 @@ from openclaw_workers.engine.ticker import Ticker
 from openclaw_workers.engine.turns import TurnRunner
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.providers.registry import Providers
 from openclaw_workers.store.turns import TurnRules, Turns
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.publish import CeleryWaker
@@ -35,6 +37,14 @@ log = structlog.get_logger(__name__)
 
 EXIT_STUCK = 70
 EXIT_GRACE_OVER = 75
+
+
+def load_models() -> None:
+    """Load the SDKs that the configured models need. In the first turn that would hold up all turns for seconds."""
+    settings, began = loaded().settings, time.monotonic()
+    names = configured_models(settings, default_model(settings, os.environ))
+    Providers(settings.models).warm_up(names)
+    log.info("models.loaded", models=len(names), seconds=round(time.monotonic() - began, 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from openclaw_workers.providers.http_client import http_client
 from openclaw_workers.providers.interrupting import interrupted_by
 from openclaw_workers.providers.reading import read_events
 from openclaw_workers.providers.thinking import Parameters, at_or_below
+from openclaw_workers.providers.warm_up import NOWHERE, canned_client
 
 _OWN_URL: Final = "https://api.anthropic.com"
 _NO_KEY: Final = "none"
@@ -33,6 +34,30 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
     built = parameters(call)
     steps = thinking_steps(call)
     return REFUSALS.stream(call.model.ref, steps, lambda step: _once(call, {**built, **step}, cancel), _shown)
+
+
+def warm_up() -> None:
+    """Load all that a call needs."""
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": ""},
+        {"type": "thinking", "thinking": "", "signature": ""},
+        {"type": "tool_use", "id": "t", "name": "n", "input": {}},
+    ]
+    made: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {"type": "message", "content": [], "usage": {"input_tokens": 1}}},
+        *({"type": "content_block_start", "index": 0, "content_block": block} for block in blocks),
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": ""}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+    client = anthropic.Anthropic(
+        api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, open_telemetry=False, http_client=canned_client(made)
+    )
+    asked: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "x"}]}]
+    with client.messages.create(model="m", max_tokens=1, messages=asked, stream=True) as events:
+        list(events)
 
 
 def thinking_steps(call: Call) -> list[Parameters]:

@@ -13,7 +13,7 @@ from openclaw_workers.providers.answers import DECLINED, StopReason, cut, declin
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import parameters
-from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read
+from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read, warm_client
 from openclaw_workers.providers.openai.customs import CUSTOMS
 
 _STOPS: Final[dict[str, StopReason]] = {"tool_calls": "toolUse", "function_call": "toolUse", "length": "length"}
@@ -42,6 +42,15 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
         )
 
     return CUSTOMS.stream(call, ask)
+
+
+def warm_up() -> None:
+    """Load all that a call needs."""
+    delta = {"role": "assistant", "content": "x", "tool_calls": [{"index": 0, "function": {"arguments": ""}}]}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 0}}
+    chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}], "usage": usage}
+    with warm_client([chunk]).chat.completions.create(model="m", messages=NOT_WALKED, stream=True) as events:
+        list(events)
 
 
 @dataclass(slots=True)

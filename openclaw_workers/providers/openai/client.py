@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import httpx2
@@ -21,6 +21,7 @@ from openclaw_workers.providers.http_client import http_client
 from openclaw_workers.providers.interrupting import interrupted_by
 from openclaw_workers.providers.reading import EventReader, read_events
 from openclaw_workers.providers.thinking import at_or_below
+from openclaw_workers.providers.warm_up import NOWHERE, canned_client
 
 _OWN_URL: Final = "https://api.openai.com/v1"
 # Servers without keys are common, but the SDK insists on one.
@@ -73,6 +74,11 @@ def plain_id(call_id: str) -> str:
     if len(plain) <= _ID_CHARS:
         return plain
     return f"{plain[: _ID_CHARS - 9]}_{hashlib.sha256(call_id.encode(errors='replace')).hexdigest()[:8]}"
+
+
+def warm_client(events: Sequence[dict[str, Any]]) -> openai.OpenAI:
+    """The SDK with these events for an answer."""
+    return openai.OpenAI(api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, http_client=canned_client(events))
 
 
 def _client(endpoint: Endpoint) -> openai.OpenAI:

@@ -12,7 +12,7 @@ from openclaw_workers.providers.answers import DECLINED, StopReason, cut, declin
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.failures import told
-from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read
+from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read, warm_client
 from openclaw_workers.providers.openai.responses_input import parameters
 from openclaw_workers.providers.thinking import Parameters
 
@@ -37,6 +37,25 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
         ),
         _shown,
     )
+
+
+def warm_up() -> None:
+    """Load all that a call needs."""
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    called = {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}], "encrypted_content": "x"}
+    usage = {"input_tokens": 1, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 0}}
+    items = [message, called, thought]
+    response = {"object": "response", "output": items, "usage": usage, "tools": [], "incomplete_details": None}
+    made: list[dict[str, Any]] = [
+        {"type": "response.created", "response": response},
+        *({"type": "response.output_item.added", "item": item} for item in items),
+        {"type": "response.output_text.delta", "delta": "x"},
+        *({"type": "response.output_item.done", "item": item} for item in items),
+        {"type": "response.completed", "response": response},
+    ]
+    with warm_client(made).responses.create(model="m", input=NOT_WALKED, stream=True) as events:
+        list(events)
 
 
 def _shown(step: Parameters) -> Parameters:
