@@ -25,6 +25,8 @@ def main() -> None:
     wanted = [word for word in sys.argv[1:] if word != "--events"]
     report: dict[str, Any] = {"python": platform.python_version(), "at": int(time.time()), "task_events": events}
     with stage(events=events) as where:
+        from benchmarks import wired  # it needs the addresses that the stage has set
+
         parts: dict[str, Callable[[], dict[str, Any]]] = {
             "turn_overhead": lambda: measures.turn_overhead(where),
             "throughput": lambda: measures.throughput(where),
@@ -32,6 +34,10 @@ def main() -> None:
             "long_transcripts": lambda: measures.long_transcripts(where),
             "fan_out": lambda: trees.fan_out(where),
             "spawns": lambda: trees.spawns(where),
+            "cpu_per_turn": lambda: wired.cpu_per_turn(where),
+            "connections": lambda: wired.connections(where),
+            "busy_sessions": lambda: wired.busy_sessions(where),
+            "wired_fan_out": lambda: wired.wired_fan_out(where),
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

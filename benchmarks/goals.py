@@ -6,11 +6,23 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
+WIRED = ("chat", "responses", "messages")
+"""The APIs that are measured on the wire."""
+
+
+def for_each_api(goals: Mapping[str, str]) -> dict[str, str]:
+    return {f"{api}_{figure}": goal for api in WIRED for figure, goal in goals.items()}
+
+
 GOALS: dict[str, dict[str, str]] = {
     "turn_overhead": {"ratio": "<= 1.5"},
     "throughput": {"ratio": ">= 0.6"},
     "concurrent_turns": {"ratio_to_ideal": "<= 1.4", "megabytes_per_turn": "<= 0.5"},
     "fan_out": {"ratio_at_8": "<= 1.3", "ratio_at_32": "<= 1.6"},
+    "cpu_per_turn": for_each_api({"ratio_at_10": "<= 2.5", "growth_to_400": "<= 1.3", "growth_to_2000": "<= 2"}),
+    "connections": for_each_api({"connections": "<= 1"}),
+    "busy_sessions": for_each_api({"ratio": "<= 1.15"}),
+    "wired_fan_out": for_each_api({"ratio_at_8": "<= 1.1", "ratio_at_32": "<= 1.2"}),
 }
 """By measurement and figure."""
 

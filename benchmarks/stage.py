@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,9 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -21,27 +23,34 @@ from openclaw_workers.models.ids import SessionKey
 from openclaw_workers.models.messages import Authority, Route
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
+from tests.support.wire import WireServer
 
 ROUTE = Route(channel="bench")
 HERE = Path(__file__).parent
 COUNTED = {"PYTHONPATH": os.pathsep.join([str(HERE / "counted"), str(HERE.parent)])}
 NOTHING: Mapping[str, str] = {}
+APIS = {"chat": "openai-completions", "responses": "openai-responses", "messages": "anthropic-messages"}
+"""By the name of agent and provider."""
+MODEL = {"contextWindow": 200_000, "maxTokens": 8_192}
+"""What people use: all of a long conversation fits."""
 INSTANT = '{"steps": [{"text": "x"}]}'
 
 
 @dataclass
 class Stage:
     server: RedisServer
+    models: WireServer
+    """Speaks the three model APIs on the wire."""
     cli: CliContext
     folder: Path
 
-    def send(self, session: str, program: str = INSTANT) -> Queued:
+    def send(self, session: str, program: str = INSTANT, *, agent: str = "main") -> Queued:
         sent = self.cli.intake.accept(
             program,
-            session=SessionKey(f"agent:main:{session}"),
+            session=SessionKey(f"agent:{agent}:{session}"),
             route=ROUTE,
             authority=Authority.OWNER,
-            model="offline/script",
+            model="offline/script" if agent == "main" else None,
         )
         assert isinstance(sent, Queued)
         return sent
@@ -93,21 +102,39 @@ class Stage:
 
 @contextmanager
 def stage(*, events: bool) -> Iterator[Stage]:
-    with tempfile.TemporaryDirectory(prefix="ocw-bench-") as name, RedisServer(aof=True, directory=Path(name)) as redis:
-        folder = Path(name)
-        config = folder / "openclaw.yaml"
-        config.write_text(
-            "messages: {queue: {mode: followup, cap: 10000}}\n"
-            "agents: {defaults: {model: offline/script, subagents: {maxChildrenPerAgent: 32}}}\n"
-            f"engine: {{taskEvents: {str(events).lower()}}}\n"
-        )
+    with ExitStack() as stack:
+        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="ocw-bench-"))
+        redis = stack.enter_context(RedisServer(aof=True, directory=Path(name)))
+        models = stack.enter_context(WireServer())
+        config = Path(name) / "openclaw.yaml"
+        config.write_text(json.dumps(_config(models, events=events)))
         os.environ |= {
             "REDIS_URL": redis.url,
             "OPENCLAW_STATE_DIR": name,
             "OPENCLAW_CONFIG": str(config),
             "BENCH_EVENTS": str(int(events)),
         }
-        yield Stage(redis, CliContext(), folder)
+        yield Stage(redis, models, CliContext(), Path(name))
+
+
+def _config(models: WireServer, *, events: bool) -> dict[str, Any]:
+    """The agent `main` has the offline model; for each API there is an agent whose model is behind the wire."""
+    providers = {
+        name: {"baseUrl": _url(models, api), "api": api, "apiKey": "key", "models": [{"id": "m", **MODEL}]}
+        for name, api in APIS.items()
+    }
+    agents = [{"id": "main"}, *({"id": name, "model": f"{name}/m"} for name in APIS)]
+    defaults = {"model": "offline/script", "subagents": {"maxChildrenPerAgent": 32}}
+    return {
+        "messages": {"queue": {"mode": "followup", "cap": 10_000}},
+        "models": {"providers": providers},
+        "agents": {"defaults": defaults, "list": agents},
+        "engine": {"taskEvents": events},
+    }
+
+
+def _url(models: WireServer, api: str) -> str:
+    return models.url if api == "anthropic-messages" else models.openai_url
 
 
 def seconds(begun: float) -> float:

@@ -36,7 +36,7 @@ def spawns(stage: Stage, *, rounds: int = 5, children: int = 32) -> dict[str, An
             began = next(event.at for event in events if event.type == "tool.started")
             ended = next(event.at for event in events if event.type == "tool.ended")
             times.append((ended - began) / 1000)
-            _announced(stage, sent)
+            announced(stage, sent)
     return {
         "per_second": round(children / statistics.median(times)),
         "ms_for_32": round(statistics.median(times) * 1000),
@@ -51,12 +51,16 @@ def _spawning(stage: Stage, name: str, children: int, task: str) -> Queued:
 
 def _measure(stage: Stage, name: str, children: int, task: str) -> float:
     sent = _spawning(stage, name, children, task)
-    read_at = _announced(stage, sent)
+    return (announced(stage, sent) - spawned_at(stage, sent)) / 1000
+
+
+def spawned_at(stage: Stage, sent: Queued) -> int:
+    """When the first child was spawned."""
     events = stage.cli.stores.reader.events(sent.session_key, "0", count=2000)
-    return (read_at - next(event.at for event in events if event.type == "subagent.spawned")) / 1000
+    return next(event.at for event in events if event.type == "subagent.spawned")
 
 
-def _announced(stage: Stage, sent: Queued) -> int:
+def announced(stage: Stage, sent: Queued) -> int:
     """When the parent's turn that reads the results began."""
     last = "0"
     while True:

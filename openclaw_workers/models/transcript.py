@@ -79,6 +79,11 @@ class _Seen(_Stored):
     """An entry that the model sees. Its content never changes, so what is derived from it is kept."""
 
     @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What others have computed from the entry, under names of theirs; kept as long as the entry is."""
+        return {}
+
+    @cached_property
     def approx_tokens(self) -> int:
         """About four bytes to a token; good enough to stay inside a window with a margin."""
         blocks: list[TextBlock | ThinkingBlock | ToolCallBlock] = getattr(self, "content", [])

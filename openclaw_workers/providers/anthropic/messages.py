@@ -23,6 +23,8 @@ from openclaw_workers.models.transcript import (
 )
 from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
+from openclaw_workers.providers.thinking import Parameters
+from openclaw_workers.providers.wire_form import body, joined, wire_forms
 
 Block = dict[str, Any]
 
@@ -32,28 +34,19 @@ REDACTED: Final = "redacted:"
 _CACHED: Final = {"type": "ephemeral"}
 
 
-def parameters(call: Call) -> dict[str, Any]:
-    """Everything but the thinking."""
+def request_body(call: Call, step: Parameters) -> bytes:
+    """With the thinking of `step`."""
     request = call.request
-    messages = _messages(request.messages, call)
-    if messages and messages[-1]["role"] == "user":
-        messages[-1]["content"][-1]["cache_control"] = _CACHED
-        if call.worker_line:
-            messages[-1]["content"].append(_text(call.worker_line))
-    built: dict[str, Any] = {
-        "model": request.model,
-        "max_tokens": call.output_limit(),
-        "messages": messages,
-    }
+    fields: dict[str, Any] = {"model": request.model, "max_tokens": call.output_limit(), "stream": True, **step}
     if system := _system(call):
-        built["system"] = system
+        fields["system"] = system
     if request.tools:
-        built["tools"] = [
+        fields["tools"] = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema or _NO_INPUT}
             for tool in request.tools
         ]
-        built["tools"][-1]["cache_control"] = _CACHED
-    return built
+        fields["tools"][-1]["cache_control"] = _CACHED
+    return body("messages", _messages(request.messages, call), fields)
 
 
 _NO_INPUT: Final = {"type": "object", "properties": {}}
@@ -68,26 +61,45 @@ def _system(call: Call) -> list[Block]:
     return blocks
 
 
-def _messages(entries: Sequence[TranscriptEntry], call: Call) -> list[dict[str, Any]]:
+def _messages(entries: Sequence[TranscriptEntry], call: Call) -> list[bytes]:
     """Turns that alternate: results and what was said after them are one user turn."""
-    messages: list[dict[str, Any]] = []
-    for entry in entries:
-        match entry:
-            case UserEntry():
-                role, blocks = "user", _said(entry, call.model)
-            case ToolResultEntry():
-                role, blocks = "user", [_result(entry)]
-            case AssistantEntry():
-                role, blocks = "assistant", _answered(entry, own=is_own(entry, call))
-            case _:
-                continue
+
+    def convert(entry: TranscriptEntry) -> list[Block]:
+        return _converted(entry, call)
+
+    forms = wire_forms(entries, f"{call.endpoint.provider} {call.model.ref} messages", convert)
+    while forms and not forms[-1]:
+        forms.pop()
+    if forms and _role(entries[len(forms) - 1]) == "user":
+        newest = convert(entries[len(forms) - 1])
+        newest[-1]["cache_control"] = _CACHED
+        forms[-1] = joined([*newest, _text(call.worker_line)] if call.worker_line else newest)
+    turns: list[tuple[str, list[bytes]]] = []
+    for entry, blocks in zip(entries, forms, strict=False):
+        role = _role(entry)
         if not blocks:
             continue
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += blocks
+        if turns and turns[-1][0] == role:
+            turns[-1][1].append(blocks)
         else:
-            messages.append({"role": role, "content": blocks})
-    return messages
+            turns.append((role, [blocks]))
+    return [b'{"role":"%s","content":[%s]}' % (role.encode(), b",".join(blocks)) for role, blocks in turns]
+
+
+def _role(entry: TranscriptEntry) -> str:
+    return "assistant" if isinstance(entry, AssistantEntry) else "user"
+
+
+def _converted(entry: TranscriptEntry, call: Call) -> list[Block]:
+    match entry:
+        case UserEntry():
+            return _said(entry, call.model)
+        case ToolResultEntry():
+            return [_result(entry)]
+        case AssistantEntry():
+            return _answered(entry, own=is_own(entry, call))
+        case _:
+            return []
 
 
 def is_own(entry: AssistantEntry, call: Call) -> bool:

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import anthropic
 import httpx2
+from anthropic.types import Message, RawMessageStreamEvent
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.builtin import thinks_adaptively
 from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
-from openclaw_workers.providers.anthropic.messages import is_own, parameters
+from openclaw_workers.providers.anthropic.messages import is_own, request_body
 from openclaw_workers.providers.anthropic.reading import Reader
 from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.calls import REFUSALS, Call, Clients
@@ -31,9 +32,7 @@ _EFFORTS: Final = {"minimal": "low", "low": "low", "medium": "medium", "high": "
 
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
-    built = parameters(call)
-    steps = thinking_steps(call)
-    return REFUSALS.stream(call.model.ref, steps, lambda step: _once(call, {**built, **step}, cancel), _shown)
+    return REFUSALS.stream(call.model.ref, thinking_steps(call), lambda step: _once(call, step, cancel), _shown)
 
 
 def warm_up() -> None:
@@ -55,8 +54,7 @@ def warm_up() -> None:
     client = anthropic.Anthropic(
         api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, open_telemetry=False, http_client=canned_client(made)
     )
-    asked: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "x"}]}]
-    with client.messages.create(model="m", max_tokens=1, messages=asked, stream=True) as events:
+    with _open(client, b"{}", {}) as events:
         list(events)
 
 
@@ -101,15 +99,26 @@ def _must_not_begin(call: Call) -> bool:
     return not (is_own(first, call) and any(isinstance(b, ThinkingBlock) and b.signature for b in first.content))
 
 
-def _once(call: Call, built: dict[str, Any], cancel: Cancel) -> Iterator[StreamEvent]:
+def _once(call: Call, step: Parameters, cancel: Cancel) -> Iterator[StreamEvent]:
     reader = Reader(call.estimated_input())
-    client = _CLIENTS.of(call.endpoint)
+    client = CLIENTS.of(call.endpoint)
     try:
         with interrupted_by(cancel):
-            events = client.messages.create(**built, stream=True, extra_headers=call.headers())
+            events = _open(client, request_body(call, step), call.headers())
         yield from read_events(events, reader, call.endpoint, cancel)
     except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:
         raise recognise(error, call, begun=reader.begun) from None
+
+
+def _open(client: anthropic.Anthropic, body: bytes, headers: dict[str, str]) -> anthropic.Stream[RawMessageStreamEvent]:
+    return client.post(
+        "/v1/messages",
+        cast_to=Message,
+        content=body,
+        options={"headers": headers},
+        stream=True,
+        stream_cls=anthropic.Stream[RawMessageStreamEvent],
+    )
 
 
 def _client(endpoint: Endpoint) -> anthropic.Anthropic:
@@ -126,4 +135,4 @@ def _client(endpoint: Endpoint) -> anthropic.Anthropic:
     )
 
 
-_CLIENTS: Final = Clients(_client)
+CLIENTS: Final = Clients(_client)

@@ -14,27 +14,32 @@ from openclaw_workers.models.transcript import (
     ThinkingBlock,
     ToolCallBlock,
     ToolResultEntry,
+    TranscriptEntry,
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 from openclaw_workers.providers.openai.customs import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
+from openclaw_workers.providers.thinking import Parameters
+from openclaw_workers.providers.wire_form import body, encoded, joined, wire_forms
 
 Message = dict[str, Any]
 
 
-def parameters(call: Call, wanted: Collection[str] = ()) -> dict[str, Any]:
-    """Everything but the reasoning, with those fields otherwise that the server is known to want so."""
+def request_body(call: Call, wanted: Collection[str], step: Parameters) -> bytes:
+    """With those fields otherwise that the server is known to want so, and the reasoning of `step`."""
     request = call.request
-    built: dict[str, Any] = {
-        "messages": _messages(call, thoughts=THOUGHTS in wanted),
+    fields: dict[str, Any] = {
+        "model": request.model,
+        "stream": True,
         NEW_LIMIT if NEW_LIMIT in wanted else OLD_LIMIT: call.output_limit(),
+        **step,
     }
     if COUNT not in wanted:
-        built[COUNT] = {"include_usage": True}
+        fields[COUNT] = {"include_usage": True}
     if request.tools:
-        built["tools"] = [
+        fields["tools"] = [
             {
                 "type": "function",
                 "function": {
@@ -45,24 +50,35 @@ def parameters(call: Call, wanted: Collection[str] = ()) -> dict[str, Any]:
             }
             for tool in request.tools
         ]
-    return built
+    return body("messages", _messages(call, thoughts=THOUGHTS in wanted), fields)
 
 
-def _messages(call: Call, *, thoughts: bool) -> list[Message]:
-    messages: list[Message] = [{"role": "system", "content": call.system}] if call.system else []
-    for entry in call.request.messages:
-        match entry:
-            case UserEntry():
-                messages.append({"role": "user", "content": _said(entry, call.model)})
-            case ToolResultEntry():
-                text = "\n".join(block.text for block in entry.content)
-                message = {"role": "tool", "tool_call_id": plain_id(entry.tool_call_id), "content": text}
-                messages.append(message)
-            case AssistantEntry():
-                messages += [{**each, THOUGHTS: _thoughts(entry)} if thoughts else each for each in _answered(entry)]
-    if call.worker_line:
-        messages[-1]["content"] = _with(messages[-1]["content"], call.worker_line)
-    return messages
+def _messages(call: Call, *, thoughts: bool) -> list[bytes]:
+    def convert(entry: TranscriptEntry) -> list[Message]:
+        return _converted(entry, call.model, thoughts=thoughts)
+
+    entries, line = call.request.messages, call.worker_line
+    kept = entries[:-1] if line else entries
+    messages = wire_forms(kept, f"{call.model.ref} chat {thoughts}", convert)
+    if line:
+        newest = convert(entries[-1])
+        newest[-1]["content"] = _with(newest[-1]["content"], line)
+        messages.append(joined(newest))
+    return [encoded({"role": "system", "content": call.system}), *messages] if call.system else messages
+
+
+def _converted(entry: TranscriptEntry, model: ModelInfo, *, thoughts: bool) -> list[Message]:
+    match entry:
+        case UserEntry():
+            return [{"role": "user", "content": _said(entry, model)}]
+        case ToolResultEntry():
+            text = "\n".join(block.text for block in entry.content)
+            return [{"role": "tool", "tool_call_id": plain_id(entry.tool_call_id), "content": text}]
+        case AssistantEntry():
+            answered = _answered(entry)
+            return [{**each, THOUGHTS: _thoughts(entry)} for each in answered] if thoughts else answered
+        case _:
+            return []
 
 
 def _with(content: str | list[Message], line: str) -> str | list[Message]:

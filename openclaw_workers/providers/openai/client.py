@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import httpx2
 import openai
+from openai._models import SecurityOptions
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.transcript import ToolCallBlock, Usage
@@ -28,13 +29,8 @@ _OWN_URL: Final = "https://api.openai.com/v1"
 _NO_KEY: Final = "none"
 _EFFORTS: Final = {"off": "none"}
 _ID_CHARS: Final = 40
-
-NOT_WALKED: Final[list[Any]] = []
-"""Stands for the messages where the SDK demands some; the real ones go into `extra_body`, which replaces it.
-
-The SDK compares each field of what it is given with its type hints: 100 ms of processor time for 400 messages, in which
-no other turn of the process gets on. It changes nothing in a body that is in the words of the API already.
-"""
+BY_KEY: Final[SecurityOptions] = {"bearer_auth": True}
+"""How the SDK authenticates these calls; without it, it would look for an administrator's key too."""
 
 
 def read(

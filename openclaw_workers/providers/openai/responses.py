@@ -6,36 +6,40 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import openai
+from openai.types.responses import Response, ResponseStreamEvent
+
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.transcript import AssistantBlock, TextBlock, ThinkingBlock
 from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.failures import told
-from openclaw_workers.providers.openai.client import NOT_WALKED, call_block, counted, efforts, read, warm_client
-from openclaw_workers.providers.openai.responses_input import parameters
+from openclaw_workers.providers.openai.client import BY_KEY, call_block, counted, efforts, read, warm_client
+from openclaw_workers.providers.openai.responses_input import request_body
 from openclaw_workers.providers.thinking import Parameters
 
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
-    built = parameters(call)
     steps = [{"reasoning": {"effort": effort}} for effort in efforts(call)]
     return REFUSALS.stream(
         call.model.ref,
         steps,
         lambda step: read(
-            call,
-            lambda client: client.responses.create(
-                model=call.request.model,
-                input=NOT_WALKED,
-                stream=True,
-                extra_body={**built, **step},
-                extra_headers=call.headers(),
-            ),
-            _Reader(call),
-            cancel,
+            call, lambda client: _open(client, request_body(call, step), call.headers()), _Reader(call), cancel
         ),
         _shown,
+    )
+
+
+def _open(client: openai.OpenAI, body: bytes, headers: dict[str, str]) -> openai.Stream[ResponseStreamEvent]:
+    return client.post(
+        "/responses",
+        cast_to=Response,
+        content=body,
+        options={"headers": headers, "security": BY_KEY},
+        stream=True,
+        stream_cls=openai.Stream[ResponseStreamEvent],
     )
 
 
@@ -54,7 +58,7 @@ def warm_up() -> None:
         *({"type": "response.output_item.done", "item": item} for item in items),
         {"type": "response.completed", "response": response},
     ]
-    with warm_client(made).responses.create(model="m", input=NOT_WALKED, stream=True) as events:
+    with _open(warm_client(made), b"{}", {}) as events:
         list(events)
 
 

@@ -17,29 +17,34 @@ from openclaw_workers.models.transcript import (
     ThinkingBlock,
     ToolCallBlock,
     ToolResultEntry,
+    TranscriptEntry,
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
+from openclaw_workers.providers.thinking import Parameters
+from openclaw_workers.providers.wire_form import body, joined, wire_forms
 
 Item = dict[str, Any]
 
 
-def parameters(call: Call) -> dict[str, Any]:
-    """Everything but the reasoning."""
+def request_body(call: Call, step: Parameters) -> bytes:
+    """With the reasoning of `step`."""
     request = call.request
-    built: dict[str, Any] = {
-        "input": _items(call),
+    fields: dict[str, Any] = {
+        "model": request.model,
+        "stream": True,
         "max_output_tokens": call.output_limit(),
         "store": False,
+        **step,
     }
     if call.system:
-        built["instructions"] = call.system
+        fields["instructions"] = call.system
     if call.model.reasoning:
-        built["include"] = ["reasoning.encrypted_content"]
+        fields["include"] = ["reasoning.encrypted_content"]
     if request.tools:
-        built["tools"] = [
+        fields["tools"] = [
             {
                 "type": "function",
                 "name": tool.name,
@@ -49,26 +54,36 @@ def parameters(call: Call) -> dict[str, Any]:
             }
             for tool in request.tools
         ]
-    return built
+    return body("input", _items(call), fields)
 
 
-def _items(call: Call) -> list[Item]:
-    items: list[Item] = []
-    for entry in call.request.messages:
-        match entry:
-            case UserEntry():
-                items.append({"role": "user", "content": _said(entry, call.model)})
-            case ToolResultEntry():
-                text = "\n".join(block.text for block in entry.content)
-                call_id = plain_id(entry.tool_call_id)
-                items.append({"type": "function_call_output", "call_id": call_id, "output": text})
-            case AssistantEntry():
-                own = (entry.provider, entry.model) == (call.endpoint.provider, call.request.model)
-                items += _answered(entry, own=own)
-    if call.worker_line:
+def _items(call: Call) -> list[bytes]:
+    def convert(entry: TranscriptEntry) -> list[Item]:
+        return _converted(entry, call)
+
+    entries, line = call.request.messages, call.worker_line
+    kept = entries[:-1] if line else entries
+    items = wire_forms(kept, f"{call.endpoint.provider} {call.model.ref} responses", convert)
+    if line:
         # At the end: the API caches by what requests have in common from the beginning on.
-        items[-1]["content"].append({"type": "input_text", "text": call.worker_line})
+        newest = convert(entries[-1])
+        newest[-1]["content"].append({"type": "input_text", "text": line})
+        items.append(joined(newest))
     return items
+
+
+def _converted(entry: TranscriptEntry, call: Call) -> list[Item]:
+    match entry:
+        case UserEntry():
+            return [{"role": "user", "content": _said(entry, call.model)}]
+        case ToolResultEntry():
+            text = "\n".join(block.text for block in entry.content)
+            return [{"type": "function_call_output", "call_id": plain_id(entry.tool_call_id), "output": text}]
+        case AssistantEntry():
+            own = (entry.provider, entry.model) == (call.endpoint.provider, call.request.model)
+            return _answered(entry, own=own)
+        case _:
+            return []
 
 
 def _said(entry: UserEntry, model: ModelInfo) -> list[Item]:

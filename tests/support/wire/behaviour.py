@@ -48,6 +48,8 @@ class Reply:
     error: Mapping[str, Any] = field(default_factory=dict)
     gap_seconds: float = 0.0
     """Pause before each event."""
+    delay_seconds: float = 0.0
+    """Pause before the first one, after the headers."""
 
 
 @dataclass(frozen=True)

@@ -132,11 +132,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         try:
+            if reply.delay_seconds and self.wire.closing.wait(reply.delay_seconds):
+                return
             for index, event in enumerate(events):
                 if reply.after is not None and index >= reply.after:
-                    return self._interrupt(reply, api)
+                    self._interrupt(reply, api)
+                    return
                 if reply.gap_seconds and self.wire.closing.wait(reply.gap_seconds):
-                    return None
+                    return
                 self._event(*event)
             self._interrupt(reply, api)
         except OSError:

@@ -1,86 +1,95 @@
-"""What OpenAI's SDK is handed: a body that it sends as it is, without a look at each message."""
+"""What the SDKs are handed: a body that they send as it is, without a look at each message."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
+from anthropic._utils import _prepare
 from openai._utils import _transform
 
 from openclaw_workers.config.models import Api
 from openclaw_workers.models.transcript import (
-    AssistantEntry,
     Attachment,
     TextBlock,
-    ThinkingBlock,
-    ToolCallBlock,
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.providers.openai.client import CLIENTS
-from tests.support.wire import WireServer
+from openclaw_workers.providers.anthropic.stream import CLIENTS as ANTHROPIC
+from openclaw_workers.providers.openai.client import CLIENTS as OPENAI
+from tests.support.wire import Called, Reply, WireServer
 from tests.unit.providers.talk import result, user
-from tests.unit.providers.wired import Line
+from tests.unit.providers.wired import APIS, Line
 
-OPENAI: tuple[Api, ...] = ("openai-completions", "openai-responses")
 SAID = "a sentence of the conversation"
 
 
+@pytest.fixture(params=APIS)
+def line(request: pytest.FixtureRequest, server: WireServer) -> Line:
+    api: Api = request.param
+    return Line(server, api)
+
+
 @pytest.fixture
-def conversation(tmp_path: Path) -> list[TranscriptEntry]:
-    """One entry of each kind that an API is sent."""
+def conversation(line: Line, tmp_path: Path) -> list[TranscriptEntry]:
+    """One entry of each kind that an API is sent, the model's thoughts among them."""
     picture = tmp_path / "p.png"
     picture.write_bytes(b"\x89PNG")
-    call = ToolCallBlock(id="call_1", name="read", arguments={"path": "größe.txt"})
     files = [Attachment(name="p.png", mime_type="image/png", path=str(picture))]
-    sealed = '{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed well"}'
-    return [
-        UserEntry(content=[TextBlock(text=SAID)], attachments=files),
-        AssistantEntry(
-            content=[ThinkingBlock(thinking="well", signature=sealed), TextBlock(text=SAID), call],
-            provider="wired",
-            model="m",
-        ),
-        result(call, SAID),
-        user(SAID),
-    ]
+    asked = UserEntry(content=[TextBlock(text=SAID)], attachments=files)
+    line.server.script.append(Reply(SAID, thinking="well", calls=[Called("read", {"path": "größe.txt"})]))
+    answered = line.entry(line.answer(asked, thinking="high"))
+    return [asked, answered, result(answered.tool_calls[0], SAID), user(SAID)]
 
 
-@pytest.mark.parametrize("api", OPENAI)
+def create_by_the_sdk(line: Line, **typed: Any) -> None:
+    """The same call as its SDK offers it, which goes through all that it is given."""
+    client: Any
+    match line.provider.api:
+        case "anthropic-messages":
+            client = ANTHROPIC.of(line.endpoint)
+            events = client.messages.create(**typed)
+        case "openai-responses":
+            client = OPENAI.of(line.endpoint)
+            events = client.responses.create(**typed)
+        case _:
+            client = OPENAI.of(line.endpoint)
+            events = client.chat.completions.create(**typed)
+    with events:
+        list(events)
+
+
 def test_the_sdk_does_not_walk_through_the_conversation(
-    server: WireServer, api: Api, conversation: list[TranscriptEntry], monkeypatch: pytest.MonkeyPatch
+    line: Line, conversation: list[TranscriptEntry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line, walked = Line(server, api), list[str]()
-    original = _transform._transform_recursive
+    is_anthropic, walked = line.provider.api == "anthropic-messages", list[str]()
+    module, name = (_prepare, "copy_tree") if is_anthropic else (_transform, "_transform_recursive")
+    original = getattr(module, name)
 
     def watched(data: object, **more: Any) -> object:
         walked.append(repr(data))
         return original(data, **more)
 
-    monkeypatch.setattr(_transform, "_transform_recursive", watched)
+    monkeypatch.setattr(module, name, watched)
     line.ask(*conversation)
-
     assert SAID in str(line.sent)
-    assert walked, "the SDK no longer transforms as it did: this test sees nothing"
     assert not [each for each in walked if SAID in each or "Reads a file." in each]
 
+    create_by_the_sdk(line, **line.sent)
+    assert [each for each in walked if SAID in each], "the SDK works otherwise than it did: this test sees nothing"
 
-@pytest.mark.parametrize("api", OPENAI)
-def test_the_body_is_the_one_that_the_sdk_would_make(
-    server: WireServer, api: Api, conversation: list[TranscriptEntry]
-) -> None:
-    line = Line(server, api)
-    line.ask(*conversation, thinking="high")
-    ours = line.sent
-    assert server.requests[-1].problems == []
 
-    client = CLIENTS.of(line.endpoint)
-    typed: dict[str, Any] = {**ours, "stream": True}
-    create: Any = client.responses.create if api == "openai-responses" else client.chat.completions.create
-    with create(**typed) as events:
-        assert isinstance(events, openai.Stream)
-        list(events)
-    assert line.sent == ours
-    assert (ours["model"], ours["stream"]) == ("m", True)
+def test_the_body_is_the_one_that_the_sdk_would_make(line: Line, conversation: list[TranscriptEntry]) -> None:
+    line.ask(*conversation, thinking="high", worker_line="[Runtime: here]")
+    ours = line.server.requests[-1]
+    assert ours.problems == []
+    create_by_the_sdk(line, **ours.body)
+    theirs = line.server.requests[-1]
+    assert theirs.body == ours.body
+
+    def names(headers: dict[str, str]) -> set[str]:
+        return {name for name in headers if not name.startswith("x-stainless")}
+
+    assert names(ours.headers) == names(theirs.headers)
+    assert ours.headers["content-type"] == "application/json"

@@ -1,0 +1,174 @@
+"""Measurements through the wire-level server and the real SDKs, for each of the three APIs."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+import psutil
+
+from benchmarks.raw import noop
+from benchmarks.stage import APIS, Stage
+from benchmarks.trees import announced, spawned_at
+from openclaw_workers.models.ids import SessionKey
+from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
+from tests.support.wire import Called, Recorded, Reply
+
+Figures = dict[str, Any]
+
+SESSIONS = {10: 20, 400: 2, 2000: 2}
+"""Visible entries, and over how many sessions turns are spread: each turn adds two entries."""
+TURNS = 20
+"""Turns of one length in one round."""
+SAID = "The quick brown fox jumps over the lazy dog, and the dog does not mind it at all today. " * 2
+PER_MILLI = 1000
+
+
+def cpu_per_turn(stage: Stage, *, rounds: int = 3) -> Figures:
+    """(g) processor time of a turn by the number of visible entries, against the least that it could take.
+
+    The least is a bare HTTP call with the same body, and a raw Celery task that does nothing. Counted is the time of
+    the worker process, and of the thread that calls: what the model server takes is not part of it.
+    """
+    _fill(stage)
+    figures: Figures = {}
+    with stage.raw_worker(concurrency=4) as raw:
+        raw_ms = min(
+            _cpu_ms(raw, lambda: [noop.delay().get(timeout=10) for _ in range(100)]) / 100 for _ in range(rounds)
+        )
+    figures["raw_celery_ms"] = round(raw_ms, 2)
+    with stage.worker(concurrency=4) as process:
+        for api in APIS:
+            for length, sessions in SESSIONS.items():
+                _turns(stage, api, length, 2 * sessions)
+        for api in APIS:
+            figures |= _cpu_of(stage, process, api, raw_ms, rounds)
+    return figures
+
+
+def _cpu_of(stage: Stage, process: psutil.Process, api: str, raw_ms: float, rounds: int) -> Figures:
+    figures: Figures = {}
+    ours: dict[int, list[float]] = {length: [] for length in SESSIONS}
+    least: dict[int, float] = {}
+    for _ in range(rounds):
+        for length in SESSIONS:
+            ours[length].append(_cpu_ms(process, lambda n=length: _turns(stage, api, n, TURNS)) / TURNS)
+            least[length] = min(least.get(length, 1e9), _bare_ms(stage.models.requests[-1], stage))
+            stage.models.requests.clear()
+    for length, times in ours.items():
+        figures[f"{api}_ms_at_{length}"] = round(min(times), 2)
+        figures[f"{api}_ratio_at_{length}"] = round(min(times) / (least[length] + raw_ms), 2)
+    for length in (400, 2000):
+        figures[f"{api}_growth_to_{length}"] = round(min(ours[length]) / min(ours[10]), 2)
+    return figures
+
+
+def _fill(stage: Stage) -> None:
+    """Sessions with so many entries; by a worker that ends before, so that none has an older transcript in mind."""
+    block = [TextBlock(text=SAID)]
+    pair = [dump_entry(UserEntry(content=block)), dump_entry(AssistantEntry(content=[*block]))]
+    client, keys = stage.server.client(), stage.cli.stores.keys
+    with stage.worker(concurrency=4):
+        for api in APIS:
+            for length, sessions in SESSIONS.items():
+                _turns(stage, api, length, sessions)
+                for index in range(sessions):
+                    key = keys.log(SessionKey(f"agent:{api}:{length}-{index}"))
+                    client.lpush(key, *(pair[::-1] * (length // 2)))
+
+
+def _turns(stage: Stage, api: str, length: int, turns: int) -> None:
+    for number in range(turns):
+        stage.wait(stage.send(f"{length}-{number % SESSIONS[length]}", SAID, agent=api))
+
+
+def _cpu_ms(process: psutil.Process, work: Any) -> float:
+    before = process.cpu_times()
+    work()
+    after = process.cpu_times()
+    return (after.user + after.system - before.user - before.system) * PER_MILLI
+
+
+def _bare_ms(like: Recorded, stage: Stage, *, calls: int = 20) -> float:
+    """The same request by httpx2 alone, read to its end."""
+    with httpx2.Client() as client:
+        times = []
+        for _ in range(calls):
+            begun = time.thread_time()
+            with client.stream("POST", f"{stage.models.url}{like.path}", json=like.body) as response:
+                response.read()
+            times.append((time.thread_time() - begun) * PER_MILLI)
+    return statistics.median(times)
+
+
+def connections(stage: Stage, *, calls: int = 30) -> Figures:
+    """(h) connections that so many calls after another need."""
+    figures: Figures = {}
+    with stage.worker(concurrency=4):
+        for api in APIS:
+            stage.models.requests.clear()
+            for _ in range(calls):
+                stage.wait(stage.send("connections", "hello", agent=api))
+            figures[f"{api}_connections"] = len({request.connection for request in stage.models.requests})
+    return figures
+
+
+def busy_sessions(stage: Stage, *, sessions: int = 50, messages: int = 4, rounds: int = 3) -> Figures:
+    """(i) 200 messages over 50 sessions and a model of one second, against the ideal: as many seconds as each has."""
+    figures: Figures = {}
+    stage.models.answer = lambda _: Reply("ok", delay_seconds=1)
+    with stage.worker(concurrency=sessions):
+        for api in APIS:
+            _busy(stage, api, f"{api}-warm-up", sessions, 1)
+            times = [_busy(stage, api, f"{api}-{number}", sessions, messages) for number in range(rounds)]
+            figures[f"{api}_ratio"] = round(statistics.median(times) / messages, 3)
+    stage.models.answer = lambda _: Reply("ok")
+    return figures
+
+
+def _busy(stage: Stage, api: str, name: str, sessions: int, messages: int) -> float:
+    begun_ms = time.time() * PER_MILLI
+    with ThreadPoolExecutor(8) as clients:
+        each = [f"{name}-{index}" for _ in range(messages) for index in range(sessions)]
+        sent = list(clients.map(lambda session: stage.send(session, "hello", agent=api), each))
+    for one in sent:
+        stage.wait(one)
+    ended = [run.ended_at or 0 for run in stage.cli.stores.reader.runs(limit=len(sent))]
+    stage.models.requests.clear()
+    return (max(ended) - begun_ms) / PER_MILLI
+
+
+def wired_fan_out(stage: Stage, *, rounds: int = 3) -> Figures:
+    """(j) from the first spawn to the announce being read, children with a model of one second and slots for all."""
+    figures: Figures = {}
+    stage.models.answer = _parent_and_children
+    with stage.worker(lane="subagent", concurrency=32), stage.worker(lane="service"), stage.worker():
+        for api in APIS:
+            _fan(stage, api, f"{api}-warm-up", 32)
+            for children in (8, 32):
+                times = [_fan(stage, api, f"{api}-{children}-{number}", children) for number in range(rounds)]
+                figures[f"{api}_ratio_at_{children}"] = round(statistics.median(times), 3)
+    stage.models.answer = lambda _: Reply("ok")
+    return figures
+
+
+def _fan(stage: Stage, api: str, name: str, children: int) -> float:
+    sent = stage.send(name, f"spawn {children} children", agent=api)
+    read_at = announced(stage, sent)
+    stage.models.requests.clear()
+    return (read_at - spawned_at(stage, sent)) / PER_MILLI
+
+
+def _parent_and_children(request: Recorded) -> Reply:
+    """A parent that spawns as many as it is told; its children take a second each."""
+    said = json.dumps((request.body.get("messages") or request.body["input"])[-1])
+    if "[Subagent Task]" in said:
+        return Reply("done", delay_seconds=1)
+    if "spawn " not in said or "tool" in said or "function_call_output" in said:
+        return Reply("ok")
+    count = int(said.split("spawn ")[1].split()[0])
+    return Reply(calls=[Called("sessions_spawn", {"task": "work"}, id=f"call_{index}") for index in range(count)])

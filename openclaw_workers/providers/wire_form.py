@@ -1,0 +1,61 @@
+"""Requests as bytes, in which each entry of the conversation is converted once.
+
+A conversation is sent again with each call. To build it anew took longer than all else in a long one, and so did the
+SDKs: they copy or compare each field of what they are given. So a body is put together here from JSON that was kept
+with the entries, and the SDKs send it as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from openclaw_workers.models.transcript import SeenEntry, TranscriptEntry, UserEntry
+
+Item = dict[str, Any]
+Convert = Callable[[Any], list[Item]]
+"""An entry as items of the API: messages, or parts of one."""
+
+_KEPT: Final = "wire form"
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+"""As both SDKs and httpx2 write JSON."""
+
+
+def encoded(value: object) -> bytes:
+    """The value as JSON.
+
+    Raises:
+        ValueError: it holds what JSON or UTF-8 cannot.
+    """
+    return _ENCODER.encode(value).encode()
+
+
+def joined(items: Iterable[Item]) -> bytes:
+    return b",".join(map(encoded, items))
+
+
+def wire_forms(entries: Sequence[TranscriptEntry], form: str, convert: Convert) -> list[bytes]:
+    """For each entry its items, joined by commas; `form` names what they depend on beside the entry.
+
+    An entry keeps one form: most conversations stay with one model.
+    """
+    forms = []
+    for entry in entries:
+        kept = entry.derived.get(_KEPT) if isinstance(entry, SeenEntry) else None
+        forms.append(kept[1] if kept and kept[0] == form else _converted(entry, form, convert))
+    return forms
+
+
+def _converted(entry: TranscriptEntry, form: str, convert: Convert) -> bytes:
+    items = joined(convert(entry))
+    # A file may be gone by the next call, or withheld, and is large.
+    if isinstance(entry, SeenEntry) and not (isinstance(entry, UserEntry) and entry.attachments):
+        entry.derived[_KEPT] = form, items
+    return items
+
+
+def body(name: str, messages: Iterable[bytes], fields: Mapping[str, Any]) -> bytes:
+    """A request with these messages under `name`, and these fields."""
+    listed = b",".join(each for each in messages if each)
+    return b'{"%s":[%s],%s' % (name.encode(), listed, encoded(fields)[1:])
