@@ -57,6 +57,7 @@ class Keeper:
     record: Record
     recovery: Recovery = field(default_factory=Recovery)
     _futile_at: int = 0
+    _shown: tuple[int, View, list[TranscriptEntry]] | None = None
 
     def narrow(self, view: View) -> None:
         """Go on with less room, for the rest of the turn."""
@@ -65,17 +66,22 @@ class Keeper:
 
     def make_room(self, history: Sequence[TranscriptEntry]) -> None:
         """Flush and compact if the next request would be too full; what is recorded joins the history."""
-        size = self.view.size(history, _now_ms())
+        size = self.view.used(self._pruned(history))
         settings = self.view.compaction
         if memory_flush.is_due(history, size, self.view.context.window, settings, tools=self.tools):
             self._flush(history)
-            size = self.view.size(history, _now_ms())
-        tried = futile_at(history, self.view.context.window)
-        if self.view.must_compact(size) and self._has_grown(history, tried):
+            size = self.view.used(self._pruned(history))
+        if self.view.must_compact(size) and self._has_grown(history, futile_at(history, self.view.context.window)):
             self._compact_if_it_can(history)
 
     def messages(self, history: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
-        return self.view.messages(history, _now_ms(), truncates=self.recovery.truncates)
+        return self.view.cut(self._pruned(history), truncates=self.recovery.truncates)
+
+    def _pruned(self, history: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+        """What the history shows. It only grows, so that what was shown at the same length is shown still."""
+        if self._shown is None or self._shown[:2] != (len(history), self.view):
+            self._shown = len(history), self.view, self.view.pruned(history, _now_ms())
+        return self._shown[2]
 
     def overflowed(self, history: Sequence[TranscriptEntry], error: ProviderError) -> None:
         """The API refused a request as too long: do the next thing about it.

@@ -55,11 +55,11 @@ def is_due(
     Once per cycle: after a compaction the count begins anew.
     """
     flush = settings.memory_flush
-    if not flush.enabled or not WRITERS.intersection(tools) or is_flushed(log):
+    if not flush.enabled or not WRITERS.intersection(tools):
         return False
     near = used >= trigger_tokens(window, settings) - _threshold(flush, window, settings)
     limit = flush.force_flush_transcript_bytes
-    return near or bool(limit and cycle_bytes(log) >= limit)
+    return (near or bool(limit and cycle_bytes(log) >= limit)) and not is_flushed(log)
 
 
 def is_flushed(log: Sequence[TranscriptEntry]) -> bool:

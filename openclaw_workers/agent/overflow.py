@@ -41,22 +41,27 @@ class Recovery:
 
 
 def cut_results(
-    entries: Sequence[TranscriptEntry], budget_tokens: int, window: int, estimate: Callable[[TranscriptEntry], int]
+    entries: Sequence[TranscriptEntry],
+    budget_tokens: int,
+    window: int,
+    estimate: Callable[[TranscriptEntry], int],
+    total: Callable[[Sequence[TranscriptEntry]], int] | None = None,
 ) -> list[TranscriptEntry]:
     """Tool results cut visibly: each to its share of the window, and all as far as the budget asks for.
 
     `budget_tokens`: what the messages of a request may take; a large number cuts only what is oversized by itself.
+    `total` sums up faster than entry by entry.
     """
     most = int(window * RESULT_SHARE)
     while True:
-        shown = [_cut(entry, most, estimate) for entry in entries]
-        if sum(map(estimate, shown)) <= budget_tokens or most < 1:
+        shown = [_cut(entry, most, estimate) if entry.role == "toolResult" else entry for entry in entries]
+        if (total(shown) if total else sum(map(estimate, shown))) <= budget_tokens or most < 1:
             return shown
         most //= 2
 
 
-def _cut(entry: TranscriptEntry, most: int, estimate: Callable[[TranscriptEntry], int]) -> TranscriptEntry:
-    if not isinstance(entry, ToolResultEntry) or not is_only_text(entry):
+def _cut(entry: ToolResultEntry, most: int, estimate: Callable[[TranscriptEntry], int]) -> ToolResultEntry:
+    if not is_only_text(entry):
         return entry
     size = estimate(entry)
     text = result_text(entry)

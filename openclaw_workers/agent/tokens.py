@@ -19,6 +19,7 @@ from openclaw_workers.models.transcript import (
     Attachment,
     CompactionEntry,
     NoticeEntry,
+    SeenEntry,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -39,8 +40,6 @@ PAGE_TOKENS = 2400
 """About what they count for a full page of a PDF, which is read both as text and as an image."""
 MARGIN = 1.25
 """Of the estimate, where too little would be worse than too much."""
-MOST_KNOWN = 5_000
-"""Entries whose estimate is kept: of a long turn, each call leaves results behind that were shortened for it alone."""
 FILE_TOKENS = 60
 """The line that names a file the model is not sent."""
 
@@ -80,14 +79,14 @@ def rates_for(provider: str, model: str) -> Rates:
 
 
 class Estimator:
-    """Counts for one model and one turn. Estimates of entries are kept, because entries never change."""
+    """Counts for one model. The estimate of an entry is kept with it, for later turns too: entries never change."""
 
     def __init__(self, provider: str, model: str, calibration: Calibration, *, reads_pdfs: bool = True) -> None:
         self._reads_pdfs = reads_pdfs
         self._name = f"{provider}/{model}"
         self._rates = rates_for(provider, model)
         self._calibration = calibration
-        self._known: dict[int, tuple[TranscriptEntry, float]] = {}
+        self._kept = f"tokens {self._rates} {reads_pdfs}"
 
     def text(self, text: str) -> int:
         return ceil(self._rates.tokens(text) * self._ratio)
@@ -96,7 +95,7 @@ class Estimator:
         return ceil(self._raw(entry) * self._ratio)
 
     def entries(self, entries: Iterable[TranscriptEntry]) -> int:
-        return sum(map(self.entry, entries))
+        return ceil(sum(map(self._raw, entries)) * self._ratio)
 
     def frame(self, system: str, specs: Sequence[ToolSpec]) -> int:
         """What each request carries beside its messages."""
@@ -132,13 +131,15 @@ class Estimator:
         return self._rates.tokens(system) + sum(CALL_TOKENS + self._rates.tokens(schema) for schema in schemas)
 
     def _raw(self, entry: TranscriptEntry) -> float:
-        known = self._known.get(id(entry))
-        if known is None or known[0] is not entry:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            # The entry is kept with its number, so that no other one can come to have the same id.
-            known = self._known[id(entry)] = entry, _entry_tokens(entry, self._rates, self._reads_pdfs)
-        return known[1]
+        if isinstance(entry, NoticeEntry | CompactionEntry):
+            return 0
+        known: float | None = entry.derived.get(self._kept)
+        if known is None:
+            known = _entry_tokens(entry, self._rates, self._reads_pdfs)
+            # A file may be gone or changed by the next turn.
+            if not (isinstance(entry, UserEntry) and entry.attachments):
+                entry.derived[self._kept] = known
+        return known
 
 
 def estimator_for(candidate: Candidate, calibration: Calibration) -> Estimator:
@@ -156,9 +157,7 @@ def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:
     return IMAGE_TOKENS if file.mime_type.startswith("image/") else FILE_TOKENS
 
 
-def _entry_tokens(entry: TranscriptEntry, rates: Rates, reads_pdfs: bool) -> float:
-    if isinstance(entry, NoticeEntry | CompactionEntry):
-        return 0
+def _entry_tokens(entry: SeenEntry, rates: Rates, reads_pdfs: bool) -> float:
     files = entry.attachments if isinstance(entry, UserEntry) else []
     attached = sum(_file_tokens(file, reads_pdfs) for file in files)
     return ENTRY_TOKENS + attached + sum(_block_tokens(block, rates) for block in entry.content)

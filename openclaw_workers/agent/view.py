@@ -29,12 +29,15 @@ class View:
         self, log: Sequence[TranscriptEntry], now_ms: int, *, truncates: bool = False
     ) -> list[TranscriptEntry]:
         """What goes to the model; `truncates`: the API has refused it, so tool results give way to half of that."""
-        context, pruned = self.context, self._pruned(log, now_ms)
-        room = self.room
+        return self.cut(self.pruned(log, now_ms), truncates=truncates)
+
+    def cut(self, pruned: Sequence[TranscriptEntry], *, truncates: bool = False) -> list[TranscriptEntry]:
+        """The same of what is pruned already."""
+        estimator, room = self.context.estimator, self.room
         if truncates:
             # It need not be the window that we know of, so what counts is what was refused.
-            room = min(room, context.estimator.entries(pruned)) // 2
-        return cut_results(pruned, room, context.window, context.estimator.entry)
+            room = min(room, estimator.entries(pruned)) // 2
+        return cut_results(pruned, room, self.context.window, estimator.entry, estimator.entries)
 
     @property
     def room(self) -> int:
@@ -47,17 +50,18 @@ class View:
 
     def size(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
         """Tokens of a request with all that this log shows: pruned, but not cut, or cutting would hide what is due."""
-        return self.used(self._pruned(log, now_ms))
+        return self.used(self.pruned(log, now_ms))
 
     def old(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
         """The same without the newest message and the results of its calls, which no compaction can drop."""
-        return self.used([entry for unit in units(self._pruned(log, now_ms))[:-1] for entry in unit])
+        return self.used([entry for unit in units(self.pruned(log, now_ms))[:-1] for entry in unit])
 
     def must_compact(self, size: int) -> bool:
         """Whether to compact before the next call."""
         return is_due(size, self.context.window, self.compaction)
 
-    def _pruned(self, log: Sequence[TranscriptEntry], now_ms: int) -> list[TranscriptEntry]:
+    def pruned(self, log: Sequence[TranscriptEntry], now_ms: int) -> list[TranscriptEntry]:
+        """All that this log shows, old tool results shortened."""
         context = self.context
         return prune(
             repair(visible(log)),

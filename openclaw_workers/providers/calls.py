@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
@@ -27,7 +28,7 @@ REFUSALS: Final = Refusals()
 ClientT = TypeVar("ClientT")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     request: ModelRequest
     model: ModelInfo
@@ -42,7 +43,7 @@ class Call:
         headers = (value for _, value in (*self.endpoint.headers, *self.model.headers))
         return without(text, (self.endpoint.api_key, *headers))
 
-    @property
+    @cached_property
     def system(self) -> str:
         return "\n\n".join(part for part in (self.request.system, self.request.system_tail) if part)
 
@@ -52,6 +53,7 @@ class Call:
         newest = self.request.messages[-1] if self.request.messages else None
         return self.request.worker_line if isinstance(newest, UserEntry) else ""
 
+    @cached_property
     def approx_input(self) -> int:
         """The tokens of the request, before the API has counted them."""
         tools = sum(len(tool.description) + len(str(tool.input_schema)) for tool in self.request.tools)
@@ -60,11 +62,11 @@ class Call:
 
     def estimated_input(self) -> Usage:
         """What is booked where the API does not count, or has not yet: a call that is given up is not free."""
-        return Usage(input=self.approx_input())
+        return Usage(input=self.approx_input)
 
     def output_limit(self) -> int:
         """Tokens the answer may have. Most APIs refuse a request that, with its answer, could outgrow the window."""
-        room = self.model.context_window - int(self.approx_input() * _MARGIN)
+        room = self.model.context_window - int(self.approx_input * _MARGIN)
         return max(min(self.model.max_tokens, room), min(self.model.max_tokens, _LEAST_OUTPUT))
 
 

@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw_workers.agent import tokens
 from openclaw_workers.agent.calibration import Calibration
-from openclaw_workers.agent.tokens import ENTRY_TOKENS, MOST_KNOWN, PAGE_TOKENS, Estimator, rates_for
+from openclaw_workers.agent.tokens import ENTRY_TOKENS, PAGE_TOKENS, Estimator, Rates, rates_for
 from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import Attachment, CompactionEntry, NoticeEntry, TranscriptEntry, Usage
+from openclaw_workers.models.transcript import (
+    Attachment,
+    CompactionEntry,
+    NoticeEntry,
+    SeenEntry,
+    TranscriptEntry,
+    Usage,
+)
 from openclaw_workers.providers.attachments import MOST_PDF_BYTES
 from tests.unit.agent.entries import ENTRIES, TEXT, assistant, user
 
@@ -25,9 +33,9 @@ def estimator(provider: str = "openai", model: str = "gpt-4o", calibration: Cali
     return Estimator(provider, model, calibration or Calibration())
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("a" * 400, 100), ("雪" * 400, 400), ("ж" * 400, 200), ("", 0)])
-def test_a_text_is_estimated_by_its_script(text: str, tokens: int) -> None:
-    assert estimator().text(text) == tokens
+@pytest.mark.parametrize(("text", "count"), [("a" * 400, 100), ("雪" * 400, 400), ("ж" * 400, 200), ("", 0)])
+def test_a_text_is_estimated_by_its_script(text: str, count: int) -> None:
+    assert estimator().text(text) == count
 
 
 def test_a_mixed_text_is_the_sum_of_its_scripts() -> None:
@@ -173,7 +181,20 @@ def test_what_was_shortened_for_one_call_is_not_kept_for_the_whole_turn() -> Non
     seen = ref(shortened)
     before = count(shortened)
     del shortened
-    for n in range(MOST_KNOWN):
-        count(user(f"{n}"))
     assert seen() is None
     assert count(user("x" * 400)) == before
+
+
+def test_an_entry_is_counted_once_for_all_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[TranscriptEntry] = []
+
+    def count(entry: SeenEntry, rates: Rates, reads_pdfs: bool) -> float:
+        counted.append(entry)
+        return 7.0
+
+    monkeypatch.setattr(tokens, "_entry_tokens", count)
+    log: list[TranscriptEntry] = [user("one"), assistant("two")]
+    assert [estimator().entries(log) for _ in range(3)] == [14, 14, 14]
+    assert counted == log
+    assert estimator("anthropic", "claude-opus-4-6").entries(log) == 14
+    assert counted == [*log, *log], "another family counts otherwise"
