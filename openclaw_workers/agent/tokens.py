@@ -127,8 +127,7 @@ class Estimator:
         return frame + sum(map(self._raw, request.messages))
 
     def _raw_frame(self, system: str, specs: Sequence[ToolSpec]) -> float:
-        schemas = (f"{spec.name} {spec.description} {json.dumps(spec.input_schema)}" for spec in specs)
-        return self._rates.tokens(system) + sum(CALL_TOKENS + self._rates.tokens(schema) for schema in schemas)
+        return self._rates.tokens(system) + sum(CALL_TOKENS + self._rates.tokens(spec.text) for spec in specs)
 
     def _raw(self, entry: TranscriptEntry) -> float:
         if isinstance(entry, NoticeEntry | CompactionEntry):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from pydantic import SecretStr
@@ -39,6 +40,8 @@ class Catalog:
 
     def __init__(self, settings: ModelsSettings) -> None:
         self._settings = settings
+        # Asked several times for each call, of settings that never change.
+        self._found = lru_cache(maxsize=1024)(self._find)
 
     def providers(self) -> list[str]:
         """The names of all providers that speak one of the protocols."""
@@ -59,6 +62,9 @@ class Catalog:
         Raises:
             ProviderError: the provider's list is complete, and does not have it (`model_not_found`).
         """
+        return self._found(provider, name)
+
+    def _find(self, provider: str, name: str) -> ModelInfo:
         models = self.models(provider)
         for model in models:
             if model.id == name:

@@ -56,14 +56,18 @@ class Keyring:
     """What a failure is held against: the key, or the key with that model."""
     sticky: str = ""
     """The key that served this session last, as provider/profile."""
-    _slow: set[str] = field(default_factory=set)
-    """Models by a key that have been late before, as they are known in Redis."""
+    _failed: set[str] = field(default_factory=set)
+    """Keys, and models by a key, that have failed before, as they are known in Redis."""
+    _shared: set[str] = field(default_factory=set)
+    """Keys that are one of several: who is used next goes by when each was used last."""
 
     def look(self, options: Sequence[Option]) -> Standing:
         candidates = [option.by(each) for option in options for each in option.endpoints if each]
         names = dict.fromkeys(name for each in candidates for name in (self._name(each), _by_model(each)))
         standing = Standing(*self.health.states(list(names))) if names else Standing({}, 0)
-        self._slow = {name for each in candidates if standing.states[name := _by_model(each)].used_at}
+        self._failed = {name for name, state in standing.states.items() if state.has_failed}
+        several = (option for option in options if len(option.endpoints) > 1)
+        self._shared = {_sticky(option.by(each)) for option in several for each in option.endpoints}
         return standing
 
     def state(self, standing: Standing, candidate: Candidate) -> State:
@@ -112,12 +116,19 @@ class Keyring:
             self.health.failed(name, secrets.token_hex(4), error.reason, pause_ms)
 
     def succeeded(self, candidate: Candidate, seconds: float) -> None:
+        """Note a success where the fleet learns from it: it ends what had failed, or another key is next in turn.
+
+        Of a healthy key there is nothing to say, call after call.
+        """
         if candidate.endpoint is None:
             return
+        names = {self._name(candidate), _by_model(candidate)} & self._failed
+        if _sticky(candidate) in self._shared - {self.sticky}:
+            names.add(self._name(candidate))
         # The provider's prompt cache belongs to the key, so the next call of the turn goes there too.
         self.sticky = _sticky(candidate)
         try:
-            for name in {self._name(candidate), *({_by_model(candidate)} & self._slow)}:
+            for name in names:
                 self.health.succeeded(name, secrets.token_hex(4), int(seconds * 1000))
         except StoreUnavailable as error:
             # The answer is worth more than what the fleet knows of its key.

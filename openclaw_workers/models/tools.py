@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 RAW_ARGUMENTS: Final = "_raw"
 """The one argument of a call whose arguments were not a JSON object: what the model wrote instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolSpec:
+    """It never changes, so what is derived from it is kept with it: each request carries all of them."""
+
     name: str
     description: str
     input_schema: dict[str, Any]
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, to be counted."""
+        return f"{self.name} {self.description} {json.dumps(self.input_schema)}"
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What others have computed from it, under names of theirs."""
+        return {}

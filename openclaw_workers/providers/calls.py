@@ -56,7 +56,7 @@ class Call:
     @cached_property
     def approx_input(self) -> int:
         """The tokens of the request, before the API has counted them."""
-        tools = sum(len(tool.description) + len(str(tool.input_schema)) for tool in self.request.tools)
+        tools = sum(len(tool.text) for tool in self.request.tools)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in self.request.messages)
         return tokens + (len(self.system.encode(errors="replace")) + tools) // 4
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import SeenEntry, TranscriptEntry, UserEntry
 
 Item = dict[str, Any]
@@ -55,7 +56,15 @@ def _converted(entry: TranscriptEntry, form: str, convert: Convert) -> bytes:
     return items
 
 
-def body(name: str, messages: Iterable[bytes], fields: Mapping[str, Any]) -> bytes:
-    """A request with these messages under `name`, and these fields."""
-    listed = b",".join(each for each in messages if each)
-    return b'{"%s":[%s],%s' % (name.encode(), listed, encoded(fields)[1:])
+def tool_forms(tools: Sequence[ToolSpec], api: str, convert: Callable[[ToolSpec], Item]) -> list[bytes]:
+    """The tools as this API knows them, each converted once."""
+    for tool in tools:
+        if api not in tool.derived:
+            tool.derived[api] = encoded(convert(tool))
+    return [tool.derived[api] for tool in tools]
+
+
+def body(fields: Mapping[str, Any], **lists: Iterable[bytes]) -> bytes:
+    """A request with these fields, and under these names lists of items that are JSON already."""
+    listed = (b'"%s":[%s]' % (name.encode(), b",".join(filter(None, items))) for name, items in lists.items())
+    return b"{%s,%s" % (b",".join(listed), encoded(fields)[1:])

@@ -39,6 +39,8 @@ class State:
     reason: FailureReason | None = None
     """The one that keeps it from being used; of several a permanent one, else the one that lasts longest."""
     used_at: int = 0
+    has_failed: bool = False
+    """A failure is noted, be its pause over or not: the next success is to be noted too, which ends it."""
 
 
 class Health:
@@ -84,10 +86,11 @@ _FIELDS = [*(f"until_{reason}" for reason in PAUSES), "failed_at", "used_at"]
 def _state(name: str, fields: Sequence[str | None], now: int) -> State:
     *ends, failed_at, used_at = (_time(name, value) for value in fields)
     paused = {reason: end for reason, end in zip(PAUSES, ends, strict=True) if end > now}
+    has_failed = any(ends)
     if not paused or failed_at > now:  # ahead: the clock stepped back since, and a pause would last as much longer
-        return State(used_at=used_at)
+        return State(used_at=used_at, has_failed=has_failed)
     worst = max(paused, key=lambda reason: (reason in PERMANENT, paused[reason]))
-    return State(max(paused.values()), worst, used_at)
+    return State(max(paused.values()), worst, used_at, has_failed)
 
 
 def _time(name: str, value: str | None) -> int:

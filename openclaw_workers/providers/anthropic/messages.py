@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from openclaw_workers.config.catalog import ModelInfo
+from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     Attachment,
@@ -24,7 +25,7 @@ from openclaw_workers.models.transcript import (
 from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.thinking import Parameters
-from openclaw_workers.providers.wire_form import body, joined, wire_forms
+from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
 
 Block = dict[str, Any]
 
@@ -40,13 +41,16 @@ def request_body(call: Call, step: Parameters) -> bytes:
     fields: dict[str, Any] = {"model": request.model, "max_tokens": call.output_limit(), "stream": True, **step}
     if system := _system(call):
         fields["system"] = system
-    if request.tools:
-        fields["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema or _NO_INPUT}
-            for tool in request.tools
-        ]
-        fields["tools"][-1]["cache_control"] = _CACHED
-    return body("messages", _messages(request.messages, call), fields)
+    messages = _messages(request.messages, call)
+    if not request.tools:
+        return body(fields, messages=messages)
+    *tools, last = request.tools
+    marked = encoded({**_tool(last), "cache_control": _CACHED})
+    return body(fields, messages=messages, tools=[*tool_forms(tools, "messages", _tool), marked])
+
+
+def _tool(tool: ToolSpec) -> Block:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema or _NO_INPUT}
 
 
 _NO_INPUT: Final = {"type": "object", "properties": {}}

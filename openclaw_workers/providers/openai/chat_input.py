@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from openclaw_workers.config.catalog import ModelInfo
+from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     Attachment,
@@ -22,7 +23,7 @@ from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 from openclaw_workers.providers.openai.customs import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
 from openclaw_workers.providers.thinking import Parameters
-from openclaw_workers.providers.wire_form import body, encoded, joined, wire_forms
+from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
 
 Message = dict[str, Any]
 
@@ -38,19 +39,16 @@ def request_body(call: Call, wanted: Collection[str], step: Parameters) -> bytes
     }
     if COUNT not in wanted:
         fields[COUNT] = {"include_usage": True}
-    if request.tools:
-        fields["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.input_schema or {"type": "object", "properties": {}},
-                },
-            }
-            for tool in request.tools
-        ]
-    return body("messages", _messages(call, thoughts=THOUGHTS in wanted), fields)
+    messages = _messages(call, thoughts=THOUGHTS in wanted)
+    if not request.tools:
+        return body(fields, messages=messages)
+    return body(fields, messages=messages, tools=tool_forms(request.tools, "chat", _tool))
+
+
+def _tool(tool: ToolSpec) -> Message:
+    schema = tool.input_schema or {"type": "object", "properties": {}}
+    function = {"name": tool.name, "description": tool.description, "parameters": schema}
+    return {"type": "function", "function": function}
 
 
 def _messages(call: Call, *, thoughts: bool) -> list[bytes]:

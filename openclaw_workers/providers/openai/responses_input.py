@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from openclaw_workers.config.catalog import ModelInfo
+from openclaw_workers.models.tools import ToolSpec
 from openclaw_workers.models.transcript import (
     AssistantEntry,
     Attachment,
@@ -24,7 +25,7 @@ from openclaw_workers.providers.attachments import PDF, data_for, data_url, note
 from openclaw_workers.providers.calls import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 from openclaw_workers.providers.thinking import Parameters
-from openclaw_workers.providers.wire_form import body, joined, wire_forms
+from openclaw_workers.providers.wire_form import body, joined, tool_forms, wire_forms
 
 Item = dict[str, Any]
 
@@ -43,18 +44,16 @@ def request_body(call: Call, step: Parameters) -> bytes:
         fields["instructions"] = call.system
     if call.model.reasoning:
         fields["include"] = ["reasoning.encrypted_content"]
-    if request.tools:
-        fields["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.input_schema or {"type": "object", "properties": {}},
-                "strict": False,
-            }
-            for tool in request.tools
-        ]
-    return body("input", _items(call), fields)
+    items = _items(call)
+    if not request.tools:
+        return body(fields, input=items)
+    return body(fields, input=items, tools=tool_forms(request.tools, "responses", _tool))
+
+
+def _tool(tool: ToolSpec) -> Item:
+    schema = tool.input_schema or {"type": "object", "properties": {}}
+    named = {"name": tool.name, "description": tool.description}
+    return {"type": "function", **named, "parameters": schema, "strict": False}
 
 
 def _items(call: Call) -> list[bytes]:

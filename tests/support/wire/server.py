@@ -102,6 +102,8 @@ class _Http(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    """As real servers do: else each answer on a connection that was used before waits 40 ms for an acknowledgement."""
     wire: WireServer
 
     def do_POST(self) -> None:

@@ -286,3 +286,28 @@ def test_an_answer_does_not_undo_what_failed_while_it_came(make_house: MakeHouse
     server.answer = answer
     assert wired.turn().text == "ok"
     assert wired.pause_ms("a/a1") > 0
+
+
+def test_nothing_is_noted_of_a_key_that_works(make_house: MakeHouse, server: WireServer) -> None:
+    one = wired_house(make_house, server, a={"authProfiles": [{"id": "a1", "apiKey": "a1"}]})
+    health, redis = one.house.stores.keys.health(one.known_as("a/a1")), one.house.stores.redis
+    assert [one.turn(session=session).text for session in sessions(2)] == ["a1:m", "a1:m"]
+    assert redis.hgetall(health) == {}
+
+    one.cool("a/a1")
+    redis.hset(health, "until_rate_limit", 1)  # as when its pause is over
+    assert one.turn(session="agent:main:next").text == "a1:m"
+    assert redis.hget(health, "until_rate_limit") is None, "its failures are forgotten"
+    noted = redis.hget(health, "call")
+    assert one.turn(session="agent:main:last").text == "a1:m"
+    assert redis.hget(health, "call") == noted
+
+
+def test_of_several_keys_only_the_choice_is_noted(make_house: MakeHouse, server: WireServer) -> None:
+    wired = wired_house(make_house, server)
+    health, redis = wired.house.stores.keys.health(wired.known_as("a/a1")), wired.house.stores.redis
+    assert wired.turn().text == "a1:m"
+    noted = redis.hgetall(health)
+    assert noted["used_at"]
+    assert [wired.turn().text for _ in range(2)] == ["a1:m", "a1:m"]
+    assert redis.hgetall(health) == noted

@@ -64,10 +64,8 @@ def test_what_is_kept_is_no_part_of_the_entry(convert: Converter) -> None:
 
 
 def test_a_body_is_one_json_object() -> None:
-    assert json.loads(body("messages", [b'{"a":1},{"b":2}', b"", b'{"c":3}'], {"model": "m"})) == {
-        "messages": [{"a": 1}, {"b": 2}, {"c": 3}],
-        "model": "m",
-    }
+    made = body({"model": "m"}, messages=[b'{"a":1},{"b":2}', b"", b'{"c":3}'], tools=[b'{"d":4}'])
+    assert json.loads(made) == {"messages": [{"a": 1}, {"b": 2}, {"c": 3}], "tools": [{"d": 4}], "model": "m"}
 
 
 def test_what_is_no_text_is_refused_as_by_the_sdks(convert: Converter) -> None:
