@@ -32,10 +32,7 @@ def estimate_tokens(entry: TranscriptEntry) -> int:
 
 def last_compaction(entries: Sequence[TranscriptEntry]) -> int | None:
     """Where the latest compaction stands, which is the only one that counts."""
-    for back, entry in enumerate(reversed(entries), start=1):
-        if entry.role == "compaction":
-            return len(entries) - back
-    return None
+    return next((i for i in range(len(entries) - 1, -1, -1) if type(entries[i]) is CompactionEntry), None)
 
 
 def seen_from(entries: Sequence[TranscriptEntry]) -> int:

@@ -15,7 +15,6 @@ from openclaw_workers.agent.silent import NO_REPLY
 from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
 from openclaw_workers.models.transcript import (
     AssistantEntry,
-    CompactionEntry,
     NoticeEntry,
     TextBlock,
     ToolResultEntry,
@@ -70,7 +69,7 @@ def is_flushed(log: Sequence[TranscriptEntry]) -> bool:
 def cycle_bytes(log: Sequence[TranscriptEntry]) -> int:
     """About how much was written since the last compaction. The log as a whole never shrinks, and would force a flush
     in each cycle once it is large."""
-    return sum(4 * entry.approx_tokens for entry in _cycle(log) if not isinstance(entry, NoticeEntry | CompactionEntry))
+    return 4 * sum(entry.approx_tokens for entry in _cycle(log))
 
 
 def request(settings: MemoryFlushSettings, now: datetime) -> UserEntry:

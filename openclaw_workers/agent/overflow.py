@@ -41,7 +41,7 @@ class Recovery:
 
 
 def cut_results(
-    entries: Sequence[TranscriptEntry],
+    entries: list[TranscriptEntry],
     budget_tokens: int,
     window: int,
     estimate: Callable[[TranscriptEntry], int],
@@ -50,11 +50,13 @@ def cut_results(
     """Tool results cut visibly: each to its share of the window, and all as far as the budget asks for.
 
     `budget_tokens`: what the messages of a request may take; a large number cuts only what is oversized by itself.
-    `total` sums up faster than entry by entry.
+    `total` sums up faster than entry by entry. Where nothing is cut, it is the same list.
     """
+    results = [(place, entry) for place, entry in enumerate(entries) if isinstance(entry, ToolResultEntry)]
     most = int(window * RESULT_SHARE)
     while True:
-        shown = [_cut(entry, most, estimate) if entry.role == "toolResult" else entry for entry in entries]
+        cut = {place: shorter for place, entry in results if (shorter := _cut(entry, most, estimate)) is not entry}
+        shown = [cut.get(place, entry) for place, entry in enumerate(entries)] if cut else entries
         if (total(shown) if total else sum(map(estimate, shown))) <= budget_tokens or most < 1:
             return shown
         most //= 2

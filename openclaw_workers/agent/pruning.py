@@ -62,12 +62,12 @@ def _last_pause(entries: Sequence[TranscriptEntry], ttl_ms: float, now_ms: int) 
     asked, pause = now_ms, len(entries)
     for index in range(len(entries) - 1, -1, -1):
         entry = entries[index]
-        if isinstance(entry, AssistantEntry):
+        if entry.role == "assistant":
             if entry.timestamp and asked - entry.timestamp >= ttl_ms:
                 return pause
             asked, pause = 0, index
-        elif isinstance(entry, UserEntry | ToolResultEntry) and pause < len(entries):
-            asked = max(asked, entry.timestamp)
+        elif entry.timestamp > asked and pause < len(entries) and isinstance(entry, UserEntry | ToolResultEntry):
+            asked = entry.timestamp
     return 0
 
 

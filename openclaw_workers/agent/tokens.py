@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -19,7 +19,6 @@ from openclaw_workers.models.transcript import (
     Attachment,
     CompactionEntry,
     NoticeEntry,
-    SeenEntry,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -86,6 +85,7 @@ class Estimator:
         self._name = f"{provider}/{model}"
         self._rates = rates_for(provider, model)
         self._calibration = calibration
+        self._summed: tuple[Sequence[TranscriptEntry], int, float] | None = None
         self._kept = f"tokens {self._rates} {reads_pdfs}"
 
     def text(self, text: str) -> int:
@@ -94,8 +94,8 @@ class Estimator:
     def entry(self, entry: TranscriptEntry) -> int:
         return ceil(self._raw(entry) * self._ratio)
 
-    def entries(self, entries: Iterable[TranscriptEntry]) -> int:
-        return ceil(sum(map(self._raw, entries)) * self._ratio)
+    def entries(self, entries: Sequence[TranscriptEntry]) -> int:
+        return ceil(self._sum(entries) * self._ratio)
 
     def frame(self, system: str, specs: Sequence[ToolSpec]) -> int:
         """What each request carries beside its messages."""
@@ -113,9 +113,9 @@ class Estimator:
 
         One with images or documents teaches nothing: what is off there is not the estimate of text.
         """
-        if any(map(_has_pages, messages)):
+        if any(entry.role == "user" and entry.attachments and _has_pages(entry) for entry in messages):
             return
-        estimated = self._raw_frame(system, specs) + sum(map(self._raw, messages))
+        estimated = self._raw_frame(system, specs) + self._sum(messages)
         self._calibration.learn(self._name, estimated, usage.input + usage.cache_read + usage.cache_write)
 
     @property
@@ -124,14 +124,18 @@ class Estimator:
 
     def _raw_request(self, request: ModelRequest) -> float:
         frame = self._raw_frame(request.system + request.system_tail + request.worker_line, request.tools)
-        return frame + sum(map(self._raw, request.messages))
+        return frame + self._sum(request.messages)
 
     def _raw_frame(self, system: str, specs: Sequence[ToolSpec]) -> float:
         return self._rates.tokens(system) + sum(CALL_TOKENS + self._rates.tokens(spec.text) for spec in specs)
 
+    def _sum(self, entries: Sequence[TranscriptEntry]) -> float:
+        """Of one call the same list is asked for several times: to make room, to cut results, and to learn."""
+        if self._summed is None or self._summed[0] is not entries or self._summed[1] != len(entries):
+            self._summed = entries, len(entries), sum(map(self._raw, entries))
+        return self._summed[2]
+
     def _raw(self, entry: TranscriptEntry) -> float:
-        if isinstance(entry, NoticeEntry | CompactionEntry):
-            return 0
         known: float | None = entry.derived.get(self._kept)
         if known is None:
             known = _entry_tokens(entry, self._rates, self._reads_pdfs)
@@ -146,8 +150,8 @@ def estimator_for(candidate: Candidate, calibration: Calibration) -> Estimator:
     return Estimator(provider.name, model, calibration, reads_pdfs=provider.reads_pdfs(model))
 
 
-def _has_pages(entry: TranscriptEntry) -> bool:
-    return isinstance(entry, UserEntry) and any(_SHOWN.match(file.mime_type) for file in entry.attachments)
+def _has_pages(entry: UserEntry) -> bool:
+    return any(_SHOWN.match(file.mime_type) for file in entry.attachments)
 
 
 def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:
@@ -156,7 +160,9 @@ def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:
     return IMAGE_TOKENS if file.mime_type.startswith("image/") else FILE_TOKENS
 
 
-def _entry_tokens(entry: SeenEntry, rates: Rates, reads_pdfs: bool) -> float:
+def _entry_tokens(entry: TranscriptEntry, rates: Rates, reads_pdfs: bool) -> float:
+    if isinstance(entry, NoticeEntry | CompactionEntry):
+        return 0
     files = entry.attachments if isinstance(entry, UserEntry) else []
     attached = sum(_file_tokens(file, reads_pdfs) for file in files)
     return ENTRY_TOKENS + attached + sum(_block_tokens(block, rates) for block in entry.content)

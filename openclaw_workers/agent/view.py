@@ -31,7 +31,7 @@ class View:
         """What goes to the model; `truncates`: the API has refused it, so tool results give way to half of that."""
         return self.cut(self.pruned(log, now_ms), truncates=truncates)
 
-    def cut(self, pruned: Sequence[TranscriptEntry], *, truncates: bool = False) -> list[TranscriptEntry]:
+    def cut(self, pruned: list[TranscriptEntry], *, truncates: bool = False) -> list[TranscriptEntry]:
         """The same of what is pruned already."""
         estimator, room = self.context.estimator, self.room
         if truncates:

@@ -75,13 +75,17 @@ def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
             return len(block.name) + _size_bytes(str(block.arguments))
 
 
-class _Seen(_Stored):
-    """An entry that the model sees. Its content never changes, so what is derived from it is kept."""
+class _Entry(_Stored):
+    """It never changes, so what is derived from it is kept with it."""
 
     @cached_property
     def derived(self) -> dict[str, Any]:
-        """What others have computed from the entry, under names of theirs; kept as long as the entry is."""
+        """What others have computed from the entry, under names of theirs."""
         return {}
+
+
+class _Seen(_Entry):
+    """An entry that the model sees."""
 
     @cached_property
     def approx_tokens(self) -> int:
@@ -140,7 +144,7 @@ class ToolResultEntry(_Seen):
     run_id: str | None = None
 
 
-class NoticeEntry(_Stored):
+class NoticeEntry(_Entry):
     """Shown to people, never to the model: why a turn failed, a dropped message."""
 
     approx_tokens: ClassVar[int] = 0
@@ -151,7 +155,7 @@ class NoticeEntry(_Stored):
     run_id: str | None = None
 
 
-class CompactionEntry(_Stored):
+class CompactionEntry(_Entry):
     """From here on the model sees a summary in place of older entries, which stay in the log."""
 
     approx_tokens: ClassVar[int] = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import SeenEntry, TranscriptEntry, UserEntry
+from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 
 Item = dict[str, Any]
 Convert = Callable[[Any], list[Item]]
@@ -43,7 +43,7 @@ def wire_forms(entries: Sequence[TranscriptEntry], form: str, convert: Convert) 
     """
     forms = []
     for entry in entries:
-        kept = entry.derived.get(_KEPT) if isinstance(entry, SeenEntry) else None
+        kept = entry.derived.get(_KEPT)
         forms.append(kept[1] if kept and kept[0] == form else _converted(entry, form, convert))
     return forms
 
@@ -51,7 +51,7 @@ def wire_forms(entries: Sequence[TranscriptEntry], form: str, convert: Convert) 
 def _converted(entry: TranscriptEntry, form: str, convert: Convert) -> bytes:
     items = joined(convert(entry))
     # A file may be gone by the next call, or withheld, and is large.
-    if isinstance(entry, SeenEntry) and not (isinstance(entry, UserEntry) and entry.attachments):
+    if not (isinstance(entry, UserEntry) and entry.attachments):
         entry.derived[_KEPT] = form, items
     return items
 

@@ -78,20 +78,30 @@ def _messages(entries: Sequence[TranscriptEntry], call: Call) -> list[bytes]:
         newest = convert(entries[len(forms) - 1])
         newest[-1]["cache_control"] = _CACHED
         forms[-1] = joined([*newest, _text(call.worker_line)] if call.worker_line else newest)
-    turns: list[tuple[str, list[bytes]]] = []
+    return [_in_turns(entries, forms)]
+
+
+def _in_turns(entries: Sequence[TranscriptEntry], forms: Sequence[bytes]) -> bytes:
+    """Messages of the blocks, one for all that stand together of one role."""
+    parts: list[bytes] = []
+    last = ""
     for entry, blocks in zip(entries, forms, strict=False):
-        role = _role(entry)
         if not blocks:
             continue
-        if turns and turns[-1][0] == role:
-            turns[-1][1].append(blocks)
+        role = _role(entry)
+        if role == last:
+            parts.append(b",")
         else:
-            turns.append((role, [blocks]))
-    return [b'{"role":"%s","content":[%s]}' % (role.encode(), b",".join(blocks)) for role, blocks in turns]
+            parts.append(
+                b']},{"role":"%s","content":[' % role.encode() if last else b'{"role":"%s","content":[' % role.encode()
+            )
+            last = role
+        parts.append(blocks)
+    return b"".join([*parts, b"]}"]) if parts else b""
 
 
 def _role(entry: TranscriptEntry) -> str:
-    return "assistant" if isinstance(entry, AssistantEntry) else "user"
+    return "assistant" if entry.role == "assistant" else "user"
 
 
 def _converted(entry: TranscriptEntry, call: Call) -> list[Block]:

@@ -19,7 +19,6 @@ from openclaw_workers.models.transcript import (
     Attachment,
     CompactionEntry,
     NoticeEntry,
-    SeenEntry,
     TranscriptEntry,
     Usage,
 )
@@ -188,7 +187,7 @@ def test_what_was_shortened_for_one_call_is_not_kept_for_the_whole_turn() -> Non
 def test_an_entry_is_counted_once_for_all_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[TranscriptEntry] = []
 
-    def count(entry: SeenEntry, rates: Rates, reads_pdfs: bool) -> float:
+    def count(entry: TranscriptEntry, rates: Rates, reads_pdfs: bool) -> float:
         counted.append(entry)
         return 7.0
 
