@@ -11,6 +11,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta
 from openclaw_workers.providers.endpoint import Endpoint
+from openclaw_workers.providers.event_fields import fields_of
 from openclaw_workers.providers.interrupting import each
 
 _MALFORMED = (TypeError, AttributeError, KeyError, IndexError, ValidationError)
@@ -36,7 +37,7 @@ def read_events(events: Any, reader: EventReader, endpoint: Endpoint, cancel: Ca
     try:
         with events:
             for event in each(iter(events), cancel):
-                yield from map(_with_text, reader.take(event))
+                yield from map(_with_text, reader.take(fields_of(event)))
         yield from reader.end()
     except _MALFORMED as error:
         raise ProviderError(

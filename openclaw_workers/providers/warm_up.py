@@ -1,22 +1,22 @@
-"""A call without a network, so that an SDK builds before the first turn what it builds at its first call.
+"""A call without a network, so that an SDK loads before the first turn what it loads at its first call.
 
-Importing an SDK is only half of it: its resources are imported, and the classes of its events made, when they are first
-used. That takes up to a second, in which no other turn of the process gets on.
+Importing an SDK is not all of it: parts are imported when they are first used, and no other turn of the process gets on
+meanwhile.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 
 NOWHERE: Final = "http://warm-up.invalid/v1"
+_EVENT: Final = b'event: message_stop\ndata: {"type": "message_stop"}\n\n'
 
 
-def canned_client(events: Sequence[dict[str, Any]]) -> httpx2.Client:
-    """A client whose every request is answered by these events."""
-    lines = (f"event: {event.get('type', 'message')}\ndata: {json.dumps(event)}\n\n" for event in events)
-    body, headers = "".join(lines).encode(), {"content-type": "text/event-stream"}
-    return httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, content=body, headers=headers)))
+def canned_client() -> httpx2.Client:
+    """A client whose every request is answered at once, by a stream of one event."""
+    headers = {"content-type": "text/event-stream"}
+    return httpx2.Client(
+        transport=httpx2.MockTransport(lambda _: httpx2.Response(200, content=_EVENT, headers=headers))
+    )

@@ -21,7 +21,7 @@ _STOPS: Final[dict[str, StopReason]] = {
 
 
 class Reader:
-    """Collects one answer. Blocks are told apart by their `type`: the SDK gives unknown ones a wrong class."""
+    """Collects one answer. Blocks are told apart by their `type`."""
 
     def __init__(self, usage: Usage) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any, Final
+from typing import Final
 
 import anthropic
 import httpx2
-from anthropic.types import Message, RawMessageStreamEvent
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.builtin import thinks_adaptively
@@ -37,22 +36,8 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
 
 def warm_up() -> None:
     """Load all that a call needs."""
-    blocks: list[dict[str, Any]] = [
-        {"type": "text", "text": ""},
-        {"type": "thinking", "thinking": "", "signature": ""},
-        {"type": "tool_use", "id": "t", "name": "n", "input": {}},
-    ]
-    made: list[dict[str, Any]] = [
-        {"type": "message_start", "message": {"type": "message", "content": [], "usage": {"input_tokens": 1}}},
-        *({"type": "content_block_start", "index": 0, "content_block": block} for block in blocks),
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}},
-        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": ""}},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
-        {"type": "message_stop"},
-    ]
     client = anthropic.Anthropic(
-        api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, open_telemetry=False, http_client=canned_client(made)
+        api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, open_telemetry=False, http_client=canned_client()
     )
     with _open(client, b"{}", {}) as events:
         list(events)
@@ -110,14 +95,15 @@ def _once(call: Call, step: Parameters, cancel: Cancel) -> Iterator[StreamEvent]
         raise recognise(error, call, begun=reader.begun) from None
 
 
-def _open(client: anthropic.Anthropic, body: bytes, headers: dict[str, str]) -> anthropic.Stream[RawMessageStreamEvent]:
+def _open(client: anthropic.Anthropic, body: bytes, headers: dict[str, str]) -> anthropic.Stream[object]:
+    """The SDK sends the body as it is, and hands out events as they came."""
     return client.post(
         "/v1/messages",
-        cast_to=Message,
+        cast_to=object,
         content=body,
         options={"headers": headers},
         stream=True,
-        stream_cls=anthropic.Stream[RawMessageStreamEvent],
+        stream_cls=anthropic.Stream[object],
     )
 
 

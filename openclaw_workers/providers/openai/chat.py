@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
 
-import openai
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.transcript import AssistantBlock, TextBlock, ThinkingBlock, Usage
 from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import request_body
-from openclaw_workers.providers.openai.client import BY_KEY, call_block, counted, efforts, read, warm_client
+from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
 from openclaw_workers.providers.openai.customs import CUSTOMS
 
+PATH: Final = "/chat/completions"
 _STOPS: Final[dict[str, StopReason]] = {"tool_calls": "toolUse", "function_call": "toolUse", "length": "length"}
 
 
@@ -31,7 +29,7 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
             steps,
             lambda step: read(
                 call,
-                lambda client: _open(client, request_body(call, wanted, step), call.headers()),
+                lambda client: post(client, PATH, request_body(call, wanted, step), call.headers()),
                 _Reader(call.estimated_input()),
                 cancel,
             ),
@@ -40,24 +38,9 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
     return CUSTOMS.stream(call, ask)
 
 
-def _open(client: openai.OpenAI, body: bytes, headers: dict[str, str]) -> openai.Stream[ChatCompletionChunk]:
-    return client.post(
-        "/chat/completions",
-        cast_to=ChatCompletion,
-        content=body,
-        options={"headers": headers, "security": BY_KEY},
-        stream=True,
-        stream_cls=openai.Stream[ChatCompletionChunk],
-    )
-
-
 def warm_up() -> None:
     """Load all that a call needs."""
-    delta = {"role": "assistant", "content": "x", "tool_calls": [{"index": 0, "function": {"arguments": ""}}]}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 0}}
-    chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}], "usage": usage}
-    with _open(warm_client([chunk]), b"{}", {}) as events:
-        list(events)
+    warm_up_client(PATH)
 
 
 @dataclass(slots=True)

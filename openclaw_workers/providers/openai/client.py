@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import httpx2
@@ -72,9 +72,23 @@ def plain_id(call_id: str) -> str:
     return f"{plain[: _ID_CHARS - 9]}_{hashlib.sha256(call_id.encode(errors='replace')).hexdigest()[:8]}"
 
 
-def warm_client(events: Sequence[dict[str, Any]]) -> openai.OpenAI:
-    """The SDK with these events for an answer."""
-    return openai.OpenAI(api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, http_client=canned_client(events))
+def post(client: openai.OpenAI, path: str, body: bytes, headers: dict[str, str]) -> openai.Stream[object]:
+    """Open a stream. The SDK sends the body as it is, and hands out events as they came."""
+    return client.post(
+        path,
+        cast_to=object,
+        content=body,
+        options={"headers": headers, "security": BY_KEY},
+        stream=True,
+        stream_cls=openai.Stream[object],
+    )
+
+
+def warm_up_client(path: str) -> None:
+    """Load all that a call needs."""
+    client = openai.OpenAI(api_key=_NO_KEY, base_url=NOWHERE, max_retries=0, http_client=canned_client())
+    with post(client, path, b"{}", {}) as events:
+        list(events)
 
 
 def _client(endpoint: Endpoint) -> openai.OpenAI:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
-
-import openai
-from openai.types.responses import Response, ResponseStreamEvent
+from typing import Any, Final
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.models.transcript import AssistantBlock, TextBlock, ThinkingBlock
@@ -15,9 +12,11 @@ from openclaw_workers.providers.answers import DECLINED, StopReason, cut, declin
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.calls import REFUSALS, Call
 from openclaw_workers.providers.failures import told
-from openclaw_workers.providers.openai.client import BY_KEY, call_block, counted, efforts, read, warm_client
+from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
 from openclaw_workers.providers.openai.responses_input import request_body
 from openclaw_workers.providers.thinking import Parameters
+
+PATH: Final = "/responses"
 
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
@@ -26,40 +25,15 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
         call.model.ref,
         steps,
         lambda step: read(
-            call, lambda client: _open(client, request_body(call, step), call.headers()), _Reader(call), cancel
+            call, lambda client: post(client, PATH, request_body(call, step), call.headers()), _Reader(call), cancel
         ),
         _shown,
     )
 
 
-def _open(client: openai.OpenAI, body: bytes, headers: dict[str, str]) -> openai.Stream[ResponseStreamEvent]:
-    return client.post(
-        "/responses",
-        cast_to=Response,
-        content=body,
-        options={"headers": headers, "security": BY_KEY},
-        stream=True,
-        stream_cls=openai.Stream[ResponseStreamEvent],
-    )
-
-
 def warm_up() -> None:
     """Load all that a call needs."""
-    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
-    called = {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
-    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}], "encrypted_content": "x"}
-    usage = {"input_tokens": 1, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 0}}
-    items = [message, called, thought]
-    response = {"object": "response", "output": items, "usage": usage, "tools": [], "incomplete_details": None}
-    made: list[dict[str, Any]] = [
-        {"type": "response.created", "response": response},
-        *({"type": "response.output_item.added", "item": item} for item in items),
-        {"type": "response.output_text.delta", "delta": "x"},
-        *({"type": "response.output_item.done", "item": item} for item in items),
-        {"type": "response.completed", "response": response},
-    ]
-    with _open(warm_client(made), b"{}", {}) as events:
-        list(events)
+    warm_up_client(PATH)
 
 
 def _shown(step: Parameters) -> Parameters:
