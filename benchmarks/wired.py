@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -24,11 +26,12 @@ SESSIONS = {10: 20, 400: 2, 2000: 2}
 """Visible entries, and over how many sessions turns are spread: each turn adds two entries."""
 TURNS = 60
 """Turns of one length in one round."""
+RAW_TASKS = 200
 SAID = "The quick brown fox jumps over the lazy dog, and the dog does not mind it at all today. " * 2
 PER_MILLI = 1000
 
 
-def cpu_per_turn(stage: Stage, *, rounds: int = 3) -> Figures:
+def cpu_per_turn(stage: Stage, *, rounds: int = 5) -> Figures:
     """(g) processor time of a turn by the number of visible entries, against the least that it could take.
 
     The least is a bare HTTP call with the same body, and a raw Celery task that does nothing. Counted is the time of
@@ -36,37 +39,37 @@ def cpu_per_turn(stage: Stage, *, rounds: int = 3) -> Figures:
     """
     _fill(stage)
     figures: Figures = {}
-    with stage.raw_worker(concurrency=4) as raw:
-        times = [_cpu_ms(raw, lambda: [noop.delay().get(timeout=10) for _ in range(100)]) / 100 for _ in range(rounds)]
-        raw_ms = statistics.median(times)
-    figures["raw_celery_ms"] = round(raw_ms, 2)
-    with stage.worker(concurrency=4) as process:
+    with stage.raw_worker(concurrency=4) as raw, stage.worker(concurrency=4) as process:
         for api in APIS:
             for length, sessions in SESSIONS.items():
                 _turns(stage, api, length, 2 * sessions)
         for api in APIS:
-            figures |= _cpu_of(stage, process, api, raw_ms, rounds)
+            figures |= _cpu_of(stage, process, raw, api, rounds)
     return figures
 
 
-def _cpu_of(stage: Stage, process: psutil.Process, api: str, raw_ms: float, rounds: int) -> Figures:
-    figures: Figures = {}
-    ours: dict[int, list[float]] = {length: [] for length in SESSIONS}
-    least: dict[int, list[float]] = {length: [] for length in SESSIONS}
+def _cpu_of(stage: Stage, ours: psutil.Process, raw: psutil.Process, api: str, rounds: int) -> Figures:
+    """Each round measures all three, so that they see the same machine."""
+    times: dict[int, list[float]] = {length: [] for length in SESSIONS}
+    ratios: dict[int, list[float]] = {length: [] for length in SESSIONS}
     for _ in range(rounds):
+        raw_ms = _cpu_ms(raw, _raw_tasks) / RAW_TASKS
         for length in SESSIONS:
-            ours[length].append(_cpu_ms(process, lambda n=length: _turns(stage, api, n, TURNS)) / TURNS)
-            least[length].append(_bare_ms(stage.models.requests[-1], stage))
+            ms = _cpu_ms(ours, partial(_turns, stage, api, length, TURNS)) / TURNS
+            times[length].append(ms)
+            ratios[length].append(ms / (raw_ms + _bare_ms(stage.models.requests[-1], stage)))
             stage.models.requests.clear()
-    for length, times in ours.items():
-        figures[f"{api}_ms_at_{length}"] = round(statistics.median(times), 2)
-        figures[f"{api}_ratio_at_{length}"] = round(
-            statistics.median(times) / (statistics.median(least[length]) + raw_ms), 2
-        )
+    figures = {f"{api}_ms_at_{length}": round(statistics.median(each), 2) for length, each in times.items()}
+    figures |= {f"{api}_ratio_at_{length}": round(statistics.median(each), 2) for length, each in ratios.items()}
     for length in (400, 2000):
-        growth = statistics.median(ours[length]) / statistics.median(ours[10])
-        figures[f"{api}_growth_to_{length}"] = round(growth, 2)
+        growth = (long / short for long, short in zip(times[length], times[10], strict=True))
+        figures[f"{api}_growth_to_{length}"] = round(statistics.median(growth), 2)
     return figures
+
+
+def _raw_tasks() -> None:
+    for _ in range(RAW_TASKS):
+        noop.delay().get(timeout=10)
 
 
 def _fill(stage: Stage) -> None:
@@ -88,7 +91,7 @@ def _turns(stage: Stage, api: str, length: int, turns: int) -> None:
         stage.wait(stage.send(f"{length}-{number % SESSIONS[length]}", SAID, agent=api))
 
 
-def _cpu_ms(process: psutil.Process, work: Any) -> float:
+def _cpu_ms(process: psutil.Process, work: Callable[[], None]) -> float:
     before = process.cpu_times()
     work()
     after = process.cpu_times()
