@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from openclaw_workers.models.ids import new_token
 from openclaw_workers.models.transcript import (
@@ -23,6 +24,7 @@ SUMMARY_HEADING = (
 )
 REQUEST_HEADING = "[The request being worked on, in its own words]"
 MISSING_RESULT = "[no result was recorded for this call]"
+_SPOKEN: Final[frozenset[type]] = frozenset({UserEntry, AssistantEntry})
 UNANSWERED = "[no answer: the turn was stopped, or failed, before there was one]"
 
 
@@ -32,7 +34,8 @@ def estimate_tokens(entry: TranscriptEntry) -> int:
 
 def last_compaction(entries: Sequence[TranscriptEntry]) -> int | None:
     """Where the latest compaction stands, which is the only one that counts."""
-    return next((i for i in range(len(entries) - 1, -1, -1) if type(entries[i]) is CompactionEntry), None)
+    kinds = list(map(type, entries))  # much faster than to look at entry after entry, and asked for in each call
+    return len(kinds) - 1 - kinds[::-1].index(CompactionEntry) if CompactionEntry in kinds else None
 
 
 def seen_from(entries: Sequence[TranscriptEntry]) -> int:
@@ -141,7 +144,10 @@ def _said(text: str, after: TranscriptEntry) -> AssistantEntry:
 
 def _is_plain(entries: Sequence[TranscriptEntry]) -> bool:
     """Only what people and the model said. Most conversations are, and it is looked at for every call."""
-    return all(entry.role == "user" or (entry.role == "assistant" and not entry.tool_calls) for entry in entries)
+    kinds = set(map(type, entries))
+    if not kinds <= _SPOKEN:
+        return False
+    return not any(entry.tool_calls for entry in entries if type(entry) is AssistantEntry)
 
 
 def _results_after(entries: Sequence[TranscriptEntry], index: int) -> dict[str, ToolResultEntry]:

@@ -52,7 +52,8 @@ def cut_results(
     `budget_tokens`: what the messages of a request may take; a large number cuts only what is oversized by itself.
     `total` sums up faster than entry by entry. Where nothing is cut, it is the same list.
     """
-    results = [(place, entry) for place, entry in enumerate(entries) if isinstance(entry, ToolResultEntry)]
+    places = enumerate(entries) if ToolResultEntry in set(map(type, entries)) else ()
+    results = [(place, entry) for place, entry in places if isinstance(entry, ToolResultEntry)]
     most = int(window * RESULT_SHARE)
     while True:
         cut = {place: shorter for place, entry in results if (shorter := _cut(entry, most, estimate)) is not entry}

@@ -77,6 +77,16 @@ def rates_for(provider: str, model: str) -> Rates:
     return _FAMILIES["anthropic"] if "claude" in model.lower() else DEFAULT_RATES
 
 
+@dataclass(frozen=True, slots=True)
+class _Summed:
+    """A list of entries, as long as it was, and what it costs."""
+
+    entries: Sequence[TranscriptEntry]
+    length: int
+    tokens: float
+    has_files: bool
+
+
 class Estimator:
     """Counts for one model. The estimate of an entry is kept with it, for later turns too: entries never change."""
 
@@ -85,7 +95,8 @@ class Estimator:
         self._name = f"{provider}/{model}"
         self._rates = rates_for(provider, model)
         self._calibration = calibration
-        self._summed: tuple[Sequence[TranscriptEntry], int, float] | None = None
+        self._summed: _Summed | None = None
+        self._saw_files = False
         self._kept = f"tokens {self._rates} {reads_pdfs}"
 
     def text(self, text: str) -> int:
@@ -113,9 +124,9 @@ class Estimator:
 
         One with images or documents teaches nothing: what is off there is not the estimate of text.
         """
-        if any(entry.role == "user" and entry.attachments and _has_pages(entry) for entry in messages):
-            return
         estimated = self._raw_frame(system, specs) + self._sum(messages)
+        if self._summed and self._summed.has_files and any(map(_has_pages, messages)):
+            return
         self._calibration.learn(self._name, estimated, usage.input + usage.cache_read + usage.cache_write)
 
     @property
@@ -131,16 +142,19 @@ class Estimator:
 
     def _sum(self, entries: Sequence[TranscriptEntry]) -> float:
         """Of one call the same list is asked for several times: to make room, to cut results, and to learn."""
-        if self._summed is None or self._summed[0] is not entries or self._summed[1] != len(entries):
-            self._summed = entries, len(entries), sum(map(self._raw, entries))
-        return self._summed[2]
+        if self._summed is None or self._summed.entries is not entries or self._summed.length != len(entries):
+            self._saw_files = False
+            tokens = sum(map(self._raw, entries))
+            self._summed = _Summed(entries, len(entries), tokens, self._saw_files)
+        return self._summed.tokens
 
     def _raw(self, entry: TranscriptEntry) -> float:
         known: float | None = entry.derived.get(self._kept)
         if known is None:
             known = _entry_tokens(entry, self._rates, self._reads_pdfs)
-            # A file may be gone or changed by the next turn.
-            if not (isinstance(entry, UserEntry) and entry.attachments):
+            if isinstance(entry, UserEntry) and entry.attachments:
+                self._saw_files = True  # and may be gone or changed by the next turn, so nothing is kept
+            else:
                 entry.derived[self._kept] = known
         return known
 
@@ -150,8 +164,8 @@ def estimator_for(candidate: Candidate, calibration: Calibration) -> Estimator:
     return Estimator(provider.name, model, calibration, reads_pdfs=provider.reads_pdfs(model))
 
 
-def _has_pages(entry: UserEntry) -> bool:
-    return any(_SHOWN.match(file.mime_type) for file in entry.attachments)
+def _has_pages(entry: TranscriptEntry) -> bool:
+    return isinstance(entry, UserEntry) and any(_SHOWN.match(file.mime_type) for file in entry.attachments)
 
 
 def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:

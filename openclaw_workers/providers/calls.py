@@ -57,7 +57,7 @@ class Call:
     def approx_input(self) -> int:
         """The tokens of the request, before the API has counted them."""
         tools = sum(len(tool.text) for tool in self.request.tools)
-        tokens = sum(getattr(entry, "approx_tokens", 0) for entry in self.request.messages)
+        tokens = sum(entry.approx_tokens for entry in self.request.messages)
         return tokens + (len(self.system.encode(errors="replace")) + tools) // 4
 
     def estimated_input(self) -> Usage:

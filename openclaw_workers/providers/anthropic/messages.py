@@ -28,11 +28,14 @@ from openclaw_workers.providers.thinking import Parameters
 from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
 
 Block = dict[str, Any]
+Message = dict[str, Any]
 
 REDACTED: Final = "redacted:"
 """Before the signature of a thinking block that the API gave us sealed."""
 
 _CACHED: Final = {"type": "ephemeral"}
+_OPENING: Final = {role: b'{"role":"%s","content":[' % role.encode() for role in ("user", "assistant")}
+"""How a message begins on the wire."""
 
 
 def request_body(call: Call, step: Parameters) -> bytes:
@@ -68,40 +71,40 @@ def _system(call: Call) -> list[Block]:
 def _messages(entries: Sequence[TranscriptEntry], call: Call) -> list[bytes]:
     """Turns that alternate: results and what was said after them are one user turn."""
 
-    def convert(entry: TranscriptEntry) -> list[Block]:
-        return _converted(entry, call)
+    def convert(entry: TranscriptEntry) -> list[Message]:
+        blocks = _converted(entry, call)
+        return [{"role": _role(entry), "content": blocks}] if blocks else []
 
     forms = wire_forms(entries, f"{call.endpoint.provider} {call.model.ref} messages", convert)
     while forms and not forms[-1]:
         forms.pop()
     if forms and _role(entries[len(forms) - 1]) == "user":
         newest = convert(entries[len(forms) - 1])
-        newest[-1]["cache_control"] = _CACHED
-        forms[-1] = joined([*newest, _text(call.worker_line)] if call.worker_line else newest)
-    return [_in_turns(entries, forms)]
+        newest[-1]["content"][-1]["cache_control"] = _CACHED
+        if call.worker_line:
+            newest[-1]["content"].append(_text(call.worker_line))
+        forms[-1] = joined(newest)
+    return _in_turns(entries, forms)
 
 
-def _in_turns(entries: Sequence[TranscriptEntry], forms: Sequence[bytes]) -> bytes:
-    """Messages of the blocks, one for all that stand together of one role."""
-    parts: list[bytes] = []
+def _in_turns(entries: Sequence[TranscriptEntry], forms: Sequence[bytes]) -> list[bytes]:
+    """The messages, those of one role that stand together made one."""
+    turns: list[bytes] = []
     last = ""
-    for entry, blocks in zip(entries, forms, strict=False):
-        if not blocks:
+    for entry, message in zip(entries, forms, strict=False):
+        role = "assistant" if entry.role == "assistant" else "user"
+        if not message:
             continue
-        role = _role(entry)
         if role == last:
-            parts.append(b",")
+            turns[-1] = turns[-1].removesuffix(b"]}") + b"," + message.removeprefix(_OPENING[role])
         else:
-            parts.append(
-                b']},{"role":"%s","content":[' % role.encode() if last else b'{"role":"%s","content":[' % role.encode()
-            )
+            turns.append(message)
             last = role
-        parts.append(blocks)
-    return b"".join([*parts, b"]}"]) if parts else b""
+    return turns
 
 
 def _role(entry: TranscriptEntry) -> str:
-    return "assistant" if entry.role == "assistant" else "user"
+    return "assistant" if isinstance(entry, AssistantEntry) else "user"
 
 
 def _converted(entry: TranscriptEntry, call: Call) -> list[Block]:
