@@ -146,7 +146,10 @@ def _one_second_turns(stage: Stage, process: psutil.Process, name: str, turns: i
 
 
 def long_transcripts(stage: Stage, *, lengths: tuple[int, ...] = (10, 1_000, 10_000), each: int = 100) -> Figures:
-    """(c2) the same turn on transcripts of different lengths."""
+    """(c2) the same turn on transcripts of different lengths, of which the model sees the last 16,000 tokens.
+
+    What a turn costs by what its model sees is measured on the wire, by `cpu_per_turn`.
+    """
     figures: Figures = {}
     entry = ["The quick brown fox jumps over the lazy dog, and the dog does not mind it at all today."]
     client = stage.server.client()

@@ -37,8 +37,10 @@ def prune(
 
     `window` and `frame_tokens`: what the model can see, and what of it the system prompt and the tools take.
     """
+    if settings.mode == "off" or ToolResultEntry not in set(map(type, entries)):
+        return list(entries)
     end = _last_pause(entries, settings.ttl.total_seconds() * 1000, now_ms)
-    if settings.mode == "off" or not end:
+    if not end:
         return list(entries)
     cold = list(entries[:end])
     prunable = _prunable(cold, settings)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from openclaw_workers.agent.calibration import Calibration
 from openclaw_workers.agent.calling import Candidate
@@ -143,8 +144,9 @@ class Estimator:
     def _sum(self, entries: Sequence[TranscriptEntry]) -> float:
         """Of one call the same list is asked for several times: to make room, to cut results, and to learn."""
         if self._summed is None or self._summed.entries is not entries or self._summed.length != len(entries):
-            self._saw_files = False
-            tokens = sum(map(self._raw, entries))
+            self._saw_files, kept = False, self._kept
+            known: list[Any] = [entry.derived.get(kept) for entry in entries]
+            tokens = sum(map(self._raw, entries)) if None in known else sum(known)
             self._summed = _Summed(entries, len(entries), tokens, self._saw_files)
         return self._summed.tokens
 

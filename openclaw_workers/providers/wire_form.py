@@ -8,6 +8,7 @@ with the entries, and the SDKs send it as it is.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -41,11 +42,11 @@ def wire_forms(entries: Sequence[TranscriptEntry], form: str, convert: Convert) 
 
     An entry keeps one form: most conversations stay with one model.
     """
-    forms = []
-    for entry in entries:
-        kept = entry.derived.get(_KEPT)
-        forms.append(kept[1] if kept and kept[0] == form else _converted(entry, form, convert))
-    return forms
+    form = sys.intern(form)  # so that it is compared by its address
+    return [
+        kept[1] if (kept := entry.derived.get(_KEPT)) and kept[0] is form else _converted(entry, form, convert)
+        for entry in entries
+    ]
 
 
 def _converted(entry: TranscriptEntry, form: str, convert: Convert) -> bytes:
