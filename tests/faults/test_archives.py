@@ -21,7 +21,7 @@ SESSIONS = [f"five{n}" for n in range(4)]
 def five_children(fleet: Fleet, session: str) -> str:
     """Five children at work that report one by one, in a session with an earlier turn; returns its session id."""
     fleet.outcome(fleet.send(program(say("the first answer")), session))
-    fleet.send(program(spawn(*[FOR_EVER] * 5, announce="each"), say("spawned")), session)
+    fleet.outcome(fleet.send(program(spawn(*[FOR_EVER] * 5, announce="each"), say("spawned")), session))
     eventually(lambda: at_work(fleet, session) == 5, within=30)
     return fleet.stores.reader.row(session_key(session))["sessionId"]
 
