@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.clock import iso
-from openclaw_workers.models.session import SessionEntry
-from openclaw_workers.models.session_key import parse_key
+from openclaw_workers.domain.session_key import parse_key
+from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.store.sessions import Archive
 
 FORMAT_VERSION = 2

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.mending import mend
-from openclaw_workers.engine.reports import partial_of
 from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.tree.report import partial_of
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import RunState
 from openclaw_workers.store.inbox import Stopped
-from openclaw_workers.store.sessions import Ended
+from openclaw_workers.store.sessions import SessionEnded
 
 
 class Control:
@@ -77,7 +77,7 @@ class Control:
             raise damaged
         self._stores.tree.reaped(session, order)
 
-    def _end(self, session: SessionKey, end: Callable[..., Ended | None]) -> None:
+    def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> None:
         mend(self._stores, session)  # the script would fail halfway, and what is damaged must not keep anyone from this
         lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
@@ -85,7 +85,7 @@ class Control:
             raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")
         self._ended(session, ended)
 
-    def _ended(self, session: SessionKey, ended: Ended) -> None:
+    def _ended(self, session: SessionKey, ended: SessionEnded) -> None:
         wake_all(self._waker, ended.granted)
         self._stores.exchanges.wake_waiters(session)
         self.reap(session)

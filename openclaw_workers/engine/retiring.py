@@ -6,13 +6,13 @@ from pathlib import Path
 
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import workspace_dir
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.engine.archive import write_archive
-from openclaw_workers.engine.children import files_dir
+from openclaw_workers.engine.tree.child import files_dir
 from openclaw_workers.errors import NotFound
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.session_key import is_subagent
 from openclaw_workers.store.sessions import Archive
-from openclaw_workers.tools.files import discard
+from openclaw_workers.tools.files.task_files import discard
 
 
 def retire(loaded: Loaded, archive: Archive) -> Path | None:

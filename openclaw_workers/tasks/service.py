@@ -7,12 +7,12 @@ from typing import Any
 
 import structlog
 
+from openclaw_workers.domain.ids import BatchId
 from openclaw_workers.engine.retiring import retire
-from openclaw_workers.models.ids import BatchId
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import ANNOUNCE, ARCHIVE, PROMPT
 from openclaw_workers.tasks.settings import loaded
 from openclaw_workers.tasks.signals import current_worker
+from openclaw_workers.tasks.waker import ANNOUNCE, ARCHIVE, PROMPT
 
 log = structlog.get_logger(__name__)
 

@@ -24,9 +24,9 @@ from celery.signals import (
 
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
-from openclaw_workers.tasks.channel import take_several
-from openclaw_workers.tasks.lasting import outlive_connections
-from openclaw_workers.tasks.quiet import leave_in_silence
+from openclaw_workers.tasks.command_line import silence_shutdown_message
+from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
+from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.settings import loaded
 from openclaw_workers.tasks.worker import Worker, WorkerFacts
 
@@ -56,13 +56,13 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     http = ("httpx2", "httpcore2", "anthropic", "openai")
     for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    leave_in_silence()
+    silence_shutdown_message()
 
 
 @celeryd_after_setup.connect
 def _after_setup(instance: Any, **_: Any) -> None:
-    outlive_connections()
-    take_several()
+    keep_acks_across_reconnects()
+    use_batch_fetch()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)

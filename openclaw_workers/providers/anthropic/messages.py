@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from openclaw_workers.config.catalog import ModelInfo
-from openclaw_workers.models.transcript import (
+from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     Attachment,
     TextBlock,
@@ -22,7 +22,7 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
-from openclaw_workers.providers.calls import Call, plain_name
+from openclaw_workers.providers.call import Call, plain_name
 
 Block = dict[str, Any]
 

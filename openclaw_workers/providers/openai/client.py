@@ -11,14 +11,14 @@ import httpx2
 import openai
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.transcript import ToolCallBlock, Usage
-from openclaw_workers.providers.answers import parse_arguments
+from openclaw_workers.domain.transcript import ToolCallBlock, Usage
 from openclaw_workers.providers.base import StreamEvent
-from openclaw_workers.providers.calls import Call, Clients
+from openclaw_workers.providers.call import Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
-from openclaw_workers.providers.failures import recognise
-from openclaw_workers.providers.interrupting import http_client, interrupted_by
-from openclaw_workers.providers.reading import EventReader, read_events
+from openclaw_workers.providers.http.failures import recognise
+from openclaw_workers.providers.http.interruptible import http_client, interruptible_by
+from openclaw_workers.providers.http.stream import EventReader, read_events
+from openclaw_workers.providers.stop_reasons import parse_arguments
 from openclaw_workers.providers.thinking import at_or_below
 
 _OWN_URL: Final = "https://api.openai.com/v1"
@@ -33,7 +33,7 @@ def read(
 ) -> Iterator[StreamEvent]:
     """Carry out one call and read its events to the end."""
     try:
-        with interrupted_by(cancel):
+        with interruptible_by(cancel):
             events = open_stream(CLIENTS.of(call.endpoint))
         yield from read_events(events, reader, call.endpoint, cancel)
     except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.calibration import Calibration
-from openclaw_workers.agent.tokens import ENTRY_TOKENS, MOST_KNOWN, PAGE_TOKENS, Estimator, rates_for
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import Attachment, CompactionEntry, NoticeEntry, TranscriptEntry, Usage
+from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.model.tokens import ENTRY_TOKENS, MOST_KNOWN, PAGE_TOKENS, Estimator, rates_for
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import Attachment, CompactionEntry, NoticeEntry, TranscriptEntry, Usage
 from openclaw_workers.providers.attachments import MOST_PDF_BYTES
 from tests.unit.agent.entries import ENTRIES, TEXT, assistant, user
 

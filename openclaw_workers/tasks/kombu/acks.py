@@ -1,0 +1,38 @@
+"""Messages that outlive the connection they came by.
+
+A turn goes on while Redis restarts, so its message is acknowledged when the channel that delivered it is gone. kombu
+then looks for the server of a connection that has none, and the error ends the worker. The same happens when it puts
+unacknowledged messages back while it closes a lost connection. Neither is needed: what was acknowledged in vain comes
+once more after the visibility timeout, if one is set, and finds nothing to do; the sweep wakes whoever has no owner.
+"""
+
+from __future__ import annotations
+
+from kombu.transport import virtual
+from kombu.transport.redis import Channel, QoS
+
+
+class ReconnectSafeQoS(QoS):
+    restore_at_shutdown = False
+
+    def ack(self, delivery_tag: str) -> None:
+        if self._is_cut_off():
+            virtual.QoS.ack(self, delivery_tag)
+        else:
+            super().ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        if self._is_cut_off():
+            virtual.QoS.ack(self, delivery_tag)
+        else:
+            super().reject(delivery_tag, requeue=requeue)
+
+    def _is_cut_off(self) -> bool:
+        transport = self.channel.connection
+        return transport is None or transport.client is None
+
+
+def keep_acks_across_reconnects() -> None:
+    """Have every channel of this process use it."""
+    virtual.QoS.restore_at_shutdown = False
+    Channel.QoS = ReconnectSafeQoS
