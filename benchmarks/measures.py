@@ -17,8 +17,8 @@ import psutil
 
 from benchmarks import publishes
 from benchmarks.stage import Stage, seconds
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
 
 Figures = dict[str, Any]
 

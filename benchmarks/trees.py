@@ -7,7 +7,7 @@ import statistics
 from typing import Any
 
 from benchmarks.stage import Stage
-from openclaw_workers.engine.accept import Queued
+from openclaw_workers.engine.intake.accept import Queued
 
 ONE_SECOND = json.dumps({"steps": [{"delayMs": 1000, "text": "x"}]})
 AT_ONCE = json.dumps({"steps": [{"text": "x"}]})

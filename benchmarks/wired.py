@@ -16,8 +16,8 @@ import psutil
 from benchmarks.raw import noop
 from benchmarks.stage import APIS, Stage
 from benchmarks.trees import announced, spawned_at
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, UserEntry, dump_entry
 from tests.support.wire import Called, Recorded, Reply
 
 Figures = dict[str, Any]

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from openclaw_workers.models.text import encodable
+from openclaw_workers.domain.encoding import encodable
 
 
 class OpenClawError(Exception):

@@ -13,11 +13,8 @@ from typing import Any
 
 import structlog
 
-from openclaw_workers.agent.aside import Aside
-from openclaw_workers.agent.asking import Asker, RequestFor
-from openclaw_workers.agent.calling import Candidate
-from openclaw_workers.agent.compaction import Nothing
-from openclaw_workers.agent.history import (
+from openclaw_workers.agent.context.compaction import Nothing
+from openclaw_workers.agent.context.history import (
     estimate_tokens,
     fit,
     open_calls,
@@ -25,14 +22,16 @@ from openclaw_workers.agent.history import (
     result_for,
     with_ids_of_their_own,
 )
-from openclaw_workers.agent.keeping import Keeper, SmallerWindow
+from openclaw_workers.agent.context.request_view import RequestView
+from openclaw_workers.agent.context.side_calls import SideCalls
+from openclaw_workers.agent.context.window_keeper import SmallerWindow, WindowKeeper
 from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, warned
-from openclaw_workers.agent.setup import Journal, Setup
-from openclaw_workers.agent.tool_calls import carry_out, carry_out_together
-from openclaw_workers.agent.view import View
-from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
-from openclaw_workers.models.text import encodable, encodable_json
-from openclaw_workers.models.transcript import (
+from openclaw_workers.agent.model.asker import Asker, RequestFor
+from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.agent.tool_runner import run_call, run_calls_together
+from openclaw_workers.agent.turn_setup import Journal, TurnSetup
+from openclaw_workers.domain.encoding import encodable, encodable_json
+from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
     CompactionEntry,
@@ -43,6 +42,7 @@ from openclaw_workers.models.transcript import (
     ToolResultEntry,
     TranscriptEntry,
 )
+from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
 from openclaw_workers.tools.registry import canonical
@@ -61,7 +61,7 @@ INTERRUPTED = (
 
 
 class AgentLoop:
-    def __init__(self, setup: Setup, history: Sequence[TranscriptEntry], journal: Journal, asker: Asker) -> None:
+    def __init__(self, setup: TurnSetup, history: Sequence[TranscriptEntry], journal: Journal, asker: Asker) -> None:
         self._setup = setup
         self._journal = journal
         self._asker = asker
@@ -206,9 +206,9 @@ class AgentLoop:
             return f"Nothing was compacted: {done.reason}."
         return f"Compacted: about {done.tokens_before:,} tokens became {done.tokens_after:,}."
 
-    def _make_keeper(self, view: View) -> Keeper:
-        aside = Aside(self._setup, self._asker, self._execute_unseen)
-        return Keeper(
+    def _make_keeper(self, view: RequestView) -> WindowKeeper:
+        aside = SideCalls(self._setup, self._asker, self._execute_unseen)
+        return WindowKeeper(
             view=view,
             run_id=self._setup.run_id,
             tools=frozenset(self._setup.tools),
@@ -276,7 +276,7 @@ class AgentLoop:
         self._journal.allow(self._setup.tool_timeout_seconds)
         self.begun.update(call.id for call in calls)
         with self._working():
-            told = carry_out_together(tool, [(call, self._context(call)) for call in calls])
+            told = run_calls_together(tool, [(call, self._context(call)) for call in calls])
         for call, each in zip(calls, told, strict=True):
             self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
         return [result_for(call, each.quoted, is_error=each.failed) for call, each in zip(calls, told, strict=True)]
@@ -298,7 +298,7 @@ class AgentLoop:
         self._journal.allow(setup.tool_timeout_seconds)
         self.begun.add(call.id)
         with self._working():
-            told = carry_out(call, setup.tools, self._context(call))
+            told = run_call(call, setup.tools, self._context(call))
         shown = {"result": told.plain[:RESULT_CHARS]} if setup.shows_results else {}
         self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": told.failed, **shown})
         return result_for(call, warned(told.quoted, verdict), is_error=told.failed)
@@ -322,7 +322,7 @@ class AgentLoop:
         """For a side conversation, which nobody is shown. It has the time of the step it is a part of."""
         self._cancel.check()
         with self._working():
-            told = carry_out(call, self._setup.tools, self._context(call))
+            told = run_call(call, self._setup.tools, self._context(call))
         return result_for(call, told.quoted, is_error=told.failed)
 
     def _context(self, call: ToolCallBlock) -> ToolContext:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from openclaw_workers.config.tools import LoopDetectionSettings
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     TextBlock,
     ToolCallBlock,

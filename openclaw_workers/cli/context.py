@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.errors import NotFound, StoreUnavailable
-from openclaw_workers.models.text import encodable
 
 if TYPE_CHECKING:
     from openclaw_workers.config.loader import Loaded
-    from openclaw_workers.engine.accept import Intake
-    from openclaw_workers.engine.addressing import Sorting
+    from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
+    from openclaw_workers.engine.intake.accept import Intake
+    from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
-    from openclaw_workers.models.ids import SessionKey
-    from openclaw_workers.tasks.publish import CeleryWaker
+    from openclaw_workers.tasks.waker import CeleryWaker
 
 
 @dataclass
@@ -44,7 +44,7 @@ class CliContext:
     @cached_property
     def redis_url(self) -> str:
         from openclaw_workers.cli.invocation import typed
-        from openclaw_workers.runtime import resolve_redis_url
+        from openclaw_workers.state_dir import resolve_redis_url
 
         try:
             return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
@@ -65,19 +65,19 @@ class CliContext:
     def waker(self) -> CeleryWaker:
         self.export_environment()
         from openclaw_workers.tasks.app import app
-        from openclaw_workers.tasks.publish import CeleryWaker
+        from openclaw_workers.tasks.waker import CeleryWaker
 
         return CeleryWaker(app, self.stores.redis, self.loaded.settings.engine.namespace)
 
     @cached_property
     def intake(self) -> Intake:
-        from openclaw_workers.engine.accept import Intake
+        from openclaw_workers.engine.intake.accept import Intake
 
         return Intake(self.stores, self.waker)
 
     @cached_property
     def control(self) -> Control:
-        from openclaw_workers.engine.archive_writer import ArchiveWriter
+        from openclaw_workers.engine.archives.writer import ArchiveWriter
         from openclaw_workers.engine.control import Control
 
         return Control(self.stores, self.waker, ArchiveWriter(self.stores.archives, self.loaded))
@@ -92,15 +92,15 @@ class CliContext:
         if thread and not wanted:
             return self._session_in_thread(encodable(thread))
         from openclaw_workers.config.resolve import resolve_agent_id
-        from openclaw_workers.engine.addressing import Origin, session_for
+        from openclaw_workers.engine.routing.addressing import Origin, session_for
 
         agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
         person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
         return session_for(person, self.sorting)
 
     def _session_in_thread(self, thread: str) -> SessionKey:
-        from openclaw_workers.engine.threads import session_in_thread
-        from openclaw_workers.models.messages import Route
+        from openclaw_workers.domain.messages import Route
+        from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 
         session = session_in_thread(self.stores, Route(channel="cli", thread_id=thread))
         if session is None:
@@ -109,13 +109,13 @@ class CliContext:
         return session
 
     @property
-    def sorting(self) -> Sorting:
+    def sorting(self) -> SessionRules:
         """How messages, and a person's short session names, are sorted into sessions."""
         from openclaw_workers.config.resolve import default_agent_id
-        from openclaw_workers.engine.addressing import Sorting
+        from openclaw_workers.engine.routing.addressing import SessionRules
 
         rules = self.loaded.settings.session
-        return Sorting(
+        return SessionRules(
             scope=rules.scope,
             dm_scope=rules.dm_scope,
             main_key=rules.main_key,

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from openclaw_workers.engine.archive import INDEX_FILE, sessions_dir, transcript_name
+from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.engine.archives.transcript_files import INDEX_FILE, sessions_dir, transcript_name
 from openclaw_workers.errors import BadInput
-from openclaw_workers.models.session import SessionEntry
 
 
 def transcript_path(out: Path, row: SessionEntry) -> Path:

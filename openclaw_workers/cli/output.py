@@ -110,7 +110,7 @@ def echo_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
-def error_facts(error: OpenClawError) -> dict[str, str | None]:
+def error_json(error: OpenClawError) -> dict[str, str | None]:
     return {"type": type(error).__name__, "message": error.message, "hint": error.hint}
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from openclaw_workers.cli.output import Exit, WaitOver, echo_json, error_facts, leave, report
-from openclaw_workers.cli.replies import Replies
-from openclaw_workers.cli.screen import Screen
-from openclaw_workers.cli.talking import Result, result_of, screen_for
+from openclaw_workers.cli.conversation import Result, result_of, screen_for
+from openclaw_workers.cli.later_replies import Replies
+from openclaw_workers.cli.output import Exit, WaitOver, echo_json, error_json, leave, report
+from openclaw_workers.cli.render.screen import Screen
 from openclaw_workers.errors import OpenClawError
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
-    from openclaw_workers.models.tree import Batch
+    from openclaw_workers.domain.tree import Batch
 
 
 class Interrupted(OpenClawError):
@@ -42,7 +42,7 @@ def whole_tree(cli: CliContext, first: Result, after: str, seconds: float | None
     except (WaitOver, KeyboardInterrupt) as stopped:
         screens[-1].finish(None)
         why = stopped if isinstance(stopped, WaitOver) else _interrupted(replies)
-        _leave_them(cli, replace(first, error=error_facts(why), tree=_facts(replies, later, is_settled=False)), why)
+        _leave_them(cli, replace(first, error=error_json(why), tree=_facts(replies, later, is_settled=False)), why)
     failed = [each.error for each in later if each.error] + [_blocked(batch) for batch in replies.blocked]
     return replace(
         first,

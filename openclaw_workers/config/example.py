@@ -13,9 +13,9 @@ from pydantic.fields import FieldInfo
 from openclaw_workers.config.agents import AgentDefaults, AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section
 from openclaw_workers.config.loader import ACCEPT_OPTION, ENVIRONMENT
+from openclaw_workers.config.normalise import SHORTHAND
+from openclaw_workers.config.schema_tree import dotted, item_of, section_of
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import dotted, item_of, section_of
-from openclaw_workers.config.tidy import SHORTHAND
 
 _WIDTH = 110
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openclaw_workers.config.checks import check_agents, check_agents_caps, check_lane_caps, known_aliases
-from openclaw_workers.config.expand import Expanded, Expansion
+from openclaw_workers.config.cross_checks import check_agents, check_agents_caps, check_lane_caps, known_aliases
+from openclaw_workers.config.env_vars import Expanded, Expansion
 from openclaw_workers.config.files import find_file, read_file
 from openclaw_workers.config.model_checks import check_providers, known_models
-from openclaw_workers.config.pending import pending
+from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.not_in_effect import pending
 from openclaw_workers.config.problems import describe, validated
+from openclaw_workers.config.schema_tree import Loc, dotted, leaves
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import Loc, dotted, leaves
-from openclaw_workers.config.tidy import Tidied
 from openclaw_workers.errors import BadInput, ConfigurationError
 
 ENVIRONMENT: dict[str, Loc] = {
@@ -79,7 +79,7 @@ def load(
     cwd = (cwd or working_dir()).absolute()
     state = find_state_dir(state_dir, env, cwd)
     source = find_file(path, env, cwd=cwd, state_dir=state)
-    expansion, tidied = Expansion(env), Tidied()
+    expansion, tidied = Expansion(env), Normalised()
     tree = tidied.apply(_read(source, expansion) if source else {}, Settings)
     from_env = _overlay(tree, env, tidied)
     problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + tidied.problems
@@ -152,7 +152,7 @@ def default_state_dir(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or Path.home()) / ".openclaw-workers"
 
 
-def _overlay(tree: dict[str, Any], env: Mapping[str, str], tidied: Tidied) -> dict[Loc, str]:
+def _overlay(tree: dict[str, Any], env: Mapping[str, str], tidied: Normalised) -> dict[Loc, str]:
     """Put values of the environment into the tree; gives the places and what to say of them."""
     applied: dict[Loc, str] = {}
     for variable, loc in ENVIRONMENT.items():

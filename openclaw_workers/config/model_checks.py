@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from openclaw_workers.config.checks import at
+from openclaw_workers.config.cross_checks import at
 from openclaw_workers.config.model_names import OFFLINE
-from openclaw_workers.config.shapes import Loc
-from openclaw_workers.config.tidy import Tidied
+from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.schema_tree import Loc
 
 _OWN_APIS: Final = {
     "anthropic": {"anthropic-messages"},
@@ -32,7 +32,7 @@ def known_models(tree: dict[str, Any]) -> dict[str, Collection[str] | None]:
     return known
 
 
-def check_providers(tree: dict[str, Any], tidied: Tidied) -> Iterator[str]:
+def check_providers(tree: dict[str, Any], tidied: Normalised) -> Iterator[str]:
     """A name that a model can be asked by, and an address wherever we know none: a key must not go to somebody else."""
     for name, given in at(tree, "models", "providers").items():
         where: Loc = ("models", "providers", name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from openclaw_workers.config.catalog import Catalog
+from openclaw_workers.config.model_catalog import Catalog
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import model_aliases, resolve_model
 from openclaw_workers.config.settings import Settings

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from openclaw_workers.config.expand import Expanded
-from openclaw_workers.config.shapes import Loc
-from openclaw_workers.config.tidy import Tidied
+from openclaw_workers.config.env_vars import Expanded
+from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.schema_tree import Loc
 
 Valid = TypeVar("Valid", bound=BaseModel)
 
@@ -76,7 +76,7 @@ def _remove(tree: Any, loc: Loc) -> None:
         tree.pop(loc[-1], None)
 
 
-def describe(errors: list[ErrorDetails], tidied: Tidied) -> list[tuple[str, str]]:
+def describe(errors: list[ErrorDetails], tidied: Normalised) -> list[tuple[str, str]]:
     """For each error where it stands in the file, and what was expected and found."""
     return [(tidied.where(_loc(details)), _complaint(details["type"], details)) for details in errors]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, StrictInt
 
 from openclaw_workers.config.base import Section
-from openclaw_workers.models.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import DropPolicy, QueueMode
 
 
 class QueueSettings(Section):

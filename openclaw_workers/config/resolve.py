@@ -14,9 +14,9 @@ from openclaw_workers.config.base import Section, Thinking
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.tools import AgentToolsSettings
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import DEFAULT_AGENT, agent_of
 from openclaw_workers.errors import NotFound
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.models.session_key import DEFAULT_AGENT, agent_of
 
 OFFLINE_MODEL = "offline/demo"
 _MODEL_BY_PROVIDER = {"anthropic": "anthropic/claude-opus-4-6", "openai": "openai/gpt-4o"}

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, StrictInt, StringConstraints, model_validator
 
 from openclaw_workers.config.base import LONGEST_SECONDS, Duration, PeerIds, Section
+from openclaw_workers.domain.session_key import ChatType, DmScope, check_main_key
 from openclaw_workers.errors import BadInput
-from openclaw_workers.models.session_key import ChatType, DmScope, check_main_key
 
 
 class ResetSettings(Section):

@@ -8,16 +8,16 @@ from functools import partial
 
 import structlog
 
-from openclaw_workers.engine.archive_writer import ArchiveWriter
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.mending import mend
-from openclaw_workers.engine.reports import partial_of
 from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.tree.report import partial_of
 from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound, StoreUnavailable
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import RunState
 from openclaw_workers.store.inbox import Stopped
-from openclaw_workers.store.sessions import Ended
+from openclaw_workers.store.sessions import SessionEnded
 
 log = structlog.get_logger(__name__)
 
@@ -90,7 +90,7 @@ class Control:
             raise damaged
         self._stores.tree.reaped(session, order)
 
-    def _end(self, session: SessionKey, end: Callable[..., Ended | None]) -> Ended:
+    def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> SessionEnded:
         mend(self._stores, session)  # the script would fail halfway, and what is damaged must not keep anyone from this
         lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
@@ -99,7 +99,7 @@ class Control:
         self._ended(session, ended)
         return ended
 
-    def _write_archive(self, ended: Ended) -> None:
+    def _write_archive(self, ended: SessionEnded) -> None:
         try:
             if self._archives is not None:
                 self._archives.write(ended.session_id)
@@ -107,7 +107,7 @@ class Control:
             # All of it is still in Redis, and due.
             log.warning("archive.postponed", sessionId=ended.session_id, error=str(error))
 
-    def _ended(self, session: SessionKey, ended: Ended) -> None:
+    def _ended(self, session: SessionKey, ended: SessionEnded) -> None:
         wake_all(self._waker, ended.granted)
         self._stores.exchanges.wake_waiters(session)
         self.reap(session)

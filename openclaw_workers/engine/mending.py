@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import structlog
 
+from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.ids import SessionKey
 
 log = structlog.get_logger(__name__)
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.models.runs import Lane
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
-from openclaw_workers.store.connection import Client, connect
-from openclaw_workers.store.exchanges import Exchanges
+from openclaw_workers.store.client import Client, connect
 from openclaw_workers.store.fleet import Fleet
 from openclaw_workers.store.inbox import Inbox
+from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.orphans import Orphans
-from openclaw_workers.store.reading import Reader
+from openclaw_workers.store.llm.lost_calls import Orphans
+from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
 
@@ -48,7 +48,7 @@ class Stores:
     fleet: Fleet
     reader: Reader
     tree: Tree
-    exchanges: Exchanges
+    exchanges: InterSession
     orphans: Orphans
     archives: Archives
 
@@ -70,7 +70,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         fleet=Fleet(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
-        exchanges=Exchanges(redis, keys),
+        exchanges=InterSession(redis, keys),
         orphans=Orphans(redis, keys),
         archives=Archives(redis, keys),
     )

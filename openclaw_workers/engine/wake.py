@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from openclaw_workers.models.ids import BatchId, RunId, SessionKey
-from openclaw_workers.models.runs import Lane, Run
-from openclaw_workers.models.session_key import agent_of, is_subagent
-from openclaw_workers.models.tree import own_batch
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
+from openclaw_workers.domain.runs import Lane, Run
+from openclaw_workers.domain.session_key import agent_of, is_subagent
+from openclaw_workers.domain.tree import own_batch
 
 
 class Waker(Protocol):

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from openclaw_workers.config.catalog import ModelInfo
-from openclaw_workers.models.transcript import Attachment
-from openclaw_workers.models.untrusted import neutralise
+from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.transcript import Attachment
+from openclaw_workers.domain.untrusted import neutralise
 
 PDF: Final = "application/pdf"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import AssistantBlock, TranscriptEntry, Usage
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import AssistantBlock, TranscriptEntry, Usage
 from openclaw_workers.providers.endpoint import Endpoint
 
 RESERVED_OUTPUT = 1_000

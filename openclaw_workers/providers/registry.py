@@ -7,12 +7,12 @@ from threading import Lock
 
 import structlog
 
-from openclaw_workers.config.catalog import Catalog
+from openclaw_workers.config.model_catalog import Catalog
 from openclaw_workers.config.models import ModelsSettings, ProviderSettings
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import Provider
-from openclaw_workers.providers.cli_agent import CliProvider
 from openclaw_workers.providers.offline.provider import OfflineProvider
+from openclaw_workers.providers.program.provider import ProgramProvider
 from openclaw_workers.providers.remote import RemoteProvider, endpoints_of
 
 log = structlog.get_logger(__name__)
@@ -76,7 +76,7 @@ class Providers:
             case "offline":
                 return OfflineProvider()
             case "cli":
-                return CliProvider(self._settings.cli)
+                return ProgramProvider(self._settings.cli)
             case _:
                 given = self._settings.providers.get(name, ProviderSettings())
                 return RemoteProvider(name, self.catalog, endpoints_of(name, given))

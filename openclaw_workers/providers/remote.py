@@ -11,13 +11,13 @@ from pydantic import SecretStr
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.budgets import LimitSettings
-from openclaw_workers.config.catalog import Catalog, ModelInfo
+from openclaw_workers.config.model_catalog import Catalog, ModelInfo
 from openclaw_workers.config.models import Api, ProviderSettings
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent
-from openclaw_workers.providers.calls import Call
+from openclaw_workers.providers.call import Call
 from openclaw_workers.providers.endpoint import Endpoint, idle_seconds_for
-from openclaw_workers.providers.withholding import withholding
+from openclaw_workers.providers.http.refused_files import withholding
 
 
 class WireProtocol(Protocol):

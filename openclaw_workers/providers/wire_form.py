@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 
 Item = dict[str, Any]
 Convert = Callable[[Any], list[Item]]

@@ -6,9 +6,9 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 
+from openclaw_workers.domain.ids import new_token
 from openclaw_workers.errors import CorruptRecord
-from openclaw_workers.models.ids import new_token
-from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId, new_token
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import CorruptRecord
-from openclaw_workers.models.ids import RunId, SessionKey, WorkerId, new_token
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.connection import Client, run_script, store_errors, write
+from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer

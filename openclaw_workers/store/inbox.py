@@ -9,16 +9,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
+from openclaw_workers.domain.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.errors import CorruptRecord, StoreFull
-from openclaw_workers.models.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
-from openclaw_workers.models.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.models.session_key import agent_of
-from openclaw_workers.models.tree import own_batch
-from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.quarantine import fields_at_fault
-from openclaw_workers.store.reading import Reader
+from openclaw_workers.store.reader import Reader
 
 SUMMARY_CHARS = 160
 MOST_COLLECTED = 50

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw_workers.models.ids import RunId, SessionKey, WorkerId
-from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
+from openclaw_workers.store.client import Client, store_errors
 from openclaw_workers.store.keys import TURN, Keys
 from openclaw_workers.store.pipelines import each_answer
 
@@ -18,7 +18,7 @@ NOTHING = (None,) * 4
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldLease:
     """A session that a worker holds at this moment."""
 
     session: SessionKey
@@ -59,7 +59,7 @@ class Overview:
         self._redis = redis
         self._keys = keys
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[HeldLease]:
         """Running sessions, longest running first."""
         k = self._keys
         with store_errors():
@@ -72,7 +72,9 @@ class Overview:
         now = seconds * 1000 + micros // 1000
         found = [each or NOTHING for each in looked]
         return [
-            Held(SessionKey(session), RunId(run), WorkerId(owner), _whole_number(attempt) or 1, ends - now, int(at))
+            HeldLease(
+                SessionKey(session), RunId(run), WorkerId(owner), _whole_number(attempt) or 1, ends - now, int(at)
+            )
             for (session, at), (run, owner, attempt, until) in zip(running, found, strict=True)
             if run and owner and (ends := _whole_number(until))  # otherwise it ended meanwhile, or is damaged
         ]

@@ -9,8 +9,8 @@ from typing import TypedDict
 
 from pydantic import ValidationError
 
-from openclaw_workers.models.ids import new_token
-from openclaw_workers.store.connection import Client, store_errors, write
+from openclaw_workers.domain.ids import new_token
+from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
 from openclaw_workers.store.pipelines import each_answer
 

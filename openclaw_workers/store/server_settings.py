@@ -6,7 +6,7 @@ from typing import Any
 
 from redis.exceptions import NoPermissionError, ResponseError
 
-from openclaw_workers.store.connection import Client, store_errors
+from openclaw_workers.store.client import Client, store_errors
 
 
 def unsafe_settings(redis: Client) -> dict[str, str]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from openclaw_workers.models.ids import RunId, SessionKey, new_session_id, new_token
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.models.session_key import agent_of, chat_type, is_subagent
-from openclaw_workers.store.connection import Client, run_script, store_errors
+from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id, new_token
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of, chat_type, is_subagent
+from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
 from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
 from openclaw_workers.store.turns import Granted
@@ -18,7 +18,7 @@ Partial = Callable[[RunId], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class SessionEnded:
     granted: Granted
     settled: RunId | None
     """A child's run that ended with it, and whose batch must hear of it."""
@@ -83,21 +83,23 @@ class Sessions:
             for name, place, found, wanted in zip(*[iter(moved)] * 4, strict=True)
         ]
 
-    def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> Ended | None:
+    def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
         """Begin a new life under the same key, at once; None when there is no such session.
 
         `partial`: what there is of the result of a run that is taken away.
         """
         return self._end(key, lane, _Order("reset", cap, partial))
 
-    def delete(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> Ended | None:
+    def delete(
+        self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: ""
+    ) -> SessionEnded | None:
         return self._end(key, lane, _Order("delete", cap, partial))
 
-    def retire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> Ended | None:
+    def retire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> SessionEnded | None:
         """Delete a session that nobody has used since; otherwise it stays, and the answer is None too."""
         return self._end(key, lane, _Order("delete", cap, unused_since=unused_since))
 
-    def _end(self, key: SessionKey, lane: Lane, order: _Order) -> Ended | None:
+    def _end(self, key: SessionKey, lane: Lane, order: _Order) -> SessionEnded | None:
         k = self._keys
         while True:
             with store_errors():
@@ -123,7 +125,7 @@ class Sessions:
                 + ["" if order.unused_since is None else order.unused_since],
             )
             if reply[0] == "done":
-                return Ended(pairs(reply[1]), RunId(run) if reply[2] else None, str(reply[3]))
+                return SessionEnded(pairs(reply[1]), RunId(run) if reply[2] else None, str(reply[3]))
             if reply[0] in ("missing", "used"):
                 return None
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.runs import Lane, Run
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState, own_batch
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionId, SessionKey
-from openclaw_workers.models.runs import Lane, Run
-from openclaw_workers.models.session_key import agent_of
-from openclaw_workers.models.tree import AnnounceMode, Batch, BatchState, own_batch
-from openclaw_workers.store.connection import Client, run_script, store_errors, write
+from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import BATCH, FORGET, REAP, Keys
-from openclaw_workers.store.reading import Reader
+from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turns import Lease
 
 

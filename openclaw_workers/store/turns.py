@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from openclaw_workers.errors import LeaseLost
-from openclaw_workers.models.ids import (
+from openclaw_workers.domain.ids import (
     MessageId,
     RunId,
     SessionKey,
@@ -16,16 +15,17 @@ from openclaw_workers.models.ids import (
     new_run_id,
     new_session_id,
 )
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Lane, RunState
-from openclaw_workers.models.stored_json import to_json
-from openclaw_workers.models.transcript import TranscriptEntry, dump_entry
-from openclaw_workers.models.tree import own_batch
-from openclaw_workers.store.books import NO_BOOKS, Books
-from openclaw_workers.store.connection import Client, run_script
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Lane, RunState
+from openclaw_workers.domain.stored_json import to_json
+from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
+from openclaw_workers.domain.tree import own_batch
+from openclaw_workers.errors import LeaseLost
+from openclaw_workers.store.client import Client, run_script
 from openclaw_workers.store.inbox import MOST_COLLECTED, pairs
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.orphans import Orphans
+from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
+from openclaw_workers.store.llm.lost_calls import Orphans
 
 Granted = tuple[tuple[RunId, SessionKey], ...]
 
@@ -45,7 +45,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class ResetTimes:
     """When a session counts as stale: last used before the boundary, or idle for too long.
 
     Either is enough; 0 means that it never is for this reason.
@@ -169,7 +169,7 @@ class Turns:
         *,
         nonce: str,
         time_ms: int,
-        freshness: Mapping[str, Freshness],
+        freshness: Mapping[str, ResetTimes],
         may_suspect: bool,
         known: KnownTranscript | None = None,
     ) -> Taken | NotTaken:
@@ -239,7 +239,7 @@ class Turns:
         may_steer: bool = False,
         worked: float = 0.0,
         events: Sequence[dict[str, Any]] = (),
-        books: Books = NO_BOOKS,
+        books: LedgerEntries = NO_ENTRIES,
     ) -> tuple[str, list[Any]]:
         """Journal a step; returns the abort reason, if any, and the steered user entries as parsed JSON.
 
@@ -267,7 +267,7 @@ class Turns:
         self._check(reply, lease)
         return str(reply[1]), json.loads(reply[2])
 
-    def book(self, lease: Lease, books: Books) -> None:
+    def book(self, lease: Lease, books: LedgerEntries) -> None:
         """Enter calls into the ledger; whoever owns the run by now, they were made (rule 14)."""
         k = self._keys
         ledger, before, *budgets = books.keys(k)
@@ -283,7 +283,7 @@ class Turns:
         keys = [self._keys.ctl(lease.session), self._keys.run(lease.run)]
         self._check(run_script(self._redis, "rest", keys, [lease.token, int(rests)], repeats=True), lease)
 
-    def let_go(self, lease: Lease, books: Books) -> None:
+    def let_go(self, lease: Lease, books: LedgerEntries) -> None:
         """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
         if books.calls or books.attempts:
             self.book(lease, books)
@@ -307,7 +307,7 @@ class Turns:
         *,
         next_run: RunId | None = None,
         wake: str = "",
-        books: Books = NO_BOOKS,
+        books: LedgerEntries = NO_ENTRIES,
     ) -> Committed:
         """End the turn. Safe to repeat with the same lease.
 
@@ -368,7 +368,9 @@ class Turns:
         _, run, delay_ms, granted, how, answered = reply
         return Committed(RunId(run) if run else None, int(delay_ms), pairs(granted), how, tuple(answered))
 
-    def release(self, lease: Lease, wait: WaitFor | None = None, *, books: Books = NO_BOOKS) -> tuple[bool, Granted]:
+    def release(
+        self, lease: Lease, wait: WaitFor | None = None, *, books: LedgerEntries = NO_ENTRIES
+    ) -> tuple[bool, Granted]:
         """Give the turn back for another worker to continue; or park it until an answer has come or its time is over.
 
         Returns whether it is to be woken at once, and the lane slots this frees.

@@ -15,13 +15,13 @@ from celery import Task
 from celery.worker.control import control_command
 from celery.worker.request import Request
 
+from openclaw_workers.domain.ids import RunId
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import NotFound
-from openclaw_workers.models.ids import RunId
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import CeleryWaker
 from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.waker import CeleryWaker
 
 log = structlog.get_logger(__name__)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from openclaw_workers.models.ids import BatchId
+from openclaw_workers.domain.ids import BatchId
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import ANNOUNCE, PROMPT
 from openclaw_workers.tasks.signals import current_worker
+from openclaw_workers.tasks.waker import ANNOUNCE, PROMPT
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)

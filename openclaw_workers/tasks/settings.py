@@ -7,7 +7,7 @@ from functools import cache
 
 from openclaw_workers.config.engine import EngineSettings
 from openclaw_workers.config.loader import Loaded, load
-from openclaw_workers.runtime import resolve_redis_url
+from openclaw_workers.state_dir import resolve_redis_url
 
 
 @cache

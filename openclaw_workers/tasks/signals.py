@@ -24,15 +24,15 @@ from celery.signals import (
     worker_shutting_down,
 )
 
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.connection import connect
+from openclaw_workers.store.client import connect
 from openclaw_workers.store.server_settings import unsafe_settings
-from openclaw_workers.tasks.channel import take_several
-from openclaw_workers.tasks.lasting import outlive_connections
-from openclaw_workers.tasks.quiet import bear_a_full_redis, leave_in_silence
+from openclaw_workers.tasks.command_line import bear_a_full_redis, silence_shutdown_message
+from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
+from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_models
@@ -63,7 +63,7 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     http = ("httpx2", "httpcore2", "anthropic", "openai")
     for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    leave_in_silence()
+    silence_shutdown_message()
     bear_a_full_redis()
 
 
@@ -90,8 +90,8 @@ def _without_neighbours(instance: Any, **_: Any) -> None:
 
 @celeryd_after_setup.connect
 def _after_setup(instance: Any, **_: Any) -> None:
-    outlive_connections()
-    take_several()
+    keep_acks_across_reconnects()
+    use_batch_fetch()
     replace_revoke()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))

@@ -7,13 +7,13 @@ from typing import Any
 from celery import Task
 from celery.exceptions import Ignore
 
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.wake import named
 from openclaw_workers.logs import run_context
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import RunState
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import SUBAGENT, TURN
 from openclaw_workers.tasks.signals import current_worker
+from openclaw_workers.tasks.waker import SUBAGENT, TURN
 
 
 class TurnNotAnswered(Exception):

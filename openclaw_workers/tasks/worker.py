@@ -15,23 +15,23 @@ import structlog
 
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.engine.announcing import Announcer
-from openclaw_workers.engine.archive_writer import ArchiveWriter
-from openclaw_workers.engine.models import Models
-from openclaw_workers.engine.preparing import Preparer
-from openclaw_workers.engine.process import Process
-from openclaw_workers.engine.spawning import Spawner
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.stores import Stores, open_stores
-from openclaw_workers.engine.sweep import Sweeper
-from openclaw_workers.engine.ticker import Ticker
-from openclaw_workers.engine.turns import TurnRunner
+from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.turn.prepare import Preparer
+from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.ids import WorkerId
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.store.turns import TurnRules, Turns
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.publish import CeleryWaker
 from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.waker import CeleryWaker
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +70,7 @@ class Worker:
         settings = configured.settings
         self.id = WorkerId(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}")
         self.stores: Stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
-        self.process = Process(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
+        self.process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
         self.waker = CeleryWaker(app, self.stores.redis, settings.engine.namespace)
         timing = self.stores.timing
         rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)

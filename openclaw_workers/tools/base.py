@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.tool_spec import RAW_ARGUMENTS
 from openclaw_workers.errors import ToolInputInvalid
-from openclaw_workers.models.tools import RAW_ARGUMENTS
 
 if TYPE_CHECKING:
-    from openclaw_workers.tools.tree import SessionPort
+    from openclaw_workers.tools.sessions.port import SessionPort
 
 
 class Effect(StrEnum):

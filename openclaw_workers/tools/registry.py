@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from openclaw_workers.models.tools import ToolSpec
+from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.tools.base import Tool
-from openclaw_workers.tools.exec import Exec
-from openclaw_workers.tools.read import Read
-from openclaw_workers.tools.sessions import SessionsHistory, SessionsList, SessionStatus
-from openclaw_workers.tools.spawn import SessionsSpawn
-from openclaw_workers.tools.talk import SessionsSend, SessionsYield, Subagents
-from openclaw_workers.tools.write import Write
+from openclaw_workers.tools.files.read import Read
+from openclaw_workers.tools.files.write import Write
+from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionStatus
+from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
+from openclaw_workers.tools.sessions.spawn import SessionsSpawn
+from openclaw_workers.tools.shell.exec import Exec
 
 ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"} | dict.fromkeys(
     ("subagent.list", "subagent.stop", "subagent.send"), "subagents"

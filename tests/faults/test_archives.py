@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from openclaw_workers.models.runs import Run
+from openclaw_workers.domain.runs import Run
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw
 from tests.support.programs import program, say, spawn
-from tests.support.rig import staff
 from tests.support.tree import check_tree, children_of
 from tests.support.waiting import eventually
 

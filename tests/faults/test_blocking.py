@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.transcript import ToolResultEntry
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.transcript import ToolResultEntry
 from tests.support.checker import check
 from tests.support.fleet import Fleet, Outcome
 from tests.support.programs import Call, Program, call, mark, program, say

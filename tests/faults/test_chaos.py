@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from openclaw_workers.models.messages import MessageState
+from openclaw_workers.domain.messages import MessageState
 from tests.faults.conftest import MakeFleet
-from tests.support.chaos import Aftermath, Storm, rage
+from tests.support.chaos import Aftermath, Storm, run_chaos
 from tests.support.checker import check
 from tests.support.fleet import Fleet
 
@@ -23,14 +23,14 @@ def test_collect_covers_each_of_1000_messages_by_one_turn_in_order_whoever_dies(
 
 
 def follow_up(fleet: Fleet, storm: Storm) -> None:
-    aftermath = rage(fleet, storm)
+    aftermath = run_chaos(fleet, storm)
     check(fleet.stores, aftermath.sent, one_each=True, within=DRAINED_WITHIN)
     assert_answered_once(fleet, aftermath)
     assert len(fleet.runs()) == storm.messages
 
 
 def collect(fleet: Fleet, storm: Storm) -> None:
-    aftermath = rage(fleet, storm)
+    aftermath = run_chaos(fleet, storm)
     check(fleet.stores, aftermath.sent, within=DRAINED_WITHIN)
     assert_answered_once(fleet, aftermath)
     assert max(len(run.covers) for run in fleet.runs()) > 1, "nothing was ever collected"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.engine import stores
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.store import connection
+from openclaw_workers.store import client as connection
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.clock import Clock, shifted_connect, shifted_source

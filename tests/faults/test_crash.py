@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.transcript import ToolResultEntry
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.transcript import ToolResultEntry
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet

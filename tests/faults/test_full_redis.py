@@ -8,14 +8,14 @@ from itertools import count
 
 import redis
 
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.errors import StoreFull
-from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import ToolResultEntry
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw
 from tests.support.programs import call, execute, program, say, spawn
-from tests.support.rig import staff
 from tests.support.tree import announces, children_of
 from tests.support.waiting import eventually
 

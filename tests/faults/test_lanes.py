@@ -9,18 +9,18 @@ from contextlib import contextmanager
 
 import yaml
 
-from openclaw_workers.engine.accept import Queued
-from openclaw_workers.models.ids import WorkerId
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Lane, Run, RunState
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock
-from openclaw_workers.store.turns import Freshness, Granted, Lease, Outcome, Taken, TurnRules, Turns
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Lane, Run, RunState
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock
+from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.store.turns import Granted, Lease, Outcome, ResetTimes, Taken, TurnRules, Turns
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
+from tests.support.faulty_workers import rigged
 from tests.support.fleet import Fleet
 from tests.support.ocw import Gate
 from tests.support.programs import call, mark, program, say
-from tests.support.rig import rigged
 from tests.support.waiting import eventually
 
 
@@ -266,7 +266,7 @@ class DyingWorker:
             Lane.MAIN,
             nonce="dying",
             time_ms=60_000,
-            freshness={"": Freshness()},
+            freshness={"": ResetTimes()},
             may_suspect=True,
         )
         assert isinstance(taken, Taken)

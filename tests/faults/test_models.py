@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import AssistantEntry
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.transcript import AssistantEntry
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.waiting import eventually

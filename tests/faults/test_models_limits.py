@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import pytest
 
-from openclaw_workers.models.runs import RunState
+from openclaw_workers.domain.runs import RunState
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import staff
 from tests.support.fleet import Fleet, session_key
-from tests.support.rig import staff
 from tests.support.tree import check_tree, children_of
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Hang, Recorded, Reply, WireServer

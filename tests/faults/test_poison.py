@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from openclaw_workers.engine.accept import Queued
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
+from tests.support.faulty_workers import rigged
 from tests.support.fleet import Fleet, Outcome
 from tests.support.programs import call, crash, mark, program, say, write
-from tests.support.rig import rigged
 from tests.support.waiting import eventually
 
 QUICK = {"engine": {"leaseSeconds": 1.0}}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.engine.accept import Intake
+from openclaw_workers.domain.ids import BatchId, MessageId, RunId
+from openclaw_workers.domain.messages import Authority, MessageState, Route
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.ids import BatchId, MessageId, RunId
-from openclaw_workers.models.messages import Authority, MessageState, Route
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, session_key
@@ -23,7 +23,7 @@ from tests.support.load import Load
 from tests.support.ocw import Ocw, finish
 from tests.support.programs import Program, call, mark, program, say
 from tests.support.redis_server import free_port
-from tests.support.slow_wire import SlowWire
+from tests.support.slow_redis import SlowWire
 from tests.support.waiting import eventually
 
 ANSWERED_WITHIN_SECONDS = 3

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from openclaw_workers.models.messages import MessageState
+from openclaw_workers.domain.messages import MessageState
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, WorkerProcess

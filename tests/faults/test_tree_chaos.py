@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from openclaw_workers.models.ids import RunId
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Run, RunState
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet
 from tests.support.tree import check_tree
-from tests.support.tree_chaos import Felled, Forest, rage
-from tests.support.tree_talk import is_follow_up, is_spoken_to
+from tests.support.tree_chaos import ChaosReport, Trees, run_chaos
+from tests.support.tree_follow_ups import is_follow_up, is_spoken_to
 
 DRAINED_WITHIN = 60
 """Seconds after the last fault, as promised."""
 
 
 def test_each_child_of_thirty_trees_is_told_once_and_truly_whoever_dies(make_fleet: MakeFleet) -> None:
-    forest = Forest()
-    weather(make_fleet(forest.config()), forest)
+    build_trees = Trees()
+    weather(make_fleet(build_trees.config()), build_trees)
 
 
-def weather(fleet: Fleet, forest: Forest) -> None:
-    felled = rage(fleet, forest)
+def weather(fleet: Fleet, build_trees: Trees) -> None:
+    felled = run_chaos(fleet, build_trees)
     runs = {run.id: run for run in check_tree(fleet.stores, within=DRAINED_WITHIN)}
     undisturbed = [queued for queued in felled.sent if queued.session_key not in felled.upset]
     check(fleet.stores, undisturbed)
@@ -34,12 +34,12 @@ def weather(fleet: Fleet, forest: Forest) -> None:
         assert_true(run, runs, felled)
     assert [name for name in felled.marks if fleet.count(name) > 1] == []
     assert felled.pauses > 1, felled
-    assert len(runs) > forest.trees
+    assert len(runs) > build_trees.trees
     assert any(is_follow_up(run) and run.state is RunState.OK for run in runs.values()), "nobody was spoken to again"
     assert any(attempt.how == "takeover" for run in runs.values() for attempt in run.attempts), "nobody died in a turn"
 
 
-def assert_true(run: Run, runs: dict[RunId, Run], felled: Felled) -> None:
+def assert_true(run: Run, runs: dict[RunId, Run], felled: ChaosReport) -> None:
     """It ended as it was meant to, or because it or someone above it was ended.
 
     Not its own parent, perhaps: an order to stop goes down the tree, and one in its last word may end before it hears.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from openclaw_workers.models.ids import BatchId
-from openclaw_workers.models.runs import Lane, Run, RunState
-from openclaw_workers.models.tree import BatchState
-from openclaw_workers.tasks.publish import ANNOUNCE
+from openclaw_workers.domain.ids import BatchId
+from openclaw_workers.domain.runs import Lane, Run, RunState
+from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.tasks.waker import ANNOUNCE
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import NO_SWEEP, rigged, staff
 from tests.support.fleet import Fleet, WorkerProcess, session_key
 from tests.support.ocw import Gate
 from tests.support.programs import program, say, spawn
-from tests.support.rig import NO_SWEEP, rigged, staff
 from tests.support.tree import announces, batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 

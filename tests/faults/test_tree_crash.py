@@ -6,18 +6,18 @@ import signal
 
 import pytest
 
-from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.tree import BatchState
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.tree import BatchState
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import rigged, staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, call, mark, program, say, spawn
-from tests.support.rig import rigged, staff
 from tests.support.tree import announces, batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 
 ROOT = session_key("main")
-HEADER = "openclaw_workers.tasks.publish:CeleryWaker.header"
-CHORD = "openclaw_workers.tasks.publish:CeleryWaker.chord"
+HEADER = "openclaw_workers.tasks.waker:CeleryWaker.header"
+CHORD = "openclaw_workers.tasks.waker:CeleryWaker.chord"
 REGISTER = "openclaw_workers.store.tree:Tree.spawn"
 ANNOUNCE = "openclaw_workers.store.tree:Tree.announce"
 

@@ -6,20 +6,20 @@ import signal
 
 import pytest
 
-from openclaw_workers.engine.accept import Queued
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Run, RunState
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import rigged, staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate
 from tests.support.programs import Step, as_text, call, program, say, spawn
-from tests.support.rig import rigged, staff
 from tests.support.tree import announces, check_tree, children_of
-from tests.support.tree_talk import is_follow_up, readings
+from tests.support.tree_follow_ups import is_follow_up, readings
 from tests.support.waiting import eventually
 
 ROOT = session_key("main")
-WAIT = "openclaw_workers.store.exchanges:Exchanges.wait"
+WAIT = "openclaw_workers.store.inter_session:Exchanges.wait"
 BEFORE, AFTER = f"{WAIT}:2", f"{WAIT}:2:after"
 """When it is woken by the answer, and looks at it: before that, and after it but before what it read is recorded."""
 

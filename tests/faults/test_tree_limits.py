@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.config.loader import load
-from openclaw_workers.engine.spawning import Spawner
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, WorkerId
+from openclaw_workers.domain.runs import Lane, Run
+from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.models.ids import BatchId, RunId, SessionKey, WorkerId
-from openclaw_workers.models.runs import Lane, Run
-from openclaw_workers.models.transcript import ToolResultEntry
-from openclaw_workers.store.turns import Freshness, Taken, TurnRules, Turns
-from openclaw_workers.tools.spawn_input import SpawnInput
-from openclaw_workers.tools.tree import SpawnCall
+from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.store.turns import ResetTimes, Taken, TurnRules, Turns
+from openclaw_workers.tools.sessions.port import SpawnCall
+from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 from tests.faults.conftest import MakeFleet
 from tests.support.fleet import Fleet, LosingWaker, session_key
 from tests.support.ocw import Gate
@@ -195,7 +195,7 @@ def take(fleet: Fleet, session: str, root: str = "") -> Taken:
     assert queued.run is not None
     rules = TurnRules(600_000, 600_000, 600_000)
     turns = Turns(fleet.stores.redis, fleet.stores.keys, WorkerId("host/1/test"), rules, fleet.stores.caps)
-    key, freshness = queued.session_key, {"": Freshness()}
+    key, freshness = queued.session_key, {"": ResetTimes()}
     taken = turns.take(key, queued.run, Lane.MAIN, nonce="n", time_ms=600_000, freshness=freshness, may_suspect=True)
     assert isinstance(taken, Taken)
     return replace(taken, row={**taken.row, "rootSessionKey": session_key(root)}) if root else taken

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from openclaw_workers.engine.accept import Queued
-from openclaw_workers.engine.announcing import TRIES_AFTER_MS, Announcer
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.tree import Batch, BatchState
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS, Announcer
 from openclaw_workers.store.keys import BATCH, CLEANUP
 from tests.faults.conftest import MakeFleet
 from tests.faults.test_tree_endings import begin, heard, offspring, staffed

@@ -7,17 +7,17 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.tree import BatchState
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.turns import Committed
+from tests.component.store.harness import StoreHarness, child_key
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import NO_SWEEP, staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, program, say, spawn
 from tests.support.redis_server import RedisServer
-from tests.support.rig import NO_SWEEP, staff
 from tests.support.tree import announces, batch_of, check_tree, children_of
 from tests.support.waiting import eventually
-from tests.unit.store.desk import Desk, child_key
 
 FOR_EVER = program(say("never", delay_ms=60_000))
 
@@ -40,24 +40,26 @@ def test_a_park_at_the_moment_of_the_last_grandchilds_end_is_never_overslept() -
     chance, seen = random.Random(300), set[str]()
     with RedisServer() as server, server.client() as mine, server.client() as other, ThreadPoolExecutor(2) as pool:
         for n in range(300):
-            seen.add(park_against_announce(Desk(mine, f"t{n}"), Desk(other, f"t{n}"), pool, chance))
+            seen.add(park_against_announce(StoreHarness(mine, f"t{n}"), StoreHarness(other, f"t{n}"), pool, chance))
     assert seen == {"parked", "again"}, f"the race was met from one side only: {seen}"
 
 
-def park_against_announce(desk: Desk, other: Desk, pool: ThreadPoolExecutor, chance: random.Random) -> str:
-    desk.say()
-    root = desk.take()
-    desk.spawn(root, "middle")
-    desk.commit(root)
-    middle = desk.take(session=child_key("middle"))
-    desk.spawn(middle, "leaf", batch="batch-2")
-    leaf = desk.take(session=child_key("leaf"))
+def park_against_announce(
+    store: StoreHarness, other: StoreHarness, pool: ThreadPoolExecutor, chance: random.Random
+) -> str:
+    store.say()
+    root = store.take()
+    store.spawn(root, "middle")
+    store.commit(root)
+    middle = store.take(session=child_key("middle"))
+    store.spawn(middle, "leaf", batch="batch-2")
+    leaf = store.take(session=child_key("leaf"))
     start, early, late = threading.Barrier(2), chance.uniform(0, 0.002), chance.uniform(0, 0.001)
 
     def park() -> Committed:
         start.wait()
         time.sleep(early)  # chance, not synchronisation
-        return desk.commit(middle, "waiting")
+        return store.commit(middle, "waiting")
 
     def end() -> str:
         start.wait()
@@ -70,10 +72,10 @@ def park_against_announce(desk: Desk, other: Desk, pool: ThreadPoolExecutor, cha
     parked, woken = pool.submit(park), pool.submit(end)
     how = parked.result().how
     assert (how, woken.result()) in {("parked", "run-middle"), ("again", "")}, "nobody wakes the middle"
-    again = desk.take(session=child_key("middle"))
-    assert [user.provenance for user in desk.users(child_key("middle"))] == ["task", "subagent"]
-    assert desk.commit(again, "middle done").how == "settled"
-    assert desk.announce() is not None
+    again = store.take(session=child_key("middle"))
+    assert [user.provenance for user in store.users(child_key("middle"))] == ["task", "subagent"]
+    assert store.commit(again, "middle done").how == "settled"
+    assert store.announce() is not None
     return how
 
 

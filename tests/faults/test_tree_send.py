@@ -6,21 +6,21 @@ import json
 import signal
 from typing import Any
 
-from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry, UserEntry
+from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
+from tests.component.engine.session_steps import bare
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import Unrest, check_sequence, undrained
+from tests.support.faulty_workers import rigged
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
-from tests.support.rig import rigged
 from tests.support.waiting import eventually
-from tests.unit.engine.session_talk import bare
 
 A, B = session_key("main"), session_key("other")
 LONG = 3_600
-WAIT = "openclaw_workers.store.exchanges:Exchanges.wait"
+WAIT = "openclaw_workers.store.inter_session:Exchanges.wait"
 RELEASE = "openclaw_workers.store.turns:Turns.release"
-PASS_ON = "openclaw_workers.store.exchanges:Exchanges.relay"
-PASSED_ON = "openclaw_workers.store.exchanges:Exchanges.relayed"
+PASS_ON = "openclaw_workers.store.inter_session:Exchanges.relay"
+PASSED_ON = "openclaw_workers.store.inter_session:Exchanges.relayed"
 QUIET = {"session": {"agentToAgent": {"maxPingPongTurns": 0}}}
 
 

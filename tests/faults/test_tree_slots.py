@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from openclaw_workers.models.runs import Lane, RunState
+from openclaw_workers.domain.runs import Lane, RunState
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, program, say, spawn
-from tests.support.rig import staff
 from tests.support.tree import announces, batch_of, check_tree
 
 PARKED_WITH_SLOT = """

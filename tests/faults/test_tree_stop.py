@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import time
 
-from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.transcript import AssistantEntry, UserEntry
-from openclaw_workers.models.tree import BatchState
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.transcript import AssistantEntry, UserEntry
+from openclaw_workers.domain.tree import BatchState
 from tests.faults.conftest import MakeFleet
+from tests.support.faulty_workers import rigged, staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import program, say, spawn
-from tests.support.rig import rigged, staff
 from tests.support.tree import batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw_workers.models.transcript import ToolResultEntry, UserEntry
+from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import as_text, call, execute, program, say

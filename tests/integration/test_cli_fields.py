@@ -13,8 +13,8 @@ import click
 import pytest
 
 from openclaw_workers.cli.main import cli
-from openclaw_workers.models.runs import Run
-from openclaw_workers.models.tree import BatchState
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.tree import BatchState
 from tests.support.cli_docs import PAGE, CliDocs
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
@@ -36,7 +36,7 @@ def server() -> Iterator[WireServer]:
 
 
 @pytest.fixture(scope="module")
-def house(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A worker for each lane; one agent is scripted, the other asks a model that thinks and may fail."""
     models = [{"id": "m", "reasoning": True}]
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": models}
@@ -58,8 +58,8 @@ def house(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield fleet
 
 
-def test_the_documented_fields_are_those_that_are_printed(house: Fleet, server: WireServer, tmp_path: Path) -> None:
-    docs, asking = CliDocs(PAGE.read_text()), Asking(house, server, tmp_path)
+def test_the_documented_fields_are_those_that_are_printed(engine: Fleet, server: WireServer, tmp_path: Path) -> None:
+    docs, asking = CliDocs(PAGE.read_text()), Asking(engine, server, tmp_path)
 
     asking.talks()
     asking.subagents()

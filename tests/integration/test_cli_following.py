@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from openclaw_workers.cli.following import Ended, Follower, Gap, Note
+from openclaw_workers.cli.follow import Ended, Follower, Gap, Note
 from openclaw_workers.config.loader import load
+from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.errors import NotFound
-from openclaw_workers.models.ids import MessageId, RunId, SessionKey
-from openclaw_workers.store.reading import Event
+from openclaw_workers.store.reader import Event
 from tests.support.redis_server import RedisServer
 
 SESSION = SessionKey("agent:main:followed")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.runs import Run
-from openclaw_workers.models.transcript import ToolResultEntry
-from openclaw_workers.models.tree import BatchState
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.transcript import ToolResultEntry
+from openclaw_workers.domain.tree import BatchState
+from tests.support.faulty_workers import NO_SWEEP
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw
 from tests.support.programs import as_text, call, execute, program, say, spawn
-from tests.support.rig import NO_SWEEP
 from tests.support.waiting import eventually
 
 LASTING = program(say("never said", delay_ms=60_000))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.models.runs import Run
+from openclaw_workers.domain.runs import Run
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import Program, call, execute, program, say, spawn

@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from openclaw_workers.models.ids import RunId, SessionKey
+from openclaw_workers.domain.ids import RunId, SessionKey
 from tests.support.fleet import Fleet
 
 SESSION = SessionKey("agent:main:telegram:group:-100")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from openclaw_workers.models.messages import MessageState
+from openclaw_workers.domain.messages import MessageState
 from tests.support.fleet import Fleet
 from tests.support.programs import program, say
 from tests.support.redis_server import free_port

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.agent.compaction import OMITTED
-from openclaw_workers.agent.history import SUMMARY_HEADING
-from openclaw_workers.agent.identifiers import STRICT, expected
-from openclaw_workers.agent.memory_flush import DONE, PROMPT
-from openclaw_workers.agent.summarising import BASE
-from openclaw_workers.engine.accept import Queued
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.transcript import (
+from openclaw_workers.agent.context.compaction import OMITTED
+from openclaw_workers.agent.context.history import SUMMARY_HEADING
+from openclaw_workers.agent.context.identifiers import STRICT, expected
+from openclaw_workers.agent.context.memory_flush import DONE, PROMPT
+from openclaw_workers.agent.context.summaries import BASE
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
     NoticeEntry,
@@ -25,7 +24,8 @@ from openclaw_workers.models.transcript import (
     ToolResultEntry,
     UserEntry,
 )
-from openclaw_workers.models.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Hang, Recorded, Reply, WireServer

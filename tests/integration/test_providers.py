@@ -10,8 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
 from tests.support.fleet import Fleet
 from tests.support.waiting import eventually
 from tests.support.wire import Called, Hang, Reply, WireServer

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from openclaw_workers.engine.accept import Answered, Intake, Queued, Rejected
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.models.messages import Authority, MessageState, QueueMode, Route
-from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import UserEntry
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.transcript import UserEntry
+from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected
 from tests.support.fleet import Fleet
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
 from tests.support.waiting import eventually

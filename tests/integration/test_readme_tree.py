@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.faulty_workers import staff
 from tests.support.fleet import Fleet
 from tests.support.ocw import Ocw
-from tests.support.rig import staff
 from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 

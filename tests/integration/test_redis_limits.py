@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from openclaw_workers.engine.accept import Intake
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.models.messages import Route
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import program, say
 from tests.support.redis_server import RedisServer

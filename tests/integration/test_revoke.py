@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.tree import BatchState
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.tree import BatchState
+from tests.support.faulty_workers import staff
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import program, say, spawn
-from tests.support.rig import staff
 from tests.support.tree import batch_of, children_of
 from tests.support.waiting import eventually
 

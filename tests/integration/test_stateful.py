@@ -12,13 +12,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from openclaw_workers.domain.messages import Authority, MessageState, QueueMode
+from openclaw_workers.domain.runs import Lane, RunState
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, UserEntry
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.models.messages import Authority, MessageState, QueueMode
-from openclaw_workers.models.runs import Lane, RunState
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, UserEntry
 from openclaw_workers.store.inbox import Accepted
 from openclaw_workers.store.turns import Outcome, Taken
-from tests.unit.store.desk import SESSION, Desk
+from tests.component.store.harness import SESSION, StoreHarness
 
 MAX_ATTEMPTS = 2
 SAID = AssistantEntry(content=[TextBlock(text="said")])
@@ -158,7 +158,7 @@ class Model:
 class Sessions(RuleBasedStateMachine):
     def __init__(self, client: redis.Redis) -> None:
         super().__init__()
-        self.desk = Desk(client, f"t{uuid.uuid4().hex[:8]}")
+        self.store = StoreHarness(client, f"t{uuid.uuid4().hex[:8]}")
         self.model = Model()
         self.messages: list[Message] = []
         self.owner: tuple[str, Taken] | None = None
@@ -207,11 +207,11 @@ class Sessions(RuleBasedStateMachine):
                 accepted = self._send(data.draw(st.sampled_from(self.messages)))
                 assert accepted.duplicate is not None
             case "wake-up repeated" if self.model.state != "queued":
-                assert not isinstance(self.desk.try_take(worker), Taken)
+                assert not isinstance(self.store.try_take(worker), Taken)
             case "commit repeated" if self.committed is not None:
                 self.commit_again(*self.committed)
             case "sweep" if self.owner is not None:
-                assert self.desk.rescue().verb == "wait"
+                assert self.store.rescue().verb == "wait"
             case "late write" if self.gone:
                 self.late_write(*data.draw(st.sampled_from(self.gone)))
             case "stop":
@@ -220,17 +220,17 @@ class Sessions(RuleBasedStateMachine):
                 self.reset()
 
     def stop(self) -> None:
-        stopped = self.desk.stop()
+        stopped = self.store.stop()
         assert (stopped.run is None) == (self.model.state == "idle")
         self.model.stop()
 
     def reset(self) -> None:
-        assert self.desk.sessions.reset(SESSION, Lane.MAIN, cap=0) is not None
+        assert self.store.sessions.reset(SESSION, Lane.MAIN, cap=0) is not None
         self._lose_owner()
         self.model.reset()
 
     def take(self, worker: str) -> None:
-        taken = self.desk.take(worker)
+        taken = self.store.take(worker)
         assert taken.resumed == self.model.begun
         assert taken.abort == self.model.stopped
         self.model.take()
@@ -242,14 +242,14 @@ class Sessions(RuleBasedStateMachine):
         self.step_number += 1
         expected = (self.model.stopped, self.model.step())
         for _ in range(1 + repeated):
-            abort, steered = self.desk.turns(worker).step(taken.lease, self.step_number, [SAID], may_steer=True)
+            abort, steered = self.store.turns(worker).step(taken.lease, self.step_number, [SAID], may_steer=True)
             assert (abort, [entry["messageIds"][0] for entry in steered]) == expected
 
     def commit(self) -> None:
         worker, taken = self._owner()
         self.committed, self.owner = (worker, taken), None
         stopped = self.model.stopped
-        committed = self.desk.commit(
+        committed = self.store.commit(
             taken,
             worker=worker,
             entries=[SAID],
@@ -260,30 +260,30 @@ class Sessions(RuleBasedStateMachine):
         assert (committed.next_run is not None) == (self.model.state == "queued")
 
     def commit_again(self, worker: str, taken: Taken) -> None:
-        entries = len(self.desk.log())
-        self.desk.commit(taken, worker=worker, entries=[SAID])
-        assert len(self.desk.log()) == entries
+        entries = len(self.store.log())
+        self.store.commit(taken, worker=worker, entries=[SAID])
+        assert len(self.store.log()) == entries
 
     def release(self, repeated: bool) -> None:
         worker, taken = self._owner()
         for _ in range(1 + repeated):
-            self.desk.turns(worker).release(taken.lease)
+            self.store.turns(worker).release(taken.lease)
         self.owner = None
         self.model.hand_over()
 
     def lease_runs_out(self) -> None:
-        self.desk.expire()
-        rescue = self.desk.rescue(max_attempts=MAX_ATTEMPTS)
+        self.store.expire()
+        rescue = self.store.rescue(max_attempts=MAX_ATTEMPTS)
         self._lose_owner()
         given_up = self.model.lose()
         assert rescue.verb == ("settle" if given_up else "wake")
         if rescue.lease is not None:
             outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED)
-            self.desk.turns("sweeper").commit(rescue.lease, "main", outcome)
+            self.store.turns("sweeper").commit(rescue.lease, "main", outcome)
             self.model.end("failed")
 
     def late_write(self, worker: str, taken: Taken) -> None:
-        turns = self.desk.turns(worker)
+        turns = self.store.turns(worker)
         with pytest.raises(LeaseLost):
             turns.step(taken.lease, taken.step + 50, [SAID], may_steer=True)
         with pytest.raises(LeaseLost):
@@ -291,34 +291,34 @@ class Sessions(RuleBasedStateMachine):
         with pytest.raises(LeaseLost):
             turns.release(taken.lease)
         with pytest.raises(LeaseLost):
-            self.desk.commit(taken, worker=worker, entries=[SAID])
+            self.store.commit(taken, worker=worker, entries=[SAID])
 
     # what always holds
 
     @invariant()
     def every_message_is_in_exactly_one_place(self) -> None:
-        waiting, bound = self.desk.waiting(), self.desk.bound()
+        waiting, bound = self.store.waiting(), self.store.bound()
         assert waiting == [message.id for message in self.model.inbox]
         assert sorted(bound) == sorted(message.id for message in self.model.bound)
         places = {**dict.fromkeys(waiting, "accepted"), **dict.fromkeys(bound, "bound"), **self.model.settled}
         assert len(places) == len(waiting) + len(bound) + len(self.model.settled)
-        receipts = self.desk.redis.hgetall(self.desk.keys.receipts(SESSION))
+        receipts = self.store.redis.hgetall(self.store.keys.receipts(SESSION))
         assert {str(name): json.loads(str(raw))["state"] for name, raw in dict(receipts).items()} == places
 
     @invariant()
     def there_is_at_most_one_owner_and_the_fence_only_grows(self) -> None:
-        lease = self.desk.ctl("lease")
+        lease = self.store.ctl("lease")
         assert lease == (self.owner[1].lease.token if self.owner else "")
-        fence = int(self.desk.ctl("fence") or 0)
+        fence = int(self.store.ctl("fence") or 0)
         assert fence >= self.fence
         self.fence = fence
-        assert self.desk.ctl("state") in ("", self.model.state)
-        assert self.desk.reader.running() == ([SESSION] if self.model.state == "running" else [])
-        assert (self.desk.due() is None) == (self.model.state == "idle"), "the sweep knows of it while it has work"
+        assert self.store.ctl("state") in ("", self.model.state)
+        assert self.store.reader.running() == ([SESSION] if self.model.state == "running" else [])
+        assert (self.store.due() is None) == (self.model.state == "idle"), "the sweep knows of it while it has work"
 
     @invariant()
     def the_transcript_holds_each_message_once_in_order_of_arrival(self) -> None:
-        carried = [entry.message_ids for entry in self.desk.log() if isinstance(entry, UserEntry)]
+        carried = [entry.message_ids for entry in self.store.log() if isinstance(entry, UserEntry)]
         assert carried == self.model.log
         order = [self.messages[int(each.removeprefix("m"))] for ids in carried for each in ids]
         assert len(set(order)) == len(order)
@@ -334,11 +334,11 @@ class Sessions(RuleBasedStateMachine):
             self.commit()
         self.every_message_is_in_exactly_one_place()
         assert self.model.settled.keys() == {message.id for message in self.messages}
-        assert self.desk.ctl("state") in ("", "idle")
-        assert not isinstance(self.desk.try_take("w1"), Taken), "a wake-up that comes late finds nothing to do"
+        assert self.store.ctl("state") in ("", "idle")
+        assert not isinstance(self.store.try_take("w1"), Taken), "a wake-up that comes late finds nothing to do"
 
     def _send(self, message: Message) -> Accepted:
-        accepted = self.desk.say(
+        accepted = self.store.say(
             "hi",
             id=message.id,
             mode=message.mode,

@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from openclaw_workers.cli.embedded.child import Backoff, ChildSpec
-from openclaw_workers.cli.embedded.console import Console, LogFile
-from openclaw_workers.cli.supervisor import Supervisor
+from openclaw_workers.cli.local.child import Backoff, ChildSpec
+from openclaw_workers.cli.local.console import Console, LogFile
+from openclaw_workers.cli.local.supervisor import Supervisor
 from tests.support.waiting import eventually
 
 QUICK = Backoff(first_seconds=0.05, ceiling_seconds=0.2, healthy_seconds=60)
@@ -204,9 +204,9 @@ def test_a_lock_is_held_by_the_child_and_delays_its_successor(
 def test_children_do_not_outlive_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     script = f"""
         import io, os, pathlib, sys
-        from openclaw_workers.cli.embedded.child import ChildSpec
-        from openclaw_workers.cli.embedded.console import Console
-        from openclaw_workers.cli.supervisor import Supervisor
+        from openclaw_workers.cli.local.child import ChildSpec
+        from openclaw_workers.cli.local.console import Console
+        from openclaw_workers.cli.local.supervisor import Supervisor
 
         console = Console(pathlib.Path({str(tmp_path)!r}), io.StringIO(), in_colour=False)
         with Supervisor(console) as supervisor:

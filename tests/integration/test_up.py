@@ -18,9 +18,9 @@ import psutil
 import pytest
 import redis
 
-from openclaw_workers.cli.embedded.private_redis import answers
+from openclaw_workers.cli.local.private_redis import answers
 from openclaw_workers.config.loader import ACCEPT_OPTION
-from openclaw_workers.runtime import Runtime, read_runtime, running_pid
+from openclaw_workers.state_dir import Runtime, read_runtime, running_pid
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.models.ids import SessionKey
-from openclaw_workers.runtime import read_runtime
-from openclaw_workers.store.reading import Reader
+from openclaw_workers.state_dir import read_runtime
+from openclaw_workers.store.reader import Reader
 from tests.integration.test_up import Ocw
 from tests.support.programs import as_text, call, mark, program, say
 from tests.support.waiting import eventually

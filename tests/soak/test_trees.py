@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.test_tree_chaos import weather
 from tests.support.fleet import Fleet
-from tests.support.tree_chaos import Forest
+from tests.support.tree_chaos import Trees
 
 
 def test_thirty_trees_and_more_survive_a_minute_of_faults_again_and_again(
@@ -18,8 +18,8 @@ def test_thirty_trees_and_more_survive_a_minute_of_faults_again_and_again(
 ) -> None:
     begun = time.monotonic()
     for number in itertools.count():
-        forest = Forest(trees=30 + 10 * (number % 4), seconds=60, meddling=12)
-        with Fleet(tmp_path / str(number), forest.config()) as fleet, capsys.disabled():
-            weather(fleet, forest)
+        build_trees = Trees(trees=30 + 10 * (number % 4), seconds=60, meddling=12)
+        with Fleet(tmp_path / str(number), build_trees.config()) as fleet, capsys.disabled():
+            weather(fleet, build_trees)
         if time.monotonic() - begun > soak_seconds:
             break

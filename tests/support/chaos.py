@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from openclaw_workers.engine.accept import Queued
+from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import Program, call, mark, program, say, write
 from tests.support.waiting import eventually
@@ -40,7 +40,7 @@ class Aftermath:
     """Files that `programs.mark` was told to append to, one line for each time the call was run."""
 
 
-def rage(fleet: Fleet, storm: Storm) -> Aftermath:
+def run_chaos(fleet: Fleet, storm: Storm) -> Aftermath:
     """Send all messages while workers are killed; returns just after the last of both."""
     sys.stdout.write(f"seed {storm.seed}\n")
     rng = random.Random(storm.seed)

@@ -6,13 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from openclaw_workers.engine.accept import Queued
-from openclaw_workers.engine.stores import Stores
-from openclaw_workers.models.ids import MessageId, RunId, SessionKey
-from openclaw_workers.models.ledger import ModelCall
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Lane, Run, RunState
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
+from openclaw_workers.domain.ledger import ModelCall
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Lane, Run, RunState
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     NoticeEntry,
     ToolCallBlock,
@@ -21,9 +19,11 @@ from openclaw_workers.models.transcript import (
     Usage,
     UserEntry,
 )
+from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.engine.stores import Stores
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import TURN
-from openclaw_workers.store.ledger import Ledger
+from openclaw_workers.store.llm.ledger import Ledger
 from tests.support.waiting import eventually
 
 UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)

@@ -20,17 +20,17 @@ import yaml
 from celery import Celery
 
 from openclaw_workers.config.loader import load
-from openclaw_workers.engine.accept import Intake, Queued
+from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
+from openclaw_workers.domain.messages import Authority, MessageState, Route
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.intake.accept import Intake, Queued
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.models.ids import MessageId, RunId, SessionKey
-from openclaw_workers.models.messages import Authority, MessageState, Route
-from openclaw_workers.models.runs import Run
-from openclaw_workers.models.transcript import TranscriptEntry
 from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.reading import Event
-from openclaw_workers.tasks.publish import CeleryWaker
+from openclaw_workers.store.reader import Event
 from openclaw_workers.tasks.settings import loaded
+from openclaw_workers.tasks.waker import CeleryWaker
 from tests.support.programs import Program, as_text
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually

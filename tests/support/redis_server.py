@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import redis
 
-from openclaw_workers.cli.embedded.redis_binary import find_redis_server
+from openclaw_workers.cli.local.redis_binary import find_redis_server
 from tests.support.waiting import eventually
 
 IN_MEMORY = Path("/dev/shm")
@@ -97,7 +97,7 @@ class RedisServer:
         self.start()
 
     def _rewrite(self) -> None:
-        """As `ocw up` does after each start of its Redis, and for the same reason (cli/embedded/private_redis.py)."""
+        """As `ocw up` does after each start of its Redis, and for the same reason (cli/local/private_redis.py)."""
         with self.client() as client:
             client.bgrewriteaof()
             eventually(lambda: is_rewritten(client), within=30)

@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
+from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState
 from openclaw_workers.engine.stores import Stores
-from openclaw_workers.models.ids import BatchId, MessageId, RunId, SessionKey
-from openclaw_workers.models.messages import MessageState
-from openclaw_workers.models.runs import Run, RunState
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
-from openclaw_workers.models.tree import AnnounceMode, Batch, BatchState
 from openclaw_workers.store.keys import BATCH, REAP
 from tests.support.checker import Unrest, check_no_overlap, check_sequence, undrained
-from tests.support.tree_talk import check_read, is_follow_up, readings, words
+from tests.support.tree_follow_ups import check_read, is_follow_up, readings, words
 from tests.support.waiting import eventually
 
 CARRIED_UP = (BatchState.FOLDED, BatchState.ATTACHED)

@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclaw_workers.engine.accept import Queued
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.tree import Cleanup
+from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import NotFound
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import Run
-from openclaw_workers.models.tree import Cleanup
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import Call, Program, Step, as_text, call, mark, program, say
 from tests.support.tree import children_of
@@ -29,7 +29,7 @@ DEAF = (1, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Forest:
+class Trees:
     """How much grows, and for how long it is hurt."""
 
     trees: int = 30
@@ -47,7 +47,7 @@ class Forest:
 
 
 @dataclass(slots=True)
-class Felled:
+class ChaosReport:
     """What was asked for, and what was done to it."""
 
     sent: list[Queued] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Felled:
     pauses: int = 0
 
 
-class Gardener:
+class TreeBuilder:
     """Draws trees. What each child is meant to come to is kept in its metadata."""
 
     def __init__(self, rng: random.Random, marks: list[str]) -> None:
@@ -128,26 +128,26 @@ class Gardener:
         return self._rng.choice([0, 100, 500, 1500])
 
 
-def rage(fleet: Fleet, forest: Forest) -> Felled:
+def run_chaos(fleet: Fleet, build_trees: Trees) -> ChaosReport:
     """Plant the trees while workers of all lanes are killed and paused; returns with everybody on his feet again."""
-    sys.stdout.write(f"seed {forest.seed}\n")
-    rng, felled = random.Random(forest.seed), Felled()
-    gardener = Gardener(rng, felled.marks)
-    trees = [gardener.tree() for _ in range(forest.trees)]
+    sys.stdout.write(f"seed {build_trees.seed}\n")
+    rng, felled = random.Random(build_trees.seed), ChaosReport()
+    gardener = TreeBuilder(rng, felled.marks)
+    trees = [gardener.tree() for _ in range(build_trees.trees)]
     workers = [
         fleet.worker(lane, concurrency=16, respawn=True, deaf=number in DEAF, wait=False)
         for number, lane in enumerate(LANES)
     ]
     fleet.ready(*workers)
     begun = time.monotonic()
-    while (age := time.monotonic() - begun) < forest.seconds:
+    while (age := time.monotonic() - begun) < build_trees.seconds:
         # All trees stand before the last third, so that every fault has something to hit.
-        due = min(forest.trees, int(1 + forest.trees * age / (forest.seconds * 0.6)))
+        due = min(build_trees.trees, int(1 + build_trees.trees * age / (build_trees.seconds * 0.6)))
         for number in range(len(felled.sent), due):
             felled.sent.append(fleet.send(trees[number], f"tree-{number}"))
-        if felled.meddled < forest.meddling * age / forest.seconds:
+        if felled.meddled < build_trees.meddling * age / build_trees.seconds:
             _meddle(fleet, rng, felled)
-        if len(felled.posted) < forest.posts * age / forest.seconds:
+        if len(felled.posted) < build_trees.posts * age / build_trees.seconds:
             _post(fleet, rng, gardener, felled)
         _hurt(fleet, workers, rng, felled)
         time.sleep(rng.uniform(0.2, 1.0))  # chance, not synchronisation: any moment to be hurt will do
@@ -157,7 +157,7 @@ def rage(fleet: Fleet, forest: Forest) -> Felled:
     return felled
 
 
-def _hurt(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, felled: Felled) -> None:
+def _hurt(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, felled: ChaosReport) -> None:
     """Kill or pause one, rather one that is at work; one that is still starting has nothing to lose."""
     up = [worker for worker in workers if worker.log_text().count("worker.ready") > worker.respawns]
     if not up:
@@ -173,7 +173,7 @@ def _hurt(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, felled
         threading.Timer(rng.choice([0.3, 1.5, 4.0]), worker.resume).start()
 
 
-def _post(fleet: Fleet, rng: random.Random, gardener: Gardener, felled: Felled) -> None:
+def _post(fleet: Fleet, rng: random.Random, gardener: TreeBuilder, felled: ChaosReport) -> None:
     """Tell a child something that has settled and is kept: it goes on, and its parent hears of that as well."""
     settled = [run for run in children_of(fleet.stores) if run.settled_at is not None and run.cleanup is Cleanup.KEEP]
     kept = [run.session_key for run in settled if fleet.stores.reader.session(run.session_key) is not None]
@@ -181,7 +181,7 @@ def _post(fleet: Fleet, rng: random.Random, gardener: Gardener, felled: Felled) 
         felled.posted.append(fleet.send(gardener.answer(), rng.choice(kept)))
 
 
-def _meddle(fleet: Fleet, rng: random.Random, felled: Felled) -> None:
+def _meddle(fleet: Fleet, rng: random.Random, felled: ChaosReport) -> None:
     """Do what a person would do to a tree that is at work: stop a child, delete one, or begin the root anew."""
     unsettled = [run for run in children_of(fleet.stores) if run.settled_at is None]
     if not unsettled:

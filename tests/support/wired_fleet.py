@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from openclaw_workers.models.ledger import ModelCall
-from openclaw_workers.store.ledger import Ledger
+from openclaw_workers.domain.ledger import ModelCall
+from openclaw_workers.store.llm.ledger import Ledger
 from tests.support.fleet import Fleet
 from tests.support.wire import Recorded, WireServer
 from tests.support.wire.words import newest_text

@@ -16,8 +16,8 @@ from kombu import Connection
 
 from openclaw_workers.config.loader import ENVIRONMENT, load
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.models.runs import Lane
-from openclaw_workers.store.connection import connect
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.store.client import connect
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]

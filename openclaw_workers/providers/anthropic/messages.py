@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from openclaw_workers.config.catalog import ModelInfo
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import (
+from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     Attachment,
     TextBlock,
@@ -23,7 +23,7 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
-from openclaw_workers.providers.calls import Call, plain_name
+from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.thinking import Parameters
 from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
 

@@ -10,17 +10,17 @@ import anthropic
 import httpx2
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.config.builtin import thinks_adaptively
-from openclaw_workers.models.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
+from openclaw_workers.config.builtin_models import thinks_adaptively
+from openclaw_workers.domain.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
+from openclaw_workers.providers.anthropic.events import Reader
 from openclaw_workers.providers.anthropic.messages import is_own, request_body
-from openclaw_workers.providers.anthropic.reading import Reader
 from openclaw_workers.providers.base import StreamEvent
-from openclaw_workers.providers.calls import REFUSALS, Call, Clients
+from openclaw_workers.providers.call import REFUSALS, Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
-from openclaw_workers.providers.failures import recognise
-from openclaw_workers.providers.http_client import http_client
-from openclaw_workers.providers.interrupting import interrupted_by
-from openclaw_workers.providers.reading import read_events
+from openclaw_workers.providers.http.client import http_client
+from openclaw_workers.providers.http.failures import recognise
+from openclaw_workers.providers.http.interruptible import interruptible_by
+from openclaw_workers.providers.http.stream import read_events
 from openclaw_workers.providers.thinking import Parameters, at_or_below
 from openclaw_workers.providers.warm_up import NOWHERE, canned_client
 
@@ -88,7 +88,7 @@ def _once(call: Call, step: Parameters, cancel: Cancel) -> Iterator[StreamEvent]
     reader = Reader(call.estimated_input())
     client = CLIENTS.of(call.endpoint)
     try:
-        with interrupted_by(cancel):
+        with interruptible_by(cancel):
             events = _open(client, request_body(call, step), call.headers())
         yield from read_events(events, reader, call.endpoint, cancel)
     except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:

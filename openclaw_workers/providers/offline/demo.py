@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.transcript import AssistantEntry, ToolResultEntry, UserEntry
-from openclaw_workers.models.untrusted import unwrapped
+from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
+from openclaw_workers.domain.untrusted import unwrapped
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
 from openclaw_workers.providers.offline.fanout import SPAWN
 from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text

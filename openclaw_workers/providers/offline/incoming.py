@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 
 _RESULTS_LINE = "[Sub-agent results]"
 _LAST_WORDS = {"[Reply from session ": "REPLY_SKIP", "[Exchange with another session]": "ANNOUNCE_SKIP"}

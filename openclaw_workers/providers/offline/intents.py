@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from openclaw_workers.models.tools import ToolSpec
+from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.providers.offline.fanout import FAN_OUT, FAN_OUT_CHINESE, children, sub_agents
 from openclaw_workers.providers.offline.streaming import Call
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.providers.offline.incoming import is_announce, spoken_text
 
 EXPECTED = (

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from openclaw_workers.models.transcript import ToolResultEntry
+from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.providers.offline.fanout import amount, sub_agents
 
 _SHOWN_CHARS = 160

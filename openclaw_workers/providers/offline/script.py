@@ -7,8 +7,8 @@ import signal
 from collections.abc import Iterator
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.errors import FailureReason, ProviderError
-from openclaw_workers.models.transcript import UserEntry
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
 from openclaw_workers.providers.offline.incoming import announce_is_new, newest_said
 from openclaw_workers.providers.offline.program import CRASH, EXPECTED, Step, current_steps

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     AssistantBlock,
     TextBlock,
     ToolCallBlock,

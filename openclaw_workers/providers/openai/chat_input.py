@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from openclaw_workers.config.catalog import ModelInfo
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import (
+from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     Attachment,
     TextBlock,
@@ -19,9 +19,9 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
-from openclaw_workers.providers.calls import Call, plain_name
+from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
-from openclaw_workers.providers.openai.customs import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
+from openclaw_workers.providers.openai.dialects import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
 from openclaw_workers.providers.thinking import Parameters
 from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
 

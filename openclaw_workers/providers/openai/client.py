@@ -12,15 +12,15 @@ import openai
 from openai._models import SecurityOptions
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.transcript import ToolCallBlock, Usage
-from openclaw_workers.providers.answers import parse_arguments
+from openclaw_workers.domain.transcript import ToolCallBlock, Usage
 from openclaw_workers.providers.base import StreamEvent
-from openclaw_workers.providers.calls import Call, Clients
+from openclaw_workers.providers.call import Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
-from openclaw_workers.providers.failures import recognise
-from openclaw_workers.providers.http_client import http_client
-from openclaw_workers.providers.interrupting import interrupted_by
-from openclaw_workers.providers.reading import EventReader, read_events
+from openclaw_workers.providers.http.client import http_client
+from openclaw_workers.providers.http.failures import recognise
+from openclaw_workers.providers.http.interruptible import interruptible_by
+from openclaw_workers.providers.http.stream import EventReader, read_events
+from openclaw_workers.providers.stop_reasons import parse_arguments
 from openclaw_workers.providers.thinking import at_or_below
 from openclaw_workers.providers.warm_up import NOWHERE, canned_client
 
@@ -38,7 +38,7 @@ def read(
 ) -> Iterator[StreamEvent]:
     """Carry out one call and read its events to the end."""
     try:
-        with interrupted_by(cancel):
+        with interruptible_by(cancel):
             events = open_stream(CLIENTS.of(call.endpoint))
         yield from read_events(events, reader, call.endpoint, cancel)
     except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.transcript import AssistantBlock, TextBlock, ThinkingBlock
-from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish
+from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
-from openclaw_workers.providers.calls import REFUSALS, Call
-from openclaw_workers.providers.failures import told
+from openclaw_workers.providers.call import REFUSALS, Call
+from openclaw_workers.providers.http.failures import told
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
 from openclaw_workers.providers.openai.responses_input import request_body
+from openclaw_workers.providers.stop_reasons import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.thinking import Parameters
 
 PATH: Final = "/responses"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from openclaw_workers.config.catalog import ModelInfo
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import (
+from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     Attachment,
     TextBlock,
@@ -22,7 +22,7 @@ from openclaw_workers.models.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
-from openclaw_workers.providers.calls import Call, plain_name
+from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 from openclaw_workers.providers.thinking import Parameters
 from openclaw_workers.providers.wire_form import body, joined, tool_forms, wire_forms

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from openclaw_workers.models.ids import WorkerId
+from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.store.fleet import Fleet, Ticked
 from openclaw_workers.store.turns import Lease
 

@@ -20,8 +20,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from openclaw_workers.models.runs import RunState
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.offline import script
 from openclaw_workers.providers.offline.program import CRASH, Step

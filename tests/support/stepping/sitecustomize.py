@@ -6,7 +6,7 @@ import os
 import runpy
 from pathlib import Path
 
-from openclaw_workers.store import connection
+from openclaw_workers.store import client as connection
 
 _clock = runpy.run_path(str(Path(__file__).parents[1] / "clock.py"))
 connection.script_source = _clock["shifted_source"](connection.script_source)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     NoticeEntry,
     TextBlock,

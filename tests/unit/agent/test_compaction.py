@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.calibration import Calibration
-from openclaw_workers.agent.compaction import Context, Nothing, compact
-from openclaw_workers.agent.history import estimate_tokens, repair, visible
-from openclaw_workers.agent.identifiers import STRICT
-from openclaw_workers.agent.planning import has_grown, is_due, plan, trigger_tokens
-from openclaw_workers.agent.summarising import MERGE
-from openclaw_workers.agent.tokens import Estimator
+from openclaw_workers.agent.context.compaction import Context, Nothing, compact
+from openclaw_workers.agent.context.compaction_plan import has_grown, is_due, plan, trigger_tokens
+from openclaw_workers.agent.context.history import estimate_tokens, repair, visible
+from openclaw_workers.agent.context.identifiers import STRICT
+from openclaw_workers.agent.context.summaries import MERGE
+from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.model.tokens import Estimator
 from openclaw_workers.config.context import CompactionSettings
-from openclaw_workers.errors import FailureReason, ProviderError
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     Attachment,
     CompactionEntry,
     NoticeEntry,
@@ -26,7 +25,8 @@ from openclaw_workers.models.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.models.untrusted import CLOSE, REMOVED, wrap
+from openclaw_workers.domain.untrusted import CLOSE, REMOVED, wrap
+from openclaw_workers.errors import FailureReason, ProviderError
 from tests.unit.agent.entries import assistant, is_valid, result, transcripts, user
 
 MODES = pytest.mark.parametrize("mode", ["default", "safeguard"])

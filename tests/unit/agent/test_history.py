@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.history import (
+from openclaw_workers.agent.context.history import (
     MISSING_RESULT,
     UNANSWERED,
     estimate_tokens,
@@ -19,7 +19,7 @@ from openclaw_workers.agent.history import (
     result_for,
     visible,
 )
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
     NoticeEntry,

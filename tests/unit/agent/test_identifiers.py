@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from openclaw_workers.agent.identifiers import MOST, STRICT, expected, find, instructions, missing
+from openclaw_workers.agent.context.identifiers import MOST, STRICT, expected, find, instructions, missing
 from openclaw_workers.config.context import CompactionSettings
-from openclaw_workers.models.transcript import TranscriptEntry
-from openclaw_workers.models.untrusted import wrap
+from openclaw_workers.domain.transcript import TranscriptEntry
+from openclaw_workers.domain.untrusted import wrap
 from tests.unit.agent.entries import assistant, result, user
 
 

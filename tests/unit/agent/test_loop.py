@@ -12,17 +12,13 @@ from typing import Any, cast
 
 import pytest
 
-from openclaw_workers.agent.asking import Asker, CallNote
-from openclaw_workers.agent.history import repair
+from openclaw_workers.agent.context.history import repair
 from openclaw_workers.agent.loop import INTERRUPTED, AgentLoop
-from openclaw_workers.agent.setup import Setup
+from openclaw_workers.agent.model.asker import Asker, CallNote
+from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.engine.failover import ModelChain
-from openclaw_workers.engine.guard import Guard
-from openclaw_workers.engine.keyring import Keyring, Option
-from openclaw_workers.errors import FailureReason, LeaseLost, ProviderError, TurnAborted, TurnHandedOver
-from openclaw_workers.models.ids import RunId
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     TextBlock,
     ToolCallBlock,
@@ -31,11 +27,15 @@ from openclaw_workers.models.transcript import (
     Usage,
     UserEntry,
 )
-from openclaw_workers.models.untrusted import wrap
+from openclaw_workers.domain.untrusted import wrap
+from openclaw_workers.engine.llm.admission import Admission
+from openclaw_workers.engine.llm.failover import ModelChain
+from openclaw_workers.engine.llm.keyring import Keyring, Option
+from openclaw_workers.errors import FailureReason, LeaseLost, ProviderError, TurnAborted, TurnHandedOver
 from openclaw_workers.providers.base import Answer, ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tools.base import ToolContext
-from openclaw_workers.tools.read import Read, ReadInput
+from openclaw_workers.tools.files.read import Read, ReadInput
 from openclaw_workers.tools.registry import builtin_tools, specs
 from tests.support.waiting import eventually
 
@@ -124,7 +124,7 @@ def cancel() -> Cancel:
 def chain_of(provider: Provider, cancel: Cancel) -> ModelChain:
     """One model without keys: it asks neither limits nor the fleet."""
     nobody = cast("Any", None)
-    guard = Guard(nobody, RunId("run-1"), [], lambda _: [], nobody)
+    guard = Admission(nobody, RunId("run-1"), [], lambda _: [], nobody)
     return ModelChain([Option(provider, "script", [[None]])], Keyring(nobody), guard, cancel)
 
 
@@ -134,7 +134,7 @@ MakeLoop = Callable[..., AgentLoop]
 @pytest.fixture
 def make_loop(tmp_path: Path, journal: MemoryJournal, cancel: Cancel) -> MakeLoop:
     def make(*history: TranscriptEntry, provider: Provider | None = None, **changed: Any) -> AgentLoop:
-        setup = Setup(
+        setup = TurnSetup(
             agent_id="main",
             session_key="agent:main:main",
             run_id="run-1",

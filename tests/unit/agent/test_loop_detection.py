@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.history import result_for
+from openclaw_workers.agent.context.history import result_for
 from openclaw_workers.agent.loop_detection import Action, Past, judge, past_calls, signature, warned
 from openclaw_workers.config.tools import LoopDetectionSettings
-from openclaw_workers.models.transcript import AssistantEntry, ToolCallBlock, TranscriptEntry
+from openclaw_workers.domain.transcript import AssistantEntry, ToolCallBlock, TranscriptEntry
 from tests.unit.agent.entries import user
 
 RUN = "run-1"

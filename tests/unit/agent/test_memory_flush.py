@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openclaw_workers.agent.memory_flush import DONE, TOOLS, is_due, notice, request, system_addition
-from openclaw_workers.agent.silent import NO_REPLY
+from openclaw_workers.agent.context.memory_flush import DONE, TOOLS, is_due, notice, request, system_addition
+from openclaw_workers.agent.output.silent_replies import NO_REPLY
 from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
-from openclaw_workers.models.transcript import CompactionEntry, TranscriptEntry
+from openclaw_workers.domain.transcript import CompactionEntry, TranscriptEntry
 from tests.unit.agent.entries import assistant, user
 
 WINDOW = 200_000  # compacted above 160,000

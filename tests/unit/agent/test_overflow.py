@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.history import estimate_tokens
-from openclaw_workers.agent.overflow import LEAST_CHARS, Recovery, Step, cut_results, too_large
+from openclaw_workers.agent.context.history import estimate_tokens
+from openclaw_workers.agent.context.overflow import LEAST_CHARS, Recovery, Step, cut_results, too_large
+from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
+from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.models.transcript import ToolResultEntry, TranscriptEntry
-from openclaw_workers.models.untrusted import CLOSE, opening, wrap
 from tests.unit.agent.entries import assistant, is_valid, result, user
 
 

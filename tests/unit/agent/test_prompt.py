@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.agent.bootstrap import ContextFile
-from openclaw_workers.agent.prompt import Facts, join, prompt_parts, split
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.tree import Role
+from openclaw_workers.agent.prompt.sections import PromptFacts, join, prompt_parts, split
+from openclaw_workers.agent.prompt.workspace_files import ContextFile
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.tree import Role
 
 TOOLS = ("exec", "memory_get", "memory_search", "read", "sessions_spawn")
 EVERYTHING: dict[str, Any] = {
@@ -32,16 +32,16 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def facts(*tools: str, **more: Any) -> Facts:
+def facts(*tools: str, **more: Any) -> PromptFacts:
     specs = [ToolSpec(name, f"Does {name}. In detail.", {}) for name in tools]
-    return Facts(agent_id="main", agent_name="Claw", workspace=Path("/ws"), specs=specs, **more)
+    return PromptFacts(agent_id="main", agent_name="Claw", workspace=Path("/ws"), specs=specs, **more)
 
 
-def names(given: Facts) -> list[str]:
+def names(given: PromptFacts) -> list[str]:
     return [part.name for part in prompt_parts(given)]
 
 
-def text(given: Facts, name: str) -> str:
+def text(given: PromptFacts, name: str) -> str:
     return next(part.text for part in prompt_parts(given) if part.name == name)
 
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.history import estimate_tokens
-from openclaw_workers.agent.pruning import prune
+from openclaw_workers.agent.context.history import estimate_tokens
+from openclaw_workers.agent.context.pruning import prune
 from openclaw_workers.config.context import ContextPruningSettings
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     TextBlock,
     ToolResultEntry,
     TranscriptEntry,
     dump_entry,
 )
-from openclaw_workers.models.untrusted import CLOSE, opening, wrap
+from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
 from tests.unit.agent.entries import assistant, result, transcripts, user
 
 HOUR = 3_600_000

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent import tokens
-from openclaw_workers.agent.calibration import Calibration
-from openclaw_workers.agent.tokens import ENTRY_TOKENS, PAGE_TOKENS, Estimator, Rates, rates_for
-from openclaw_workers.models.tools import ToolSpec
-from openclaw_workers.models.transcript import (
+from openclaw_workers.agent.model import tokens
+from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.model.tokens import ENTRY_TOKENS, PAGE_TOKENS, Estimator, Rates, rates_for
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import (
     Attachment,
     CompactionEntry,
     NoticeEntry,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.errors import TurnYielded
-from openclaw_workers.models.transcript import (
+from openclaw_workers.domain.transcript import (
     AssistantEntry,
     TextBlock,
     ToolCallBlock,
@@ -15,6 +14,7 @@ from openclaw_workers.models.transcript import (
     TranscriptEntry,
     UserEntry,
 )
+from openclaw_workers.errors import TurnYielded
 from tests.unit.agent.test_loop import MakeLoop, MemoryJournal, cancel, journal, make_loop, program
 
 __all__ = ["cancel", "journal", "make_loop"]

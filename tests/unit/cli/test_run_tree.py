@@ -9,16 +9,16 @@ import click.utils
 import pytest
 
 from openclaw_workers.cli import output
-from openclaw_workers.cli.forest import Node, forest
-from openclaw_workers.cli.run_tree import CLEAR, _draw
-from tests.unit.cli.test_forest import ROOT, child, run
+from openclaw_workers.cli.commands.run_tree import CLEAR, _draw
+from openclaw_workers.views.trees import Node, build_trees
+from tests.unit.views.test_trees import ROOT, child, run
 
 CHILDREN = [child(f"child-{number}", 2, "root", "batch-1", batch_index=number) for number in range(1, 7)]
 
 
 def trees(*labels: str) -> list[Node]:
     named = [child(label, 2, "root", "batch-1") for label in labels]
-    return forest([run("root", 1), *(named or CHILDREN)], {})
+    return build_trees([run("root", 1), *(named or CHILDREN)], {})
 
 
 def frame(

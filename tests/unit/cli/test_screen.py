@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.cli.screen import Screen
+from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import ModelAttempt, Run, RunState
+from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.models.ids import RunId, SessionKey
-from openclaw_workers.models.runs import ModelAttempt, Run, RunState
-from openclaw_workers.models.transcript import Usage
-from openclaw_workers.store.reading import Event
+from openclaw_workers.store.reader import Event
 
 
 def _event(kind: str, **data: Any) -> Event:

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 from typing import Final
 
-_ACCEPT: Final = "tests/unit/engine/test_accept.py"
+_ACCEPT: Final = "tests/component/engine/test_accept.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
-_ASIDE: Final = "tests/unit/engine/test_aside_turns.py"
-_CELERY: Final = "tests/unit/test_celeryconfig.py"
-_CHAT: Final = "tests/unit/providers/test_openai_chat.py"
-_CLI: Final = "tests/unit/providers/test_cli_agent.py"
+_ANNOUNCE: Final = "tests/component/engine/test_announce.py"
+_ASIDE: Final = "tests/component/engine/test_side_calls.py"
+_CELERY: Final = "tests/component/test_celery_settings.py"
+_CHAT: Final = "tests/component/providers/test_openai_chat.py"
+_CLI: Final = "tests/component/providers/test_program.py"
 _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
-_FAILOVER: Final = "tests/unit/engine/test_failover.py"
+_FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
-_FORCE: Final = "tests/unit/engine/test_settings_in_force.py"
-_KEYS: Final = "tests/unit/engine/test_failover_keys.py"
+_FORCE: Final = "tests/component/engine/test_settings_in_force.py"
+_KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
-_PROMPT: Final = "tests/unit/engine/test_prompt_turns.py"
+_PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
 _RESOLVE: Final = "tests/unit/config/test_resolve.py"
-_SESSIONS: Final = "tests/unit/engine/test_session_tools.py"
-_SPAWN: Final = "tests/unit/engine/test_spawn.py"
-_SPENDING: Final = "tests/unit/engine/test_spending.py"
-_WORKER: Final = "tests/unit/test_worker.py"
+_SESSIONS: Final = "tests/component/engine/test_session_tools.py"
+_SPAWN: Final = "tests/component/engine/test_spawn.py"
+_SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
+_TURN: Final = "tests/component/engine/test_turn_runner.py"
+_WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
 _LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
@@ -77,7 +79,7 @@ _AGENT: Final = {
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
     "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
     "workspace": f"{_FORCE}::test_an_agent_works_in_the_directory_that_is_set",
-    "thinkingDefault": "tests/unit/engine/test_made_again.py"
+    "thinkingDefault": "tests/component/engine/test_recreated_sessions.py"
     "::test_a_refused_thinking_level_is_an_attempt_and_in_the_ledger",
     "contextTokens": f"{_FORCE}::test_an_agent_may_see_less_than_its_model_can",
     "timeoutSeconds": "tests/integration/test_queue_modes.py::test_a_turn_past_its_deadline_ends_as_timed_out",
@@ -119,10 +121,10 @@ _AGENT: Final = {
     "subagents.maxChildrenPerAgent": f"{_SPAWN}::test_max_children_counts_those_at_work_and_not_those_done",
     "subagents.maxTreeRuns": f"{_SPAWN}::test_max_tree_runs_counts_the_whole_tree",
     "subagents.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
-    "subagents.archiveAfterMinutes": "tests/unit/engine/test_announce.py::test_archive_after_0_minutes_means_never",
+    "subagents.archiveAfterMinutes": f"{_ANNOUNCE}::test_archive_after_0_minutes_means_never",
     "subagents.runTimeoutSeconds": f"{_SPAWN}::test_the_timeout_of_children_by_configuration_and_by_call",
     "subagents.announceTimeoutMs": (
-        "tests/unit/engine/test_announce.py::test_one_try_takes_no_longer_than_announce_timeout"
+        "tests/component/engine/test_announce.py::test_one_try_takes_no_longer_than_announce_timeout"
     ),
     "subagents.model.primary": f"{_SPAWN}::test_model_and_thinking_of_children_by_configuration",
     "subagents.model.fallbacks": f"{_SPAWN}::test_children_have_the_fallbacks_that_are_configured_for_them",
@@ -145,8 +147,8 @@ EFFECTS: Final = {
     "agents.list.*.default": f"{_RESOLVE}::test_the_five_steps_of_choosing_an_agent",
     "agents.list.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
     "agents.profiles.*.name": f"{_FORCE}::test_an_agent_is_told_the_name_it_was_given",
-    "agents.list.*.authDir": "tests/unit/engine/test_profiles.py::test_the_file_may_be_elsewhere",
-    "agents.profiles.*.authDir": "tests/unit/engine/test_profiles.py::test_the_file_may_be_elsewhere",
+    "agents.list.*.authDir": "tests/component/engine/test_auth_profiles.py::test_the_file_may_be_elsewhere",
+    "agents.profiles.*.authDir": "tests/component/engine/test_auth_profiles.py::test_the_file_may_be_elsewhere",
     "session.scope": _ADDRESS,
     "session.mainKey": _ADDRESS,
     "session.dmScope": _ADDRESS,
@@ -157,10 +159,10 @@ EFFECTS: Final = {
     **_reset("session.resetByType.thread"),
     **_reset("session.resetByChannel.*"),
     "session.resetTriggers": (
-        "tests/unit/engine/test_turns.py::test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do"
+        "tests/component/engine/test_turn_runner.py::test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do"
     ),
     "session.agentToAgent.maxPingPongTurns": (
-        "tests/unit/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
+        "tests/component/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
     ),
     "messages.queue.mode": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.byChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
@@ -174,7 +176,7 @@ EFFECTS: Final = {
     "lanes.subagent.maxConcurrent": f"{_SPAWN}::test_max_concurrent_caps_the_lane",
     "lanes.service.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
     "engine.leaseSeconds": f"{_FORCE}::test_a_lease_lasts_as_long_as_it_is_set_to",
-    "engine.maxAttempts": "tests/unit/engine/test_sweep.py::test_calls_of_a_turn_that_is_given_up_are_closed",
+    "engine.maxAttempts": "tests/component/engine/test_sweep.py::test_calls_of_a_turn_that_is_given_up_are_closed",
     "engine.graceSeconds": (
         "tests/faults/test_rolling.py::test_a_model_call_longer_than_the_grace_is_abandoned_and_repeated_elsewhere"
     ),
@@ -185,7 +187,7 @@ EFFECTS: Final = {
     ),
     "engine.namespace": f"{_FORCE}::test_two_installations_share_one_redis_under_two_names",
     "engine.taskEvents": f"{_CELERY}::test_task_events_are_sent_only_where_they_are_wanted",
-    "engine.maxSteps": "tests/unit/engine/test_turns.py::test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript",
+    "engine.maxSteps": f"{_TURN}::test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript",
     "engine.toolTimeoutSeconds": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     **_loops("tools.loopDetection"),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
@@ -195,7 +197,7 @@ EFFECTS: Final = {
     "tools.sessions.visibility": _SEEN,
     "models.mode": _LISTED,
     "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
-    "models.providers.*.api": "tests/unit/providers/test_failures.py::test_messages_of_the_wire_decide_too",
+    "models.providers.*.api": "tests/component/providers/test_failures.py::test_messages_of_the_wire_decide_too",
     "models.providers.*.apiKey": f"{_REGISTRY}::test_a_key_alone_makes_a_provider_ready",
     "models.providers.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
     **_limits("models.providers.*.limits"),
@@ -205,12 +207,12 @@ EFFECTS: Final = {
     "models.providers.*.authOrder": f"{_KEYS}::test_with_an_order_the_first_is_used_while_it_may_be",
     "models.providers.*.models.*.id": _LISTED,
     "models.providers.*.models.*.name": (
-        "tests/unit/engine/test_commands_models.py::test_the_list_has_the_names_that_people_know_models_by"
+        "tests/component/engine/test_commands_models.py::test_the_list_has_the_names_that_people_know_models_by"
     ),
     "models.providers.*.models.*.api": _LISTED,
     "models.providers.*.models.*.reasoning": f"{_CHAT}::test_levels_are_reasoning_efforts",
     "models.providers.*.models.*.input": (
-        "tests/unit/engine/test_attaching.py"
+        "tests/component/engine/test_attachments.py"
         "::test_images_and_pdfs_are_sent_to_models_that_take_them_and_named_to_others"
     ),
     "models.providers.*.models.*.cost.input": f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer",
@@ -218,7 +220,7 @@ EFFECTS: Final = {
     "models.providers.*.models.*.cost.cacheRead": _CACHE_PRICES,
     "models.providers.*.models.*.cost.cacheWrite": _CACHE_PRICES,
     "models.providers.*.models.*.contextWindow": (
-        "tests/unit/engine/test_smaller_fallback.py::test_what_the_fallback_is_sent_fits_into_its_own_window"
+        "tests/component/engine/test_smaller_fallback.py::test_what_the_fallback_is_sent_fits_into_its_own_window"
     ),
     "models.providers.*.models.*.maxTokens": f"{_CHAT}::test_a_configured_address_is_sent_the_limit_under_its_old_name",
     "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
@@ -234,11 +236,11 @@ EFFECTS: Final = {
     "models.cli.*.maxOutputBytes": f"{_CLI}::test_time_and_output_are_limited",
     "models.cli.*.contextWindow": f"{_REGISTRY}::test_programs_are_a_provider_where_one_is_configured",
     "models.cooldownScope": f"{_KEYS}::test_with_scope_model_other_models_of_the_key_go_on",
-    "models.aliases": "tests/unit/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
+    "models.aliases": "tests/component/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
     "redis.url": (
-        "tests/unit/test_runtime.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
+        "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
 }
 """Path to `file::test`."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.config.loader import load
-from openclaw_workers.config.shapes import dotted, leaves
+from openclaw_workers.config.schema_tree import dotted, leaves
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "config"
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from openclaw_workers.cli.config import config
+from openclaw_workers.cli.commands.config import config
 from openclaw_workers.config.base import Section
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ENVIRONMENT
+from openclaw_workers.config.schema_tree import item_of, section_of
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import item_of, section_of
 from tests.unit.config.conftest import LoadText
 
 ROOT = Path(__file__).parents[3]

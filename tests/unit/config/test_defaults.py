@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from openclaw_workers.config.loader import load
+from openclaw_workers.config.schema_tree import dotted, leaves
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import dotted, leaves
 
 DEFAULTS: dict[str, Any] = {
     "messages.queue.mode": "collect",

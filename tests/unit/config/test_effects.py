@@ -12,10 +12,10 @@ import pytest
 
 from openclaw_workers.config.agents import AgentDefaults, AgentEntry, AgentProfile, AgentSettings, AgentsSettings
 from openclaw_workers.config.base import Section
-from openclaw_workers.config.pending import MARK
+from openclaw_workers.config.not_in_effect import MARK
 from openclaw_workers.config.resolve import resolve_agent
+from openclaw_workers.config.schema_tree import aliases, item_of, section_of
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import aliases, item_of, section_of
 from tests.unit.config.effects import EFFECTS
 
 ROOT = Path(__file__).parents[3]

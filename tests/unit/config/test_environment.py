@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openclaw_workers.config.loader import ENVIRONMENT
-from openclaw_workers.config.shapes import dotted
+from openclaw_workers.config.schema_tree import dotted
 from tests.unit.config.conftest import LoadText, ProblemsIn
 
 

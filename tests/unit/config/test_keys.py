@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw_workers.config.loader import load
+from openclaw_workers.config.normalise import SHORTHAND
+from openclaw_workers.config.schema_tree import item_of, section_of
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.config.shapes import item_of, section_of
-from openclaw_workers.config.tidy import SHORTHAND
 from tests.unit.config.conftest import LoadText, ProblemsIn
 from tests.unit.config.test_articles import FIXTURES, LANDS
 

@@ -19,8 +19,8 @@ from openclaw_workers.config.resolve import (
     workspace_dir,
 )
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.models.runs import Lane
 from tests.unit.config.conftest import LoadText
 from tests.unit.config.test_articles import FIXTURES
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.untrusted import wrap
 from openclaw_workers.errors import TurnAborted
-from openclaw_workers.models.untrusted import wrap
 from openclaw_workers.providers.base import ModelRequest, TextDelta
 from openclaw_workers.providers.offline.intents import reply_to
 from openclaw_workers.providers.registry import Providers
-from tests.unit.providers.talk import TOOLS, ask, calls_of, entry_of, result, text_of, user
+from tests.unit.providers.offline_conversation import TOOLS, ask, calls_of, entry_of, result, text_of, user
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.providers.remote import RemoteProvider
-from tests.unit.providers.talk import ask, user
+from tests.unit.providers.offline_conversation import ask, user
 
 
 def test_a_model_name_is_split_at_its_first_slash() -> None:

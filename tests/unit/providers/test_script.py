@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry
 from openclaw_workers.errors import FailureReason, ProviderError, TurnAborted
-from openclaw_workers.models.transcript import AssistantEntry, TextBlock, TranscriptEntry
 from openclaw_workers.providers.base import Answer, ModelRequest, TextDelta, UsageSoFar
 from openclaw_workers.providers.offline.program import Step, read_program
 from openclaw_workers.providers.offline.streaming import estimate_tokens, pieces
 from openclaw_workers.providers.registry import Providers
-from tests.unit.providers.talk import answer_of, ask, calls_of, entry_of, program, result, text_of, user
+from tests.unit.providers.offline_conversation import answer_of, ask, calls_of, entry_of, program, result, text_of, user
 
 DOCS = Path(__file__).parents[3] / "docs" / "offline-models.md"
 
@@ -73,7 +73,7 @@ def test_a_crash_kills_the_process_and_nothing_else() -> None:
     code = """
 import json
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.models.transcript import TextBlock, UserEntry
+from openclaw_workers.domain.transcript import TextBlock, UserEntry
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.registry import Providers
 text = json.dumps({"steps": [{"text": "half of this", "fail": "crash"}]})

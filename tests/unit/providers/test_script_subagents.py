@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.models.transcript import TranscriptEntry, UserEntry
-from tests.unit.providers.talk import (
+from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from tests.unit.providers.offline_conversation import (
     announce,
     ask,
     calls_of,

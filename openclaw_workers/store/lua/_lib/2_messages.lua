@@ -2,7 +2,7 @@
   Messages and their receipts.
 ]]
 -- The shape of a message, as far as scripts rely on it: a script that found out halfway would leave half a change.
--- `InboxEntry` in models/messages.py is at least as strict, so that what is unreadable here is not answered there.
+-- `InboxEntry` in domain/messages.py is at least as strict, so that what is unreadable here is not answered there.
 local NEEDED = { id = "string", seq = "number", accepted_at = "number", kind = "string", text = "string" }
 local KINDS = { user = true, command = true, internal = true }
 local WITH_DEFAULT = { sender = "", mode = "collect", metadata = {}, attachments = {} }

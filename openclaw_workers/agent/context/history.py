@@ -1,0 +1,192 @@
+"""What of a transcript the model sees: what is left by compaction, always a valid sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from openclaw_workers.domain.ids import new_token
+from openclaw_workers.domain.transcript import (
+    AssistantBlock,
+    AssistantEntry,
+    CompactionEntry,
+    NoticeEntry,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+    UserEntry,
+)
+
+SUMMARY_HEADING = (
+    "[Summary] The earlier part of this conversation was summarised by the runtime to save space. "
+    "What follows the summary is verbatim."
+)
+REQUEST_HEADING = "[The request being worked on, in its own words]"
+MISSING_RESULT = "[no result was recorded for this call]"
+_SPOKEN: Final[frozenset[type]] = frozenset({UserEntry, AssistantEntry})
+UNANSWERED = "[no answer: the turn was stopped, or failed, before there was one]"
+
+
+def estimate_tokens(entry: TranscriptEntry) -> int:
+    return entry.approx_tokens
+
+
+def last_compaction(entries: Sequence[TranscriptEntry]) -> int | None:
+    """Where the latest compaction stands, which is the only one that counts."""
+    kinds = list(map(type, entries))  # much faster than to look at entry after entry, and asked for in each call
+    return len(kinds) - 1 - kinds[::-1].index(CompactionEntry) if CompactionEntry in kinds else None
+
+
+def seen_from(entries: Sequence[TranscriptEntry]) -> int:
+    """Index of the oldest entry that the model still sees as it is."""
+    at = last_compaction(entries)
+    return 0 if at is None else max(0, at - _compaction(entries, at).kept)
+
+
+def reaches_back(entries: Sequence[TranscriptEntry]) -> bool:
+    """Whether these newest entries of a log hold all that the model sees, so that no older ones need be read."""
+    at = last_compaction(entries)
+    return at is not None and _compaction(entries, at).kept <= at
+
+
+def visible(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """What the model sees of a log: the latest summary as a user message, and what came after the part it sums up."""
+    at = last_compaction(entries)
+    if at is None:
+        return list(entries)
+    following = [entry for entry in entries[seen_from(entries) :] if not isinstance(entry, CompactionEntry)]
+    return [summary_message(_compaction(entries, at)), *following]
+
+
+def summary_message(compaction: CompactionEntry) -> UserEntry:
+    text = f"{SUMMARY_HEADING}\n\n{compaction.summary}"
+    if compaction.request:
+        text += f"\n\n{REQUEST_HEADING}\n{compaction.request}"
+    return UserEntry(
+        content=[TextBlock(text=text)],
+        timestamp=compaction.timestamp,
+        run_id=compaction.run_id,
+        provenance="compaction",
+    )
+
+
+def _compaction(entries: Sequence[TranscriptEntry], at: int) -> CompactionEntry:
+    entry = entries[at]
+    assert isinstance(entry, CompactionEntry)
+    return entry
+
+
+def fit(
+    entries: Sequence[TranscriptEntry],
+    budget_tokens: int,
+    estimate: Callable[[TranscriptEntry], int] | None = None,
+) -> list[TranscriptEntry]:
+    """The newest entries within the budget, starting at a user message; never less than the last one's turn."""
+    start, spent = len(entries), 0
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        spent += estimate(entry) if estimate else entry.approx_tokens
+        if spent > budget_tokens and start < len(entries):
+            break
+        if entry.role == "user":
+            start = index
+    return list(entries[start:])
+
+
+def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) -> list[TranscriptEntry]:
+    """Leave out what models never see, give every tool call one result right after it, drop results without a call.
+
+    `keep_open_tail` leaves the calls of the last assistant message open: they are about to be run.
+    """
+    if _is_plain(entries):
+        return list(entries)
+    seen = _without_notices(entries)
+    last_assistant = max((i for i, entry in enumerate(seen) if isinstance(entry, AssistantEntry)), default=-1)
+    repaired: list[TranscriptEntry] = []
+    for index, entry in enumerate(seen):
+        if isinstance(entry, ToolResultEntry):
+            continue
+        repaired.append(entry)
+        if not isinstance(entry, AssistantEntry) or not entry.tool_calls:
+            continue
+        found = _results_after(seen, index)
+        for call in entry.tool_calls:
+            if call.id in found:
+                repaired.append(found[call.id])
+            elif not (keep_open_tail and index == last_assistant):
+                repaired.append(result_for(call, MISSING_RESULT, is_error=True))
+    return repaired
+
+
+def _without_notices(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """What models see of the entries, and a word where a turn ended without any.
+
+    Else a request that was stopped would stand right before the next message, as if it were still to be done.
+    """
+    seen: list[TranscriptEntry] = []
+    ended: str | None = None
+    for entry in entries:
+        if isinstance(entry, NoticeEntry):
+            ended = ended if entry.level == "info" else entry.run_id
+        elif not isinstance(entry, CompactionEntry):
+            last = seen[-1] if seen else None
+            if ended and last and (last.role, entry.role) == ("user", "user") and last.run_id == ended != entry.run_id:
+                seen.append(_said(UNANSWERED, last))
+            seen.append(entry)
+    return seen
+
+
+def _said(text: str, after: TranscriptEntry) -> AssistantEntry:
+    content: list[AssistantBlock] = [TextBlock(text=text)]
+    return AssistantEntry(content=content, timestamp=after.timestamp, run_id=after.run_id, stop_reason="error")
+
+
+def _is_plain(entries: Sequence[TranscriptEntry]) -> bool:
+    """Only what people and the model said. Most conversations are, and it is looked at for every call."""
+    kinds = set(map(type, entries))
+    if not kinds <= _SPOKEN:
+        return False
+    return not any(entry.tool_calls for entry in entries if type(entry) is AssistantEntry)
+
+
+def _results_after(entries: Sequence[TranscriptEntry], index: int) -> dict[str, ToolResultEntry]:
+    """The first result of each call, up to the next assistant message."""
+    found: dict[str, ToolResultEntry] = {}
+    for entry in entries[index + 1 :]:
+        if isinstance(entry, AssistantEntry):
+            break
+        if isinstance(entry, ToolResultEntry):
+            found.setdefault(entry.tool_call_id, entry)
+    return found
+
+
+def with_ids_of_their_own(content: Sequence[AssistantBlock], before: Sequence[TranscriptEntry]) -> list[AssistantBlock]:
+    """Some servers number the calls of each message anew. Here an id names one call and what it did: a repeat after a
+    crash means the same child or message (rule 3), so another call needs another id."""
+    if not any(isinstance(block, ToolCallBlock) for block in content):
+        return list(content)
+    used = {call.id for entry in before if isinstance(entry, AssistantEntry) for call in entry.tool_calls}
+    named: list[AssistantBlock] = []
+    for block in content:
+        if not isinstance(block, ToolCallBlock):
+            named.append(block)
+            continue
+        own = block.id if block.id not in used else f"call_{new_token()}"
+        named.append(block.model_copy(update={"id": own}))
+        used.add(own)
+    return named
+
+
+def open_calls(entries: Sequence[TranscriptEntry]) -> list[ToolCallBlock]:
+    """The calls of the last assistant message that have no result yet, in order."""
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        if isinstance(entry, AssistantEntry):
+            found = _results_after(entries, index)
+            return [call for call in entry.tool_calls if call.id not in found]
+    return []
+
+
+def result_for(call: ToolCallBlock, text: str, *, is_error: bool = False) -> ToolResultEntry:
+    return ToolResultEntry(tool_call_id=call.id, tool_name=call.name, content=[TextBlock(text=text)], is_error=is_error)

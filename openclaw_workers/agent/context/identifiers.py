@@ -1,0 +1,87 @@
+"""Names that lose their use when one letter changes: a summary must keep them as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from openclaw_workers.config.context import CompactionSettings
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
+from openclaw_workers.domain.untrusted import unwrapped
+
+STRICT = (
+    "Preserve all opaque identifiers exactly as written (no shortening or reconstruction), including UUIDs, hashes, "
+    "IDs, tokens, API keys, hostnames, IPs, ports, URLs, and file names."
+)
+MOST = 12
+"""Identifiers that are looked for; asking for all that ever occurred would leave no room for a summary."""
+RECENT = 10
+"""Latest dropped messages they are taken from."""
+LONGEST = 200
+LOOKED_AT = 20_000
+"""Characters at the end of each text that are searched."""
+
+# Every repetition is bounded: the texts come from anywhere, and must not make a search take forever.
+_KINDS = (
+    r"https?://[^\s<>\"'`)\]}]{1,300}",
+    r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b",
+    r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b",
+    r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}\b",
+    r"(?<![\w/.~-])(?:~|\.{1,2})?/?(?:[\w.@+-]{1,80}/){1,20}[\w.@+-]{0,80}\w",  # a path of two parts or more
+    r"\b(?:[a-zA-Z0-9-]{1,63}\.){1,6}[a-zA-Z]{2,20}:\d{2,5}\b",  # host:port
+    r"\b[\w-]{1,80}\.(?:py|js|ts|tsx|go|rs|c|h|cpp|java|rb|sh|lua|sql|md|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|csv|log"
+    r"|html|css|xml|pdf|png|jpe?g|zip|gz|tar|db|sqlite|lock)\b",
+    r"\b(?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}\b",  # a hash, short or long
+    r"\b[A-Z][A-Z0-9]{1,9}-\d{1,9}\b",  # a ticket
+    r"\b[A-Za-z]{2,12}[-_](?=[A-Za-z0-9]{0,63}\d)[A-Za-z0-9]{6,64}\b",  # run-3f2a91bc, sk_4eC39Hq
+)
+_IDENTIFIER = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
+
+
+def instructions(settings: CompactionSettings) -> str:
+    """What the summariser is told about identifiers."""
+    match settings.identifier_policy:
+        case "strict":
+            return STRICT
+        case "custom":
+            return settings.identifier_instructions or ""
+        case "off":
+            return ""
+
+
+def expected(dropped: Sequence[TranscriptEntry]) -> list[str]:
+    """What the summary of these messages must contain: newest first, what people and the model wrote before outputs."""
+    recent = [entry for entry in dropped if entry.role not in ("notice", "compaction")][-RECENT:]
+    said = [text for entry in reversed(recent) for text in _texts(entry, spoken=True)]
+    returned = [text for entry in reversed(recent) for text in _texts(entry, spoken=False)]
+    found: list[str] = []
+    for name in find([*said, *returned]):
+        if not any(name in longer for longer in found):
+            found.append(name)
+        if len(found) == MOST:
+            break
+    return found
+
+
+def find(texts: Iterable[str]) -> list[str]:
+    """Identifiers in these texts, each once."""
+    names = (match.group().rstrip(".,;:!?") for text in texts for match in _IDENTIFIER.finditer(text[-LOOKED_AT:]))
+    return list(dict.fromkeys(name for name in names if 4 <= len(name) <= LONGEST))
+
+
+def missing(summary: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name not in summary]
+
+
+def _texts(entry: TranscriptEntry, *, spoken: bool) -> list[str]:
+    match entry:
+        case UserEntry() if spoken:
+            return [unwrapped(block.text) for block in entry.content if isinstance(block, TextBlock)]
+        case AssistantEntry() if spoken:
+            return [entry.text, *(str(value) for call in entry.tool_calls for value in call.arguments.values())]
+        case UserEntry() | AssistantEntry():
+            return []
+        case _ if not spoken:
+            return [unwrapped(block.text) for block in getattr(entry, "content", []) if isinstance(block, TextBlock)]
+        case _:
+            return []

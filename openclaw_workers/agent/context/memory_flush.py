@@ -1,0 +1,113 @@
+"""Before old messages are summarised, the agent gets one silent turn to save what matters to its memory.
+
+It is a side conversation: it sees what the model sees, with the request at its end, and none of it enters the log but
+a notice. So it cannot stand between a question and its answer, and the model never reads it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from openclaw_workers.agent.context.compaction_plan import trigger_tokens
+from openclaw_workers.agent.context.history import last_compaction
+from openclaw_workers.agent.output.silent_replies import NO_REPLY
+from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
+from openclaw_workers.domain.transcript import (
+    AssistantEntry,
+    NoticeEntry,
+    TextBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+    UserEntry,
+)
+from openclaw_workers.tools.registry import canonical
+
+PROVENANCE = "memory-flush"
+DONE = "Memory flush before compaction"
+"""How the notice begins that marks a cycle as flushed."""
+
+TOOLS = frozenset({"read", "write", "edit", "memory_search", "memory_get", "memory_write"})
+"""What the side conversation may use."""
+WRITERS = frozenset({"write", "edit", "memory_write"})
+
+PROMPT = (
+    "This conversation will be summarised soon and its older messages will be out of your sight. Save now what you "
+    "will need later and cannot find elsewhere: decisions, preferences, open questions, promises, names and "
+    "identifiers. Lasting facts go to MEMORY.md, notes of the day to memory/{date}.md. Read a file before you write "
+    "it, add to what is there and repeat nothing. Do not go on with the task itself."
+)
+_HINT = f"Nobody reads your answer: when you are done, or if there is nothing to save, reply {NO_REPLY}."
+_SYSTEM = "This is a silent turn for saving notes to memory. It is not part of the conversation with the user."
+
+
+def is_due(
+    log: Sequence[TranscriptEntry],
+    used: int,
+    window: int,
+    settings: CompactionSettings,
+    *,
+    tools: Collection[str],
+) -> bool:
+    """Whether to flush now; `used`: tokens of the next request, `tools`: the names of those the agent has.
+
+    Once per cycle: after a compaction the count begins anew.
+    """
+    flush = settings.memory_flush
+    if not flush.enabled or not WRITERS.intersection(tools):
+        return False
+    near = used >= trigger_tokens(window, settings) - _threshold(flush, window, settings)
+    limit = flush.force_flush_transcript_bytes
+    return (near or bool(limit and cycle_bytes(log) >= limit)) and not is_flushed(log)
+
+
+def is_flushed(log: Sequence[TranscriptEntry]) -> bool:
+    """Whether this cycle has had its flush, be it with or without success."""
+    return any(isinstance(entry, NoticeEntry) and entry.text.startswith(DONE) for entry in _cycle(log))
+
+
+def cycle_bytes(log: Sequence[TranscriptEntry]) -> int:
+    """About how much was written since the last compaction. The log as a whole never shrinks, and would force a flush
+    in each cycle once it is large."""
+    return 4 * sum(entry.approx_tokens for entry in _cycle(log))
+
+
+def request(settings: MemoryFlushSettings, now: datetime) -> UserEntry:
+    """What the agent is asked; `now` in the user's timezone."""
+    text = (settings.prompt or PROMPT).replace("{date}", f"{now:%Y-%m-%d}").replace("YYYY-MM-DD", f"{now:%Y-%m-%d}")
+    if NO_REPLY not in text:
+        text = f"{text} {_HINT}"
+    text = f"{text}\nCurrent time: {now:%Y-%m-%d %H:%M} ({now.tzinfo})"
+    return UserEntry(content=[TextBlock(text=text)], timestamp=int(now.timestamp() * 1000), provenance=PROVENANCE)
+
+
+def system_addition(settings: MemoryFlushSettings) -> str:
+    """Added to the end of the system prompt."""
+    return "\n".join(part for part in (_SYSTEM, settings.system_prompt) if part)
+
+
+def written(talk: Sequence[TranscriptEntry]) -> list[str]:
+    """The files that were written to in this side conversation."""
+    done = {entry.tool_call_id for entry in talk if isinstance(entry, ToolResultEntry) and not entry.is_error}
+    calls = [call for entry in talk if isinstance(entry, AssistantEntry) for call in entry.tool_calls]
+    writers = [call for call in calls if canonical(call.name) in WRITERS and call.id in done]
+    return list(dict.fromkeys(str(call.arguments.get("path", "")) for call in writers))
+
+
+def notice(saved: Sequence[str], *, failure: str = "", now_ms: int = 0, run_id: str | None = None) -> NoticeEntry:
+    """The entry that ends the cycle's flush; `saved`: the files written to."""
+    if saved:
+        text = f"{DONE}: saved to {', '.join(saved)}" + (f", then failed: {failure}" if failure else "")
+    else:
+        text = f"{DONE} failed: {failure}" if failure else f"{DONE}: nothing to save"
+    return NoticeEntry(text=text, level="warning" if failure else "info", timestamp=now_ms, run_id=run_id)
+
+
+def _threshold(flush: MemoryFlushSettings, window: int, settings: CompactionSettings) -> int:
+    """In a small window the soft threshold would always be reached, so it is at most a quarter of the room."""
+    return min(flush.soft_threshold_tokens, trigger_tokens(window, settings) // 4)
+
+
+def _cycle(log: Sequence[TranscriptEntry]) -> Sequence[TranscriptEntry]:
+    at = last_compaction(log)
+    return log if at is None else log[at + 1 :]

@@ -1,0 +1,117 @@
+"""Old tool results are trimmed, then cleared, when the provider's prompt cache has gone cold anyway.
+
+Changing an old message makes the provider read the whole prompt anew. After a pause longer than the cache's life it
+must do that in any case, so that is when results are pruned. What was pruned then stays so until the next pause: the
+decision is taken from the transcript alone, as of its last pause, and so each call of a turn, and each worker, comes
+to the same view. The transcript itself is never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+
+from openclaw_workers.agent.context.truncate import is_only_text, result_text, shorter_result, with_text
+from openclaw_workers.config.context import ContextPruningSettings, PruneToolsSettings, SoftTrimSettings
+from openclaw_workers.domain.transcript import (
+    AssistantEntry,
+    ToolResultEntry,
+    TranscriptEntry,
+    UserEntry,
+)
+from openclaw_workers.tools.registry import canonical
+
+Estimate = Callable[[TranscriptEntry], int]
+
+
+def prune(
+    entries: Sequence[TranscriptEntry],
+    settings: ContextPruningSettings,
+    *,
+    window: int,
+    frame_tokens: int,
+    estimate: Estimate,
+    now_ms: int,
+) -> list[TranscriptEntry]:
+    """The same entries, some tool results shorter.
+
+    `window` and `frame_tokens`: what the model can see, and what of it the system prompt and the tools take.
+    """
+    if settings.mode == "off" or ToolResultEntry not in set(map(type, entries)):
+        return list(entries)
+    end = _last_pause(entries, settings.ttl.total_seconds() * 1000, now_ms)
+    if not end:
+        return list(entries)
+    cold = list(entries[:end])
+    prunable = _prunable(cold, settings)
+    used = frame_tokens + sum(map(estimate, cold))
+    if used >= settings.soft_trim_ratio * window:
+        for index in prunable:
+            used += _trim(cold, index, settings.soft_trim, estimate)
+    if settings.hard_clear.enabled:
+        for index in prunable:
+            if used < settings.hard_clear_ratio * window:
+                break
+            used += _replace(cold, index, settings.hard_clear.placeholder, estimate)
+    return [*cold, *entries[end:]]
+
+
+def _last_pause(entries: Sequence[TranscriptEntry], ttl_ms: float, now_ms: int) -> int:
+    """How many entries were there when the model was last called after a pause of `ttl`; 0 if it never was.
+
+    Between two answers the later call began when its newest input was written.
+    """
+    asked, pause = now_ms, len(entries)
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        if entry.role == "assistant":
+            if entry.timestamp and asked - entry.timestamp >= ttl_ms:
+                return pause
+            asked, pause = 0, index
+        elif entry.timestamp > asked and pause < len(entries) and isinstance(entry, UserEntry | ToolResultEntry):
+            asked = entry.timestamp
+    return 0
+
+
+def _prunable(entries: Sequence[TranscriptEntry], settings: ContextPruningSettings) -> list[int]:
+    """Tool results, oldest first: none before the first question, none of the last few assistant messages."""
+    first = next((i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)), len(entries))
+    assistants = [i for i, entry in enumerate(entries) if isinstance(entry, AssistantEntry)]
+    keep = settings.keep_last_assistants
+    if len(assistants) < keep:
+        return []
+    end = assistants[-keep] if keep else len(entries)
+    return [index for index in range(first, end) if _may_prune(entries[index], settings)]
+
+
+def _may_prune(entry: TranscriptEntry, settings: ContextPruningSettings) -> bool:
+    return (
+        isinstance(entry, ToolResultEntry)
+        and is_only_text(entry)
+        and len(result_text(entry)) >= settings.min_prunable_tool_chars
+        and _named(entry.tool_name, settings.tools)
+    )
+
+
+def _named(tool: str, tools: PruneToolsSettings) -> bool:
+    name = canonical(tool).lower()
+    if any(fnmatchcase(name, pattern.lower()) for pattern in tools.deny):
+        return False
+    return not tools.allow or any(fnmatchcase(name, pattern.lower()) for pattern in tools.allow)
+
+
+def _trim(entries: list[TranscriptEntry], index: int, trim: SoftTrimSettings, estimate: Estimate) -> int:
+    entry = entries[index]
+    assert isinstance(entry, ToolResultEntry)
+    text = shorter_result(result_text(entry), trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
+    return _replace(entries, index, text, estimate)
+
+
+def _replace(entries: list[TranscriptEntry], index: int, text: str, estimate: Estimate) -> int:
+    """Put a shorter text in; returns by how much the estimate has changed."""
+    entry = entries[index]
+    assert isinstance(entry, ToolResultEntry)
+    if len(text) >= len(result_text(entry)):
+        return 0
+    entries[index] = shorter = with_text(entry, text)
+    return estimate(shorter) - estimate(entry)

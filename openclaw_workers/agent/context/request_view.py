@@ -1,0 +1,73 @@
+"""The messages of one request: what a log shows the model once pruning and limits have been applied.
+
+Order matters: the summary takes the place of what was compacted, pairs are repaired, cold results are pruned, and
+what is still too large for the window is cut. Each step leaves a valid sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openclaw_workers.agent.context.compaction import Context
+from openclaw_workers.agent.context.compaction_plan import is_due, limit_tokens
+from openclaw_workers.agent.context.history import repair, visible
+from openclaw_workers.agent.context.overflow import cut_results
+from openclaw_workers.agent.context.pruning import prune
+from openclaw_workers.agent.context.units import units
+from openclaw_workers.config.context import CompactionSettings, ContextPruningSettings
+from openclaw_workers.domain.transcript import TranscriptEntry
+
+
+@dataclass(frozen=True, slots=True)
+class RequestView:
+    context: Context
+    compaction: CompactionSettings
+    pruning: ContextPruningSettings
+
+    def messages(
+        self, log: Sequence[TranscriptEntry], now_ms: int, *, truncates: bool = False
+    ) -> list[TranscriptEntry]:
+        """What goes to the model; `truncates`: the API has refused it, so tool results give way to half of that."""
+        return self.cut(self.pruned(log, now_ms), truncates=truncates)
+
+    def cut(self, pruned: list[TranscriptEntry], *, truncates: bool = False) -> list[TranscriptEntry]:
+        """The same of what is pruned already."""
+        estimator, room = self.context.estimator, self.room
+        if truncates:
+            # It need not be the window that we know of, so what counts is what was refused.
+            room = min(room, estimator.entries(pruned)) // 2
+        return cut_results(pruned, room, self.context.window, estimator.entry, estimator.entries)
+
+    @property
+    def room(self) -> int:
+        """Tokens that the messages of a request may take."""
+        return max(0, limit_tokens(self.context.window, self.compaction) - self.context.frame_tokens)
+
+    def used(self, messages: Sequence[TranscriptEntry]) -> int:
+        """Tokens of a request with these messages."""
+        return self.context.frame_tokens + self.context.estimator.entries(messages)
+
+    def size(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
+        """Tokens of a request with all that this log shows: pruned, but not cut, or cutting would hide what is due."""
+        return self.used(self.pruned(log, now_ms))
+
+    def old(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
+        """The same without the newest message and the results of its calls, which no compaction can drop."""
+        return self.used([entry for unit in units(self.pruned(log, now_ms))[:-1] for entry in unit])
+
+    def must_compact(self, size: int) -> bool:
+        """Whether to compact before the next call."""
+        return is_due(size, self.context.window, self.compaction)
+
+    def pruned(self, log: Sequence[TranscriptEntry], now_ms: int) -> list[TranscriptEntry]:
+        """All that this log shows, old tool results shortened."""
+        context = self.context
+        return prune(
+            repair(visible(log)),
+            self.pruning,
+            window=context.window,
+            frame_tokens=context.frame_tokens,
+            estimate=context.estimator.entry,
+            now_ms=now_ms,
+        )

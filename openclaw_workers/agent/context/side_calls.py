@@ -1,0 +1,90 @@
+"""What a turn asks of the model beside the conversation: summaries, and notes for its memory. Nobody is shown it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from openclaw_workers.agent.context import memory_flush
+from openclaw_workers.agent.context.history import result_for
+from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.config.context import MemoryFlushSettings
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.transcript import (
+    AssistantEntry,
+    TextBlock,
+    ToolCallBlock,
+    ToolResultEntry,
+    TranscriptEntry,
+)
+from openclaw_workers.providers.base import Answer, ModelRequest
+from openclaw_workers.tools.registry import canonical
+
+FLUSH_CALLS = 8
+"""Model calls one memory flush may take."""
+NOT_NOW = "[not run: only {tools} can be used while notes are saved]"
+
+
+class SideCallContext(Protocol):
+    """What it needs to know of the turn."""
+
+    @property
+    def system(self) -> str: ...
+    @property
+    def specs(self) -> Sequence[ToolSpec]: ...
+    @property
+    def workspace(self) -> Path: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SideCalls:
+    about: SideCallContext
+    asker: Asker
+    execute: Callable[[ToolCallBlock], ToolResultEntry]
+    """Run a call unseen."""
+
+    def summarise(self, messages: list[TranscriptEntry], instructions: str) -> str:
+        """The summary; a model that declines has made none."""
+        answer = self._ask(messages, instructions, ())
+        return "" if answer.refused else _text(answer)
+
+    def flush(self, messages: Sequence[TranscriptEntry], settings: MemoryFlushSettings) -> Iterator[TranscriptEntry]:
+        """Let the agent save what matters; yields its calls and their results as they come."""
+        system = f"{self.about.system}\n\n{memory_flush.system_addition(settings)}"
+        specs = [spec for spec in self.about.specs if spec.name in memory_flush.TOOLS]
+        talk = list(messages)
+        for _ in range(FLUSH_CALLS):
+            answer = self._ask(talk, system, specs)
+            entry = AssistantEntry(content=answer.content, usage=answer.usage)
+            if not entry.tool_calls:
+                return
+            added: list[TranscriptEntry] = [entry, *map(self._run, entry.tool_calls)]
+            talk += added
+            yield from added
+
+    def _run(self, call: ToolCallBlock) -> ToolResultEntry:
+        """A model may call what it was not offered."""
+        if canonical(call.name) in memory_flush.TOOLS:
+            return self.execute(call)
+        return result_for(call, NOT_NOW.format(tools=", ".join(sorted(memory_flush.TOOLS))), is_error=True)
+
+    def _ask(self, messages: list[TranscriptEntry], system: str, specs: Sequence[ToolSpec]) -> Answer:
+        def request(candidate: Candidate, failed: int) -> ModelRequest:
+            return ModelRequest(
+                model=candidate.model,
+                system=system,
+                messages=messages,
+                tools=list(specs),
+                failed_calls=failed,
+                endpoint=candidate.endpoint,
+                workspace=self.about.workspace,
+            )
+
+        return self.asker.ask(request, aside=True)[1]
+
+
+def _text(answer: Answer) -> str:
+    return "".join(block.text for block in answer.content if isinstance(block, TextBlock)).strip()

@@ -1,0 +1,221 @@
+"""The system prompt: named parts in a stable order, so that it caches from turn to turn and from worker to worker.
+
+Nothing in it changes with the clock. What differs between workers comes last, and is sent after the conversation: a
+provider reads from its cache only what is the same from the very beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw_workers.agent.prompt import texts
+from openclaw_workers.agent.prompt.workspace_files import ContextFile
+from openclaw_workers.config.base import PromptMode
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.tree import Role
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptFacts:
+    """All that a system prompt is made of. What is empty is not mentioned."""
+
+    agent_id: str
+    agent_name: str
+    workspace: Path
+    specs: Sequence[ToolSpec]
+    theme: str = ""
+    """The agent's manner, in a few words."""
+    emoji: str = ""
+    avatar: str = ""
+    """Address or path of its picture."""
+    role: Role = Role.MAIN
+    mode: PromptMode | None = None
+    """Unset: full for those who talk to people, minimal for sub-agents."""
+    skills: str = ""
+    """The list of skills, as <available_skills>."""
+    citations: bool = True
+    """Whether answers from memory name their source."""
+    docs: Sequence[str] = ()
+    """Documents that the read tool can open, by the names it knows them by."""
+    owners: Sequence[str] = ()
+    model_aliases: Sequence[tuple[str, str]] = ()
+    timezone: str = ""
+    files: Sequence[ContextFile] = ()
+    extra: str = ""
+    """What the configuration adds."""
+    model: str = ""
+    channel: str = ""
+    capabilities: Sequence[str] = ()
+    thinking: str = "off"
+    reasoning: str = "off"
+    verbose: str = "off"
+    repo: str = ""
+    """The root of the git repository that the workspace lies in."""
+    host: str = ""
+    os: str = ""
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(spec.name for spec in self.specs)
+
+    @property
+    def effective_mode(self) -> PromptMode:
+        return self.mode or ("full" if self.role is Role.MAIN else "minimal")
+
+
+def prompt_parts(facts: PromptFacts) -> list[PromptPart]:
+    """The parts that apply, in order."""
+    if facts.effective_mode == "none":
+        named = PromptPart("identity", texts.IDENTITY.format(name=facts.agent_name))
+        return [part for part in (named, PromptPart("extra", _extra(facts).strip())) if part.text]
+    shown = _FULL if facts.effective_mode == "full" else _MINIMAL
+    rendered = ((name, make(facts).strip()) for name, make in _PARTS.items() if name in shown)
+    return [PromptPart(name, text) for name, text in rendered if text]
+
+
+def with_extra(parts: Sequence[PromptPart], text: str, role: Role) -> list[PromptPart]:
+    """The same parts with what one message adds, after what the configuration does."""
+    configured = [part.text for part in parts if part.name == "extra"]
+    extra = f"{configured[0]}\n\n{text}" if configured else _titled(text, role)
+    stable = [part for part in parts if part.name not in ("extra", *_VARYING)]
+    return [*stable, PromptPart("extra", extra), *(part for part in parts if part.name in _VARYING)]
+
+
+def for_programs(parts: Sequence[PromptPart]) -> list[PromptPart]:
+    """The same parts for a program that has its own tools and can call none of ours."""
+    told = (PromptPart("tooling", texts.OWN_TOOLS) if part.name == "tooling" else part for part in parts)
+    return [part for part in told if part.name not in _OF_OUR_TOOLS]
+
+
+def join(parts: Sequence[PromptPart]) -> str:
+    return "\n\n".join(part.text for part in parts)
+
+
+def split(parts: Sequence[PromptPart]) -> tuple[str, str, str]:
+    """What all sessions of an agent send alike, what is of the session, and what is of the worker."""
+    stable = [part for part in parts if part.name not in _VARYING]
+    session, worker = ([part for part in parts if part.name == name] for name in _VARYING)
+    return join(stable), join(session), join(worker)
+
+
+def _identity(facts: PromptFacts) -> str:
+    if facts.role is not Role.MAIN:
+        return texts.SUBAGENT
+    said = {texts.THEME: facts.theme, texts.EMOJI: facts.emoji, texts.AVATAR: facts.avatar}
+    lines = [text.format(value) for text, value in said.items() if value]
+    return "\n".join([texts.IDENTITY.format(name=facts.agent_name), *lines])
+
+
+def _tooling(facts: PromptFacts) -> str:
+    lines = [f"- {spec.name}: {spec.description.partition('. ')[0].rstrip('.')}" for spec in facts.specs]
+    if not lines:
+        return "## Tooling\nYou have no tools."
+    parts = ["\n".join(["## Tooling", texts.TOOLING, *lines])]
+    if "sessions_spawn" in facts.tools:
+        parts.append(texts.SPAWNING)
+    return "\n\n".join(parts)
+
+
+def _skills(facts: PromptFacts) -> str:
+    # A skill is a file; who cannot read files has no use for the list.
+    return f"{texts.SKILLS}\n{facts.skills}" if facts.skills.strip() and "read" in facts.tools else ""
+
+
+def _memory(facts: PromptFacts) -> str:
+    if not facts.tools & {"memory_search", "memory_get"}:
+        return ""
+    return f"{texts.MEMORY}\n{texts.CITE if facts.citations else texts.DO_NOT_CITE}"
+
+
+def _workspace(facts: PromptFacts) -> str:
+    return f"## Workspace\nYour working directory is {facts.workspace}. Paths are relative to it."
+
+
+def _documentation(facts: PromptFacts) -> str:
+    return texts.DOCUMENTATION.format(docs=", ".join(facts.docs)) if facts.docs and "read" in facts.tools else ""
+
+
+def _owners(facts: PromptFacts) -> str:
+    return f"{texts.OWNERS}\n{', '.join(facts.owners)}" if facts.owners else ""
+
+
+def _models(facts: PromptFacts) -> str:
+    lines = [f"- {alias}: {model}" for alias, model in facts.model_aliases]
+    return "\n".join([texts.MODELS, *lines]) if lines else ""
+
+
+def _time(facts: PromptFacts) -> str:
+    return texts.TIME.format(zone=facts.timezone) if facts.timezone else ""
+
+
+def _project(facts: PromptFacts) -> str:
+    if not facts.files:
+        return ""
+    soul = [texts.SOUL] if any(file.name.lower() == "soul.md" for file in facts.files) else []
+    files = [f"## {file.name}\n\n{file.text}" for file in facts.files]
+    return "\n\n".join(["# Project Context", texts.PROJECT, *soul, *files])
+
+
+def _extra(facts: PromptFacts) -> str:
+    return _titled(facts.extra, facts.role) if facts.extra.strip() else ""
+
+
+def _titled(extra: str, role: Role) -> str:
+    return f"## {'Additional Instructions' if role is Role.MAIN else 'Subagent Context'}\n{extra}"
+
+
+def _runtime(facts: PromptFacts) -> str:
+    said = {
+        "agent": facts.agent_id,
+        "model": facts.model,
+        "channel": facts.channel,
+        "capabilities": (",".join(facts.capabilities) or "none") if facts.channel else "",
+        "thinking": facts.thinking,
+        "reasoning": facts.reasoning,
+        "verbose": facts.verbose,
+        "repo": facts.repo,
+    }
+    shown = [texts.REASONING_SHOWN] if facts.reasoning != "off" else []
+    return "\n".join(["## Runtime", *shown, f"Runtime: {_line(said)}"])
+
+
+def _worker(facts: PromptFacts) -> str:
+    line = _line({"host": facts.host, "os": facts.os})
+    return f"[Runtime: {line}]" if line else ""
+
+
+def _line(said: dict[str, str]) -> str:
+    return " | ".join(f"{name}={value}" for name, value in said.items() if value)
+
+
+_PARTS: dict[str, Callable[[PromptFacts], str]] = {
+    "identity": _identity,
+    "tooling": _tooling,
+    "safety": lambda _: texts.SAFETY,
+    "skills": _skills,
+    "memory": _memory,
+    "workspace": _workspace,
+    "documentation": _documentation,
+    "owners": _owners,
+    "models": _models,
+    "time": _time,
+    "project context": _project,
+    "silent replies": lambda _: texts.SILENT,
+    "extra": _extra,
+    "runtime": _runtime,
+    "worker": _worker,
+}
+_FULL = frozenset(_PARTS)
+_VARYING = ("runtime", "worker")
+"""What follows that which can be cached: from session to session, and from worker to worker."""
+_OF_OUR_TOOLS = frozenset({"skills", "memory", "documentation", "models"})
+"""What is said for the sake of a tool of ours."""
+_MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "time", "project context", "extra", *_VARYING})

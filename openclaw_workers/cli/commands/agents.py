@@ -1,0 +1,103 @@
+"""`ocw agents`: which agents there are, and what each is told before anyone speaks to it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.follow import has_worker
+from openclaw_workers.cli.output import echo_json, json_option, printable, table
+from openclaw_workers.config.resolve import (
+    AgentConfig,
+    agent_ids,
+    default_agent_id,
+    default_model,
+    resolve_agent,
+    resolve_agent_id,
+    workspace_dir,
+)
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.intake.commands.context_report import size_lines
+from openclaw_workers.errors import TransientError
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ocw agents list
+  ocw agents prompt main
+  ocw agents prompt main --sizes
+"""
+)
+def agents() -> None:
+    """List agents and show their system prompts."""
+
+
+@agents.command("list", epilog="Example: ocw agents list --json | jq '.agents[].model'")
+@json_option
+@pass_cli
+def list_agents(cli: CliContext) -> None:
+    """List the configured agents."""
+    settings = cli.loaded.settings
+    model = default_model(settings, os.environ)
+    found = [resolve_agent(settings, each, default_model=model) for each in agent_ids(settings)]
+    if cli.json:
+        echo_json({"ok": True, "agents": [_facts(cli, agent) for agent in found]})
+        return
+    default = default_agent_id(settings)
+    rows = [
+        (
+            agent.id + (" (default)" if agent.id == default else ""),
+            agent.name,
+            agent.primary,
+            ", ".join(agent.fallbacks),
+            agent.thinking_default,
+            workspace_dir(settings, agent.id, cli.loaded.state_dir),
+        )
+        for agent in found
+    ]
+    click.echo(table(("AGENT", "NAME", "MODEL", "FALLBACKS", "THINKING", "WORKSPACE"), rows))
+
+
+@agents.command("prompt", epilog="Example: ocw agents prompt main --sizes")
+@click.argument("agent_id", metavar="ID")
+@click.option("--sizes", is_flag=True, help="Only how large each part is.")
+@json_option
+@pass_cli
+def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
+    """Print an agent's system prompt, with a size per part.
+
+    A worker of the service lane is asked for it, because it is made of files in the agent's workspace.
+    """
+    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
+    if not has_worker(cli.stores, Lane.SERVICE):
+        raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
+    told = cli.waker.prompt(agent)
+    texts = {part["name"]: part["text"] for part in told.pop("texts")}
+    if cli.json:
+        parts = [{**part, **({} if sizes else {"text": texts[part["name"]]})} for part in told["parts"]]
+        echo_json({"ok": True, "agentId": agent, **told, "parts": parts})
+        return
+    if not sizes:
+        for part in told["parts"]:
+            size = f"{part['chars']:,} characters, about {part['tokens']:,} tokens"
+            click.echo(f"--- {part['name']} ({size})\n{printable(texts[part['name']])}\n")
+        click.echo("---")
+    click.echo(f"model {told['model']}, window {told['window']:,} tokens")
+    click.echo(printable("\n".join(size_lines(told))))
+
+
+def _facts(cli: CliContext, agent: AgentConfig) -> dict[str, Any]:
+    settings = cli.loaded.settings
+    return {
+        "agentId": agent.id,
+        "name": agent.name,
+        "default": agent.id == default_agent_id(settings),
+        "model": agent.primary,
+        "fallbacks": list(agent.fallbacks),
+        "thinking": agent.thinking_default,
+        "workspace": str(workspace_dir(settings, agent.id, cli.loaded.state_dir)),
+    }

@@ -1,0 +1,70 @@
+"""Writing sessions out in OpenClaw's layout."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openclaw_workers.cli.export_target import check_transcripts, earlier_index, transcript_path
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import workspace_dir
+from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.engine.archives.transcript_files import write_index, write_transcript
+from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
+from openclaw_workers.store.reader import Reader
+
+
+@dataclass
+class Exported:
+    files: list[Path] = field(default_factory=list)
+    unreadable: int = 0
+
+
+def export_sessions(reader: Reader, loaded: Loaded, rows: Sequence[SessionEntry], out: Path) -> Exported:
+    """One transcript per session, and an index per agent that lists these and what earlier exports wrote.
+
+    Raises:
+        BadInput: the directory cannot be written, or holds files of others in our places. Then nothing is written.
+    """
+    exported = Exported()
+    by_agent: defaultdict[str, dict[str, SessionEntry]] = defaultdict(dict)
+    for row in rows:
+        by_agent[row.agent_id][row.session_key] = row
+    try:
+        check_transcripts(out, rows)
+        earlier = {agent_id: earlier_index(out, agent_id) for agent_id in by_agent}
+        for agent_id, of_agent in by_agent.items():
+            for row in of_agent.values():
+                _write_session(reader, loaded, row, out, exported)
+            exported.files.append(write_index(out, agent_id, of_agent, earlier=earlier[agent_id]))
+    except OSError as error:
+        raise BadInput(f"{out} cannot be written: {error.strerror or error}", hint="choose another --out") from error
+    return exported
+
+
+def _write_session(reader: Reader, loaded: Loaded, row: SessionEntry, out: Path, exported: Exported) -> None:
+    try:
+        entries, unreadable = reader.raw_transcript(row.session_key)
+    except CorruptRecord as error:
+        # One transcript that cannot be read must not keep the others from being written.
+        reader.quarantine(f"session {row.session_key}", error.message, "")
+        entries, unreadable = [], 1
+    path = transcript_path(out, row)
+    write_transcript(
+        path,
+        session_id=row.session_id,
+        started_at=row.session_started_at,
+        cwd=_workspace(loaded, row.agent_id),
+        entries=entries,
+    )
+    exported.files.append(path)
+    exported.unreadable += unreadable
+
+
+def _workspace(loaded: Loaded, agent_id: str) -> str:
+    try:
+        return str(workspace_dir(loaded.settings, agent_id, loaded.state_dir))
+    except NotFound:
+        return str(loaded.state_dir)  # an agent that is no longer configured has no other place

@@ -1,0 +1,195 @@
+"""`ocw sessions`: list, read, export, reset and delete sessions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from openclaw_workers.cli.commands.export import export_sessions
+from openclaw_workers.cli.commands.session_tree import session_tree
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.find.sessions import find_key, find_session, overview, tell_left_out
+from openclaw_workers.cli.output import COUNT, age, echo_json, facts, json_option, printable, table
+from openclaw_workers.cli.render.transcripts import entry_lines
+from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.domain.transcript import load_entry
+from openclaw_workers.errors import BadInput
+from openclaw_workers.store.reader import SessionState
+from openclaw_workers.views.sessions import session_cost, session_json, session_kind, session_levels, session_shown
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ocw sessions list
+  ocw sessions tree
+  ocw sessions history main --limit 5
+  ocw sessions export --out backup
+KEY is a whole key (agent:main:main) or a short one of the default agent (main, notes).
+"""
+)
+def sessions() -> None:
+    """List, read, export, reset and delete sessions."""
+
+
+sessions.add_command(session_tree)
+
+
+@sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
+@click.option("--limit", type=COUNT, default=50, show_default=True, help="How many, last used first.")
+@click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
+@json_option
+@pass_cli
+def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
+    """List sessions, last used first."""
+    reader = cli.stores.reader
+    wanted = (row for row in reader.each_session() if agent_id is None or row.agent_id == agent_id.lower())
+    found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
+    _check_agent(cli, agent_id, found)
+    if cli.json:
+        told = [session_json(cli, row, control) for row, control in found]
+        echo_json({"ok": True, "sessions": told, "unreadable": reader.unreadable})
+    elif found:
+        click.echo(_listed(cli, found))
+    else:
+        click.echo('no sessions; `ocw agent -m "hello"` begins one')
+    tell_left_out(reader.unreadable)
+
+
+def _listed(cli: CliContext, found: Sequence[tuple[SessionEntry, SessionState]]) -> str:
+    head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
+    rows = [
+        (row.session_key, session_kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
+        + (age(row.updated_at),)
+        for row, control in found
+    ]
+    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
+
+
+@sessions.command("show", epilog="Example: ocw sessions show main")
+@click.argument("key")
+@json_option
+@pass_cli
+def show_session(cli: CliContext, key: str) -> None:
+    """Show everything known about one session but its transcript."""
+    session, row = find_session(cli, key)
+    control = cli.stores.reader.control(session)
+    receipts, spent = overview(cli).receipts(session), session_cost(cli, row)
+    damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
+    if cli.json:
+        told = {"receipts": dict(receipts), "quarantined": damaged, "cost": spent.cost, "modelCalls": spent.calls}
+        told |= session_levels(cli, row)
+        stored = row.model_dump(mode="json", by_alias=True, exclude_none=True)
+        echo_json({"ok": True, **session_json(cli, row, control), **told, "row": stored})
+        return
+    messages = ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))
+    click.echo(facts([*session_shown(cli, row, control, spent), ("messages", messages)]))
+    for note in damaged:
+        click.echo(printable(f"set aside: {note['where']}: {note['why']}"))
+
+
+@sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
+@click.argument("key")
+@click.option("--limit", type=COUNT, help="Only the newest entries; all otherwise.")
+@json_option
+@pass_cli
+def show_history(cli: CliContext, key: str, limit: int | None) -> None:
+    """Print a session's transcript, oldest entry first."""
+    session, _ = find_session(cli, key)
+    raws, unreadable = cli.stores.reader.raw_transcript(session, -limit if limit else 0)
+    if cli.json:
+        echo_json([json.loads(raw) for raw in raws])
+    else:
+        for raw in raws:
+            click.echo("\n".join(entry_lines(load_entry(raw))))
+    _tell_unreadable(unreadable)
+
+
+@sessions.command(
+    "export",
+    epilog="""\b
+Examples:
+  ocw sessions export --out backup
+  ocw sessions export --session main --out .
+Writes agents/<id>/sessions/sessions.json and one <sessionId>.jsonl per session below DIR.
+Adds to what earlier exports wrote there, and refuses to replace any other file.
+""",
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Where to.")
+@click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
+@click.option("--session", metavar="KEY", help="Only this session.")
+@json_option
+@pass_cli
+def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
+    """Write sessions out as JSONL in OpenClaw's layout."""
+    found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
+    rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
+    _check_agent(cli, agent_id, rows)
+    left_out = cli.stores.reader.unreadable
+    exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
+    if cli.json:
+        files = [str(path) for path in exported.files]
+        echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": left_out + exported.unreadable})
+    else:
+        for path in exported.files:
+            click.echo(path)
+        click.echo(f"{len(rows)} session(s) written", err=True)
+    tell_left_out(left_out)
+    _tell_unreadable(exported.unreadable)
+
+
+@sessions.command("reset", epilog="Example: ocw sessions reset notes")
+@click.argument("key")
+@json_option
+@pass_cli
+def reset_session(cli: CliContext, key: str) -> None:
+    """Begin a session anew at once; what runs in it is ended, the old transcript is kept on disk."""
+    session = find_key(cli, key)
+    old = cli.stores.reader.session(session)
+    cli.control.reset(session)
+    new = cli.stores.reader.session(session)
+    new_id = new.session_id if new else None
+    if cli.json:
+        told = {"sessionKey": session, "sessionId": new_id, "previousSessionId": old and old.session_id}
+        echo_json({"ok": True, **told})
+    else:
+        click.echo(f"{session} begins anew as {new_id}")
+
+
+@sessions.command("delete", epilog="Example: ocw sessions delete notes --yes")
+@click.argument("key")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+@pass_cli
+def delete_session(cli: CliContext, key: str, yes: bool) -> None:
+    """Delete a session; its transcript is written to the state directory first."""
+    session = find_key(cli, key)
+    if not yes:
+        if cli.json or not sys.stdin.isatty():
+            raise BadInput(f"deleting {session} needs a yes", hint="add --yes")
+        if not click.confirm(f"Delete {session} and everything in it?"):
+            click.echo("nothing was deleted")
+            return
+    cli.control.delete(session)
+    if cli.json:
+        echo_json({"ok": True, "sessionKey": session})
+    else:
+        click.echo(f"{session} is deleted")
+
+
+def _check_agent(cli: CliContext, agent_id: str | None, found: Sequence[object]) -> None:
+    """Sessions outlive their agent, so only one without any is looked for in the configuration."""
+    if agent_id is not None and not found:
+        resolve_agent_id(cli.loaded.settings, explicit=agent_id)
+
+
+def _tell_unreadable(count: int) -> None:
+    if count:
+        told = f"{count} damaged entr{'y was' if count == 1 else 'ies were'} left out and set aside"
+        click.echo(f"{told}; `ocw status --damaged` lists them", err=True)

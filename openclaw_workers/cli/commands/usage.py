@@ -1,0 +1,77 @@
+"""`ocw usage`: what model calls took, from the ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.output import dollars, echo_json, json_option, span, table
+from openclaw_workers.domain.ledger import Dimension
+from openclaw_workers.store.llm.ledger import KEPT_DAYS, Ledger, Total, totals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  ocw usage                                 the last seven days, by model
+  ocw usage --by day --days 30
+  ocw usage --by tree --days 1 --json
+Days are counted in UTC, today included. Calls that failed or whose worker died are in it: they are billed too.
+"""
+)
+@click.option(
+    "--by", type=click.Choice(get_args(Dimension)), default="model", show_default=True, help="What to sum by."
+)
+@click.option(
+    "--days", type=click.IntRange(1, KEPT_DAYS), default=7, show_default=True, help="How far back, today included."
+)
+@json_option
+@pass_cli
+def usage(cli: CliContext, by: str, days: int) -> None:
+    """Show tokens and cost of model calls, by agent, session, model, day or tree."""
+    calls = list(Ledger(cli.stores.redis, cli.stores.keys).calls(days))
+    sums = totals(calls, cast("Dimension", by))
+    if by == "day":
+        sums.sort(key=lambda each: each.name)
+    total = Total("total")
+    for call in calls:
+        total.add(call)
+    if cli.json:
+        found = [usage_total(each) for each in sums]
+        echo_json({"ok": True, "by": by, "days": days, "usage": found, "total": usage_total(total)})
+    elif sums:
+        click.echo(_table(by, [*sums, total] if len(sums) > 1 else sums))
+    else:
+        click.echo(f"no model calls in the last {days} day(s)")
+
+
+def usage_total(total: Total) -> dict[str, Any]:
+    """For programs; docs/cli.md lists the fields."""
+    return {
+        "name": total.name,
+        "calls": total.calls,
+        "failed": total.failed,
+        "estimated": total.estimated,
+        "input": total.input,
+        "output": total.output,
+        "cacheRead": total.cache_read,
+        "cacheWrite": total.cache_write,
+        "total": total.input + total.output + total.cache_read + total.cache_write,
+        "cost": total.cost,
+        "milliseconds": total.milliseconds,
+    }
+
+
+def _table(by: str, sums: Iterable[Total]) -> str:
+    head = (by.upper(), "CALLS", "FAILED", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST", "TIME")
+    rows = [
+        (each.name, each.calls, each.failed, f"{each.input:,}", f"{each.output:,}", f"{each.cache_read:,}")
+        + (f"{each.cache_write:,}", dollars(each.cost), span(each.milliseconds))
+        for each in sums
+    ]
+    return table(head, rows, right=head[1:])

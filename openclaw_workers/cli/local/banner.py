@@ -1,0 +1,68 @@
+"""What `ocw up` says when everything is ready, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from openclaw_workers.cli.local import flower
+from openclaw_workers.cli.local.kept_port import KeptPort
+from openclaw_workers.logs import mask_secrets
+from openclaw_workers.state_dir import Runtime
+
+OFFLINE_NOTICE = "No API key and no model server is in use: agents answer with the built-in model, offline/demo."
+
+
+def as_text(
+    runtime: Runtime,
+    state_dir: Path,
+    *,
+    is_offline: bool,
+    pending: Collection[str],
+    unsafe: Mapping[str, str],
+    show_password: bool,
+    next_command: str,
+    to_stop: str | None,
+) -> str:
+    rows = [("Redis", mask_secrets(runtime.redis_url)), ("State", str(state_dir)), ("Logs", f"{state_dir}/logs")]
+    if runtime.flower_url:
+        kept = state_dir / "flower.json"
+        password = _flower_password(kept) if show_password else f"in {kept}"
+        rows.insert(0, ("Flower", f"{runtime.flower_url}  (user {flower.USER}, password {password})"))
+    lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
+    if is_offline:
+        lines += [f"  {OFFLINE_NOTICE}", ""]
+    if pending:
+        lines += [f"  Set, but not in effect yet: {', '.join(pending)}."]
+        lines += ["  `ocw config check` tells what holds instead.", ""]
+    if unsafe:
+        lines += [*(f"  Redis has {setting} {what}." for setting, what in unsafe.items()), ""]
+    if to_stop is None:
+        lines += [f"  Next, in a second terminal:  {next_command}", "  Ctrl-C stops everything; the state is kept."]
+    else:
+        lines += [f"  Next:     {next_command}", f"  To stop:  {to_stop}"]
+    return "\n".join([*lines, ""])
+
+
+def as_json(
+    runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str], unsafe: Mapping[str, str]
+) -> str:
+    return json.dumps(
+        {
+            "ok": True,
+            "pid": runtime.pid,
+            "stateDir": str(state_dir),
+            "redisUrl": mask_secrets(runtime.redis_url),
+            "flowerUrl": runtime.flower_url,
+            "pids": runtime.pids,
+            "startedAt": runtime.started_at,
+            "offline": is_offline,
+            "pending": dict(pending),
+            "unsafeSettings": dict(unsafe),
+        }
+    )
+
+
+def _flower_password(path: Path) -> str:
+    return KeptPort.model_validate_json(path.read_bytes()).password

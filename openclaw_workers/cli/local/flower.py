@@ -1,0 +1,63 @@
+"""Flower as a child of `ocw up`: on loopback, behind a generated password."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import os
+import re
+import urllib.request
+from collections.abc import Mapping
+
+from openclaw_workers.cli.commands.worker import CELERY
+from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.cli.local.kept_port import LOOPBACK, KeptPort
+
+NAME = "flower"
+DEFAULT_PORT = 5555
+USER = "ocw"
+
+_OWN_STAMP = re.compile(r"^\[[A-Z] \d{6} \d\d:\d\d:\d\d [\w.<>-]+:\d+\] ")
+
+
+def url_of(endpoint: KeptPort) -> str:
+    return f"http://{LOOPBACK}:{endpoint.port}"
+
+
+def flower_spec(endpoint: KeptPort, env: Mapping[str, str]) -> ChildSpec:
+    own = {
+        # In the environment, not on the command line: the password must not show in `ps`.
+        "FLOWER_BASIC_AUTH": f"{endpoint.user}:{endpoint.password}",
+        "FLOWER_ADDRESS": LOOPBACK,
+        "FLOWER_PORT": str(endpoint.port),
+    }
+    # Flower runs a flowerconfig.py it happens to find in the working directory; only a named one may count.
+    unless_set = {
+        "FLOWER_CONF": os.devnull,
+        "FLOWER_TASKS_COLUMNS": "name,uuid,state,args,received,runtime,worker",
+    }
+    return ChildSpec(
+        name=NAME,
+        argv=(*CELERY, "-A", "openclaw_workers.tasks.app", "flower"),
+        env={**unless_set, **env, **own},
+        is_ready=lambda _pid: is_healthy(endpoint),
+        stop_rank=1,
+        stop_seconds=5.0,
+        start_attempts=1,
+        is_shown=False,
+        clean=lambda line: _OWN_STAMP.sub("", line),
+    )
+
+
+def is_healthy(endpoint: KeptPort) -> bool:
+    """Whether our Flower serves; asked with its password, because another one may have taken the port first."""
+    token = base64.b64encode(f"{endpoint.user}:{endpoint.password}".encode()).decode()
+    headers = {"Authorization": f"Basic {token}"}
+    request = urllib.request.Request(f"{url_of(endpoint)}/api/workers", headers=headers)  # noqa: S310
+    # A proxy from the environment cannot see our loopback.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=1) as answer:
+            return bool(answer.status == 200)
+    except (OSError, ValueError, http.client.HTTPException):
+        return False

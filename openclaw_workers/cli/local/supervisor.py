@@ -1,0 +1,240 @@
+"""Keeps a set of child processes running, and ends them in order."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from openclaw_workers.cli.local.child import Backoff, Child, ChildSpec
+from openclaw_workers.cli.local.console import Console
+from openclaw_workers.clock import Clock, SystemClock
+
+SELF = "up"
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LONGEST_NAP_SECONDS = 1.0
+_PROBE_EVERY_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class StartFailure:
+    """Which child did not come up, why, and the last lines it wrote."""
+
+    name: str
+    why: str
+    tail: tuple[str, ...]
+
+
+class Supervisor:
+    """Runs in one thread: children's output, deaths, restarts and signals all meet in `_turn`.
+
+    Used as a context manager in the main thread, because it takes over SIGINT, SIGTERM, SIGHUP and SIGCHLD.
+    The first stop signal asks for an orderly stop, the second one for a hard one. `on_change` is called
+    whenever a pid has changed.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        clock: Clock | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._console = console
+        self._clock = clock or SystemClock()
+        self._backoff = backoff or Backoff()
+        self.on_change: Callable[[], object] = lambda: None
+        self._children: dict[str, Child] = {}
+        self._selector = selectors.DefaultSelector()
+        self._stop_requests = 0
+        self._is_stopping = False
+        self._previous_handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._wake_read, wake_write = os.pipe()
+        for fd in (self._wake_read, wake_write):
+            os.set_blocking(fd, False)
+        self._wake_write = wake_write
+        self._selector.register(self._wake_read, selectors.EVENT_READ)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        for number in (*_STOP_SIGNALS, signal.SIGCHLD):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` means it
+                self._previous_handlers[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._previous_handlers.items():
+            signal.signal(number, handler)
+        self._selector.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._stop_requests > 0
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: child.pid for name, child in self._children.items() if child.pid is not None}
+
+    def start(self, spec: ChildSpec) -> None:
+        """Launch a child and keep it running from now on."""
+        child = self._children[spec.name] = Child(spec)
+        self._launch(child)
+
+    def drop(self, name: str) -> None:
+        """Kill a child, if it still lives, and forget it."""
+        child = self._children.pop(name)
+        if child.pid is not None:
+            child.kill()
+            self._collect(child)
+
+    def wait_ready(self, names: Iterable[str], *, within_seconds: float) -> StartFailure | None:
+        """Return None once all are ready, or as soon as a stop is asked for; otherwise who failed."""
+        waiting = set(names)
+        deadline = self._clock.monotonic() + within_seconds
+        while not self.stop_requested:
+            for child in [self._children[name] for name in sorted(waiting)]:
+                self._probe(child)
+                if child.serves:
+                    waiting.remove(child.spec.name)
+                elif child.has_failed_to_start:
+                    return StartFailure(child.spec.name, "it keeps ending", tuple(child.tail))
+            if not waiting:
+                return None
+            if self._clock.monotonic() > deadline:
+                late = self._children[min(waiting)]
+                why = f"it was not ready within {within_seconds:g} s"
+                return StartFailure(late.spec.name, why, tuple(late.tail))
+            self._turn(_PROBE_EVERY_SECONDS)
+        return None
+
+    def run(self) -> None:
+        """Keep the children running until a stop is asked for."""
+        while not self.stop_requested:
+            starting = [child for child in self._children.values() if child.pid is not None and not child.serves]
+            for child in starting:
+                self._probe(child)
+            self._turn(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
+
+    def stop(self) -> None:
+        """End all children, lower ranks first; a further stop signal kills what is left at once."""
+        self._is_stopping = True
+        patience = 1 if self.stop_requested else 0
+        if self.pids:
+            longest = max(child.spec.stop_seconds for child in self._children.values())
+            self.say(f"stop.requested withinSeconds={longest:g} (Ctrl-C again kills at once)")
+        for child in self._children.values():
+            child.restart_at = None
+        for rank in sorted({child.spec.stop_rank for child in self._children.values()}):
+            self._stop_rank([c for c in self._children.values() if c.spec.stop_rank == rank], patience)
+
+    def say(self, text: str) -> None:
+        self._console.line(SELF, text)
+
+    def _stop_rank(self, children: list[Child], patience: int) -> None:
+        for child in children:
+            child.terminate()
+        begun_at = self._clock.monotonic()
+        killed: set[str] = set()
+        while alive := [child for child in children if child.pid is not None]:
+            waited_seconds = self._clock.monotonic() - begun_at
+            is_hard = self._stop_requests > patience
+            for child in alive:
+                if child.spec.name in killed or not (is_hard or waited_seconds > child.spec.stop_seconds):
+                    continue
+                killed.add(child.spec.name)
+                why = "asked twice" if is_hard else f"still there after {child.spec.stop_seconds:g} s"
+                self.say(f"child.killed name={child.spec.name} why={why!r}")
+                child.kill()
+            self._turn(_PROBE_EVERY_SECONDS)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number != signal.SIGCHLD:
+            self._stop_requests += 1
+
+    def _turn(self, nap_seconds: float) -> None:
+        """Wait for something to happen, then deal with output, deaths and due restarts."""
+        now = self._clock.monotonic()
+        due = [child.restart_at - now for child in self._children.values() if child.restart_at is not None]
+        for key, _ in self._selector.select(max(0.0, min([nap_seconds, *due]))):
+            if key.data is None:
+                os.read(self._wake_read, 4096)
+            else:
+                self._pass_on(key.data)
+        for child in list(self._children.values()):
+            if child.has_exited():
+                self._on_death(child)
+            elif child.restart_at is not None and self._clock.monotonic() >= child.restart_at:
+                self._launch(child)
+
+    def _probe(self, child: Child) -> None:
+        if child.pid is not None and child.spec.is_ready(child.pid) and not child.has_exited():
+            child.serves = child.has_served = True
+
+    def _launch(self, child: Child) -> None:
+        child.restart_at = None
+        child.launched_at = self._clock.monotonic()
+        try:
+            child.launch()
+        except BlockingIOError:
+            # Not a death: what an `up` that was killed has left behind is still closing its files.
+            child.tail.append(f"an earlier process still holds {child.spec.lock_path}")
+            child.restart_at = child.launched_at + self._backoff.first_seconds
+            self.say(f"child.delayed name={child.spec.name} why={child.tail[-1]!r}")
+        except OSError as error:
+            child.tail.append(str(error))
+            self._plan_restart(child, str(error))
+        else:
+            self._selector.register(child.output_fd, selectors.EVENT_READ, child)
+            self.say(f"child.started name={child.spec.name} pid={child.pid}")
+            self.on_change()
+
+    def _pass_on(self, child: Child) -> bool:
+        lines = child.read_lines()
+        for line in lines or []:
+            self._console.line(child.spec.name, line, is_shown=child.spec.is_shown)
+        if lines is None:
+            self._forget_output(child)
+        return bool(lines)
+
+    def _forget_output(self, child: Child) -> None:
+        if child.output_fd in self._selector.get_map():
+            self._selector.unregister(child.output_fd)
+
+    def _collect(self, child: Child) -> str:
+        while self._pass_on(child):
+            continue
+        self._forget_output(child)
+        return child.bury()
+
+    def _on_death(self, child: Child) -> None:
+        how = self._collect(child)
+        if self._is_stopping:
+            return
+        if not child.spec.is_shown and how.startswith("exit"):  # it may have said why
+            for line in list(child.tail)[-5:]:
+                self._console.line(child.spec.name, line)
+        self._plan_restart(child, how)
+
+    def _plan_restart(self, child: Child, why: str) -> None:
+        now = self._clock.monotonic()
+        lived_seconds = now - child.launched_at
+        is_healthy = lived_seconds >= self._backoff.healthy_seconds
+        child.deaths_in_a_row = 1 if is_healthy else child.deaths_in_a_row + 1
+        died = f"child.died name={child.spec.name} how={why!r} livedSeconds={lived_seconds:.1f}"
+        if child.has_failed_to_start:
+            self.say(died)
+        else:
+            delay_seconds = self._backoff.delay_seconds(child.deaths_in_a_row)
+            child.restart_at = now + delay_seconds
+            self.say(f"{died} restartInSeconds={delay_seconds:g}")
+        self.on_change()

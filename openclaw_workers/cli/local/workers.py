@@ -1,0 +1,57 @@
+"""One worker per lane as children of `ocw up`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import redis
+
+from openclaw_workers.cli.commands.worker import celery_argv
+from openclaw_workers.cli.local.child import ChildSpec
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.store.keys import Keys
+
+
+def worker_name(lane: Lane) -> str:
+    return f"worker-{lane}"
+
+
+def worker_spec(
+    lane: Lane,
+    concurrency: int,
+    *,
+    env: Mapping[str, str],
+    is_ready: Callable[[int], bool],
+    grace_seconds: float,
+    events: bool,
+    accept_not_in_effect: bool,
+) -> ChildSpec:
+    return ChildSpec(
+        name=worker_name(lane),
+        argv=tuple(celery_argv(lane, concurrency, events=events, accept_not_in_effect=accept_not_in_effect)),
+        env=env,
+        is_ready=is_ready,
+        # The worker leaves within the grace by itself; the kill is for one that does not.
+        stop_seconds=grace_seconds + 3,
+    )
+
+
+def registration_probe(redis_url: str, keys: Keys) -> Callable[[int], bool]:
+    """Ask whether the worker with a given pid has ticked since now.
+
+    Since now, because pids repeat: after a reboot a stale entry may carry the very pid of a new worker.
+    """
+    client = redis.Redis.from_url(redis_url, decode_responses=True, socket_timeout=1, socket_connect_timeout=1)
+    seconds, microseconds = client.time()
+    since_ms = seconds * 1000 + microseconds // 1000
+
+    def has_ticked(pid: int) -> bool:
+        try:
+            recent = cast("list[str]", client.zrange(keys.workers, since_ms, "+inf", byscore=True))
+            found: list[Any] = [client.hget(keys.worker(worker), "pid") for worker in recent]
+        except (redis.RedisError, OSError):
+            return False
+        return str(pid) in found
+
+    return has_ticked

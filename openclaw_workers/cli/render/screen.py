@@ -1,0 +1,177 @@
+"""What a person sees of a turn: its text on stdout as it arrives, everything else dimly on stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from openclaw_workers.cli.output import has_colour, printable, span
+from openclaw_workers.cli.render.activity import Activity
+from openclaw_workers.domain.usage_line import usage_line
+
+if TYPE_CHECKING:
+    from openclaw_workers.domain.runs import Run
+    from openclaw_workers.store.reader import Event
+
+SPAWN = "sessions_spawn"
+
+
+class Screen:
+    """Shows one turn. What is left on stdout ends with the committed answer, also when a worker died half-way.
+
+    On a terminal the answer begins anew after a takeover. A pipe cannot be taken back, so there the next attempt is
+    held back as long as it repeats what was printed; only if it says something else it begins on a new line.
+    """
+
+    def __init__(self, *, is_quiet: bool = False, verbose: str = "on", usage: str = "off") -> None:
+        """`verbose` and `usage` are the levels of the session's `/verbose` and `/usage`."""
+        self._is_quiet = is_quiet
+        """Programs want the result alone."""
+        self._verbose = verbose
+        self._usage = usage
+        self._thought = ""
+        """The line of thinking that has begun."""
+        self._on_terminal = sys.stdout.isatty()
+        self._printed = ""
+        """Of the model's present answer, what stands on stdout."""
+        self._said = ""
+        """The present answer as far as this attempt has streamed it."""
+        self._is_whole = True
+        self._in_line = False
+        self._worker = ""
+        self._left = ""
+        self._tools: dict[str, int] = {}
+        self._activity = Activity()
+
+    def show(self, event: Event) -> None:
+        data = event.data
+        if event.type != "thinking.delta":
+            self._end_thought()
+        match event.type:
+            case "thinking.delta":
+                self._think(str(data.get("text", "")))
+            case "run.started":
+                self._started(str(data.get("worker", "")))
+            case "run.lost" | "run.released":
+                self._left = "worker lost" if event.type == "run.lost" else "worker leaving"
+            case "run.steered":
+                self.note("a message joined this turn")
+            case "text.delta":
+                self._say(self._said + str(data.get("text", "")))
+            case "model.retried":
+                self._begin_anew()
+                self.note(f"the model call failed ({data.get('reason')}), trying again", is_activity=True)
+            case "model.waiting":
+                self.note(f"waiting: {data.get('why')}")
+            case "run.parked":
+                self._end_answer()
+                self._worker = ""  # whoever goes on with it is nobody's successor
+                self.note("waiting for what others are to bring", is_activity=True)
+            case "tool.started" | "tool.output" | "tool.ended":
+                self._show_tool(event)
+            case kind if kind.startswith("subagent."):
+                for line in self._activity.lines(event):
+                    self.note(line, is_activity=True)
+
+    def _show_tool(self, event: Event) -> None:
+        data, tool = event.data, event.data.get("tool")
+        if event.type == "tool.started":
+            self._end_answer()
+            self._tools[str(data.get("call"))] = event.at
+            if self._verbose != "off" and tool != SPAWN:  # the sub-agent itself will be told of
+                self.note(" ".join(f"{tool} {data.get('brief', '')} ...".split()), is_activity=True)
+        elif self._verbose == "off":
+            return
+        elif event.type == "tool.output":
+            self.note(f"  {str(data.get('line', '')).rstrip()}", is_activity=True)
+        elif tool != SPAWN or data.get("error"):
+            took = span(event.at - self._tools.pop(str(data.get("call")), event.at))
+            self.note(f"{tool} {'failed' if data.get('error') else 'done'} ({took})", is_activity=True)
+            for line in str(data.get("result", "")).splitlines():
+                self.note(f"  {line}", is_activity=True)
+
+    def miss(self) -> None:
+        """Events were lost: a hole in the text would be worse than a pause before the rest of it."""
+        self._is_whole = False
+
+    def note(self, text: str, *, is_activity: bool = False) -> None:
+        """A line on stderr; tool activity is not shown to programs."""
+        if is_activity and self._is_quiet:
+            return
+        if self._on_terminal and sys.stderr.isatty():
+            self._break_line()
+        text = f"[{printable(text)}]" if not is_activity else f"· {printable(text)}"
+        click.echo(click.style(text, dim=True) if has_colour(sys.stderr) else text, err=True)
+
+    def finish(self, text: str | None) -> None:
+        """Bring stdout to the committed answer."""
+        self._is_whole = True
+        self._end_thought()
+        if text:
+            if not text.startswith(self._printed):
+                self._break_line()
+                self._printed = ""
+            self._say(text)
+        self._break_line()
+        for line in self._activity.rest():
+            self.note(line, is_activity=True)
+
+    def tell_cost(self, run: Run) -> None:
+        """After the answer: that it is not whole, that another model gave it, and what it took where that is on."""
+        if run.reason == "length":
+            self.note(f"the answer stops here: {run.model} has reached its output limit (maxTokens)", is_activity=True)
+        if run.fallback_from:
+            why = next(each.reason for each in reversed(run.model_attempts) if each.model == run.fallback_from)
+            self.note(f"{run.fallback_from} failed ({why}); {run.model} answered instead", is_activity=True)
+        if line := usage_line(run, self._usage):
+            self.note(line, is_activity=True)
+
+    def _think(self, text: str) -> None:
+        *whole, self._thought = (self._thought + text).split("\n")
+        for line in whole:
+            self.note(f"thinks: {line}", is_activity=True)
+
+    def _end_thought(self) -> None:
+        if self._thought.strip():
+            self.note(f"thinks: {self._thought}", is_activity=True)
+        self._thought = ""
+
+    def _started(self, worker: str) -> None:
+        if self._worker:
+            self._begin_anew()
+            self.note(f"{self._left or 'worker changed'}, resuming on {worker.rpartition('/')[0] or worker}")
+        self._worker, self._left, self._is_whole = worker, "", True
+
+    def _begin_anew(self) -> None:
+        self._said = ""
+        self._is_whole = True
+        if self._on_terminal:
+            self._break_line()
+            self._printed = ""
+
+    def _end_answer(self) -> None:
+        """The model's answer is complete and tools run; another one will follow."""
+        self._break_line()
+        self._printed = self._said = ""
+        self._is_whole = True
+
+    def _say(self, said: str) -> None:
+        self._said = said
+        if self._is_quiet or not self._is_whole or self._printed.startswith(said):
+            return
+        if not said.startswith(self._printed):
+            self._break_line()
+            self._printed = ""
+        self._write(said[len(self._printed) :])
+        self._printed = said
+
+    def _write(self, text: str) -> None:
+        click.echo(printable(text) if self._on_terminal else text, nl=False)
+        self._in_line = not text.endswith("\n")
+
+    def _break_line(self) -> None:
+        if self._in_line:
+            click.echo()
+        self._in_line = False

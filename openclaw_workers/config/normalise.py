@@ -1,0 +1,179 @@
+"""From the keys a person wrote to the keys of the settings tree."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from openclaw_workers.config.base import KeyedBy, Section
+from openclaw_workers.config.schema_tree import Loc, aliases, dotted, item_of, section_of
+
+NO_VOICE = "there is no voice channel and no tts"
+
+SHORTHAND: tuple[tuple[Loc, Loc], ...] = (
+    # Deeper ones first: what remains of `sandbox` moves after its tools have moved elsewhere.
+    (("sandbox", "tools"), ("tools", "sandbox", "tools")),
+    (("session", "resetByType", "direct"), ("session", "resetByType", "dm")),
+    (("agents", "defaults", "maxConcurrent"), ("lanes", "main", "maxConcurrent")),
+    *(
+        ((name,), ("agents", "defaults", name))
+        for name in (
+            "compaction",
+            "contextPruning",
+            "contextTokens",
+            "heartbeat",
+            "memorySearch",
+            "sandbox",
+            "subagents",
+            "thinkingDefault",
+        )
+    ),
+    (("providers",), ("models", "providers")),
+    (("telegram",), ("channels", "telegram")),
+)
+"""Places where a block may be written, and the place where it belongs."""
+
+
+def camel(key: str) -> str:
+    """`max-spawn-depth` and `max_spawn_depth` as `maxSpawnDepth`."""
+    return re.sub(r"(?<=[A-Za-z0-9])[-_]+([A-Za-z0-9])", lambda found: found[1].upper(), key)
+
+
+@dataclass
+class Normalised:
+    """A tree with the keys of the settings classes, and what is needed to speak of it as it was written."""
+
+    written: dict[Loc, str] = field(default_factory=dict)
+    """Where in the file a place of the tree was written."""
+    problems: list[str] = field(default_factory=list)
+    _moved: dict[Loc, Loc] = field(default_factory=dict)
+    _words: set[Loc] = field(default_factory=set)
+    """Sections written as one word, such as `model: offline/demo`."""
+
+    def where(self, loc: Loc) -> str:
+        """The path as it stands in the file."""
+        for length in range(len(loc), 0, -1):
+            if loc[:length] in self._words:
+                return self.written[loc[:length]]
+            if loc[:length] in self.written:
+                rest = dotted(loc[length:])
+                dot = "." if rest and not rest.startswith("[") else ""
+                return self.written[loc[:length]] + dot + rest
+        return dotted(loc)
+
+    def apply(self, raw: dict[Any, Any], section: type[Section]) -> dict[str, Any]:
+        """Give the tidied tree. `raw` is changed by it."""
+        for source, target in SHORTHAND:
+            self._move(raw, source, target)
+        tidy: dict[str, Any] = self._section(raw, section, (), ())
+        return tidy
+
+    def _move(self, raw: dict[Any, Any], source: Loc, target: Loc) -> None:
+        parent, key, written = _find(raw, source)
+        if parent is None:
+            return
+        value = parent.pop(key)
+        if value is None or value == {}:
+            return
+        holder: Any = raw
+        for part in target[:-1]:
+            holder = holder.setdefault(_spelled(holder, str(part)), {})
+            if not isinstance(holder, dict):
+                return  # the wrong type up there is reported where it stands
+        if _spelled(holder, str(target[-1])) in holder:
+            self.problems.append(
+                f"{dotted(written)}: also given as {dotted(target)}, which is the same setting; keep one of them"
+            )
+        else:
+            holder[target[-1]] = value
+            self._moved[target] = written
+
+    def _section(self, raw: Any, section: type[Section], loc: Loc, written: Loc) -> Any:
+        if not isinstance(raw, dict):
+            self._words.add(loc)
+            return raw
+        tidy: dict[str, Any] = {}
+        known = aliases(section)
+        spellings: dict[str, str] = {}
+        for raw_key, value in raw.items():
+            key = camel(str(raw_key))
+            at = (*written, str(raw_key))
+            if key not in known:
+                self.problems.append(self._unknown(at, key, section, top=not loc))
+            elif key in spellings:
+                self.problems.append(f"{dotted(at)}: already given as {spellings[key]}; keep one of them")
+            elif value is not None:  # a key without a value leaves the default
+                spellings[key] = str(raw_key)
+                info = section.model_fields[known[key]]
+                place = (*loc, key)
+                keyed = next((mark.key for mark in info.metadata if isinstance(mark, KeyedBy)), None)
+                tidy[key] = self._value(value, info.annotation, place, self._moved.get(place, at), keyed)
+        return tidy
+
+    def _value(self, raw: Any, annotation: Any, loc: Loc, written: Loc, keyed: str | None = None) -> Any:
+        self.written[loc] = dotted(written)
+        if section := section_of(annotation):
+            return self._section(raw, section, loc, written)
+        kind, item = item_of(annotation)
+        if kind is dict and isinstance(raw, list) and keyed:
+            return self._keyed(raw, item, loc, written, keyed)
+        if kind is dict and isinstance(raw, dict):
+            return {
+                str(key): self._value(value, item, (*loc, str(key)), (*written, str(key)))
+                for key, value in raw.items()
+                if value is not None
+            }
+        if kind is tuple and isinstance(raw, list):
+            return [self._value(value, item, (*loc, at), (*written, at)) for at, value in enumerate(raw)]
+        return raw
+
+    def _keyed(self, raw: list[Any], item: Any, loc: Loc, written: Loc, keyed: str) -> dict[str, Any]:
+        """Turn a list of mappings that carry their key into the map it stands for."""
+        tidy: dict[str, Any] = {}
+        for at, entry in enumerate(raw):
+            place = (*written, at)
+            spelled = _spelled(entry, keyed) if isinstance(entry, dict) else ""
+            if not isinstance(entry, dict) or entry.get(spelled) is None:
+                self.problems.append(f"{dotted(place)}: expected a mapping with {keyed}")
+                continue
+            key = str(entry[spelled])
+            if key in tidy:
+                self.problems.append(f"{dotted(place)}: the {keyed} {key} is already listed")
+                continue
+            rest = {name: value for name, value in entry.items() if name != spelled}
+            tidy[key] = self._value(rest, item, (*loc, key), place)
+        return tidy
+
+    def _unknown(self, at: Loc, key: str, section: type[Section], *, top: bool) -> str:
+        if re.match(r"(tts|voice)", key, re.IGNORECASE):
+            return f"{dotted(at)}: {NO_VOICE}; remove this key"
+        valid = list(aliases(section))
+        if top:
+            valid += [str(source[0]) for source, _ in SHORTHAND if len(source) == 1]
+        lowered = {name.lower(): name for name in valid}
+        near = [lowered[name] for name in get_close_matches(key.lower(), lowered, n=1)]
+        advice = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(valid))}"
+        return f"{dotted(at)}: unknown key; {advice}"
+
+
+def _spelled(mapping: dict[Any, Any], name: str) -> Any:
+    """The key of a mapping that means `name`, as it is spelled there; `name` itself if there is none."""
+    return next((key for key in mapping if camel(str(key)) == name), name)
+
+
+def _find(raw: dict[Any, Any], path: Loc) -> tuple[dict[Any, Any] | None, Any, Loc]:
+    holder: Any = raw
+    written: Loc = ()
+    for depth, part in enumerate(path):
+        key = _spelled(holder, str(part))
+        if key not in holder:
+            return None, key, written
+        written = (*written, str(key))
+        if depth == len(path) - 1:
+            return holder, key, written
+        holder = holder[key]
+        if not isinstance(holder, dict):
+            return None, key, written
+    return None, "", written

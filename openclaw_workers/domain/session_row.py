@@ -1,0 +1,188 @@
+"""The session row: everything known about a session besides its transcript.
+
+Stored as a Redis hash with one field per attribute, under its camelCase name, so that a script can read or
+count up a single one. Scalars are plain strings, compound values JSON, and what is not set has no field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from openclaw_workers.domain.ids import RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.session_key import ChatType
+from openclaw_workers.errors import CorruptRecord
+
+
+class SessionKind(StrEnum):
+    MAIN = "main"
+    SUBAGENT = "subagent"
+
+
+class _Stored(BaseModel):
+    # A row may have been written by a newer version during a rolling deploy: what is unknown is left alone.
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class DeliveryContext(_Stored):
+    """Where the session's replies go."""
+
+    channel: str
+    to: str = ""
+    account_id: str = ""
+    thread_id: str = ""
+
+
+class SessionOrigin(_Stored):
+    """Where the session came from, as its channel described it."""
+
+    label: str | None = None
+    provider: str | None = None
+    surface: str | None = None
+    chat_type: str | None = None
+    sender: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    account_id: str | None = None
+    thread_id: str | None = None
+
+
+class SkillRef(_Stored):
+    name: str
+    primary_env: str | None = None
+
+
+class SkillsSnapshot(_Stored):
+    """The skills the session was last run with."""
+
+    prompt: str
+    skills: list[SkillRef] = Field(default_factory=list)
+    resolved_skills: list[dict[str, Any]] | None = None
+    version: int | None = None
+
+
+class SessionEntry(_Stored):
+    """One session. All times are epoch milliseconds."""
+
+    # identity
+    session_id: SessionId
+    session_key: SessionKey
+    agent_id: str
+    created_at: NonNegativeInt
+    updated_at: NonNegativeInt
+    session_started_at: NonNegativeInt
+    """Begin of this sessionId; the key itself is as old as createdAt."""
+    last_interaction_at: NonNegativeInt | None = None
+    """Last turn of a person or channel; heartbeat and cron turns do not keep a session fresh."""
+
+    # kind
+    session_kind: SessionKind = SessionKind.MAIN
+    chat_type: ChatType | None = None
+
+    # lineage
+    spawned_by: SessionKey | None = None
+    parent_session_id: SessionId | None = None
+    created_by_run_id: RunId | None = None
+    spawn_depth: NonNegativeInt = 0
+    spawned_workspace_dir: str | None = None
+    forked_from_parent: bool = False
+    subagent_role: Literal["orchestrator", "leaf"] | None = None
+    subagent_control_scope: Literal["children", "none"] | None = None
+    root_session_key: SessionKey | None = None
+    max_spawn_depth: PositiveInt | None = None
+    """With the next, the limits of its tree, as they were handed down to it when it was spawned."""
+    max_tree_runs: PositiveInt | None = None
+    archive_after_ms: NonNegativeInt | None = None
+    """How long a child is kept after it was last used, once its result is delivered."""
+
+    # overrides: unset means as configured
+    thinking_level: str | None = None
+    verbose_level: str | None = None
+    reasoning_level: str | None = None
+    elevated_level: str | None = None
+    provider_override: str | None = None
+    model_override: str | None = None
+    auth_profile_override: str | None = None
+    send_policy: Literal["allow", "deny"] | None = None
+    group_activation: Literal["mention", "always"] | None = None
+    queue_mode: QueueMode | None = None
+    queue_debounce_ms: NonNegativeInt | None = None
+    queue_cap: PositiveInt | None = None
+    queue_drop: DropPolicy | None = None
+    response_usage: Literal["on", "off", "tokens", "full"] | None = None
+    context_tokens_override: PositiveInt | None = None
+
+    # counters of this sessionId
+    input_tokens: NonNegativeInt = 0
+    output_tokens: NonNegativeInt = 0
+    total_tokens: NonNegativeInt = 0
+    cache_read: NonNegativeInt = 0
+    cache_write: NonNegativeInt = 0
+    context_tokens: NonNegativeInt = 0
+    compaction_count: NonNegativeInt = 0
+    turns: NonNegativeInt = 0
+
+    # metadata
+    label: str | None = None
+    display_name: str | None = None
+    channel: str | None = None
+    subject: str | None = None
+    group_channel: str | None = None
+    origin: SessionOrigin | None = None
+
+    # routing
+    delivery_context: DeliveryContext | None = None
+    last_channel: str | None = None
+    last_to: str | None = None
+    last_account_id: str | None = None
+    last_thread_id: str | None = None
+
+    # heartbeat
+    last_heartbeat_text: str | None = None
+    last_heartbeat_sent_at: NonNegativeInt | None = None
+
+    # snapshots
+    skills_snapshot: SkillsSnapshot | None = None
+    system_prompt_report: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _belongs_to_its_agent(self) -> Self:
+        if not self.session_key.startswith(f"agent:{self.agent_id}:"):
+            raise ValueError(f"sessionKey {self.session_key} is not a session of agentId {self.agent_id}")
+        return self
+
+
+_COMPOUND = frozenset(("origin", "deliveryContext", "skillsSnapshot", "systemPromptReport"))
+
+
+def from_hash(raw: Mapping[str, str]) -> SessionEntry:
+    """Read a row back.
+
+    Raises:
+        CorruptRecord: fields are missing or cannot be read; each is named.
+    """
+    where = f"session {raw.get('sessionKey', 'without a key')}"
+    values: dict[str, Any] = dict(raw)
+    for name in _COMPOUND & raw.keys():
+        try:
+            values[name] = json.loads(raw[name])
+        except (ValueError, RecursionError) as error:
+            raise CorruptRecord(where, f"{name} is not JSON: {error}") from error
+    try:
+        return SessionEntry.model_validate(values)
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, each['loc'])) or 'row'}: {each['msg']}" for each in error.errors())
+        raise CorruptRecord(where, "; ".join(problems)) from error

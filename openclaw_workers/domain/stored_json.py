@@ -1,0 +1,24 @@
+"""JSON for Redis and its scripts, made of whatever text people, models and tools produce."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+
+from openclaw_workers.domain.encoding import encodable
+
+
+def to_json(value: Any) -> str:
+    """A JSON value as scripts can read it: Lua's decoder refuses half a surrogate pair, also in its escaped form."""
+    return encodable(json.dumps(value, ensure_ascii=False))
+
+
+def model_json(model: BaseModel, **how: Any) -> str:
+    """A record as JSON that can be stored, whatever is in its texts."""
+    try:
+        return model.model_dump_json(**how)
+    except PydanticSerializationError:
+        return to_json(model.model_dump(mode="json", **how))

@@ -1,0 +1,87 @@
+"""Writing archives out: transcripts that were cut off, with results that came too late for them.
+
+Whoever deletes a session writes its archive; all others are written by the sweep. Not by a Celery task: a Redis that is
+full takes no task, and writing archives is what frees it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+import structlog
+
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import workspace_dir
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import is_subagent
+from openclaw_workers.engine.archives.transcript_files import append_entries, header_line, sessions_dir, transcript_name
+from openclaw_workers.engine.tree.child_files import discard, files_dir
+from openclaw_workers.errors import NotFound
+from openclaw_workers.state_dir import state_dir_id, state_dir_shown
+from openclaw_workers.store.archives import Archive, Archives, Place
+
+log = structlog.get_logger(__name__)
+
+
+class ArchiveWriter:
+    """Writes into one state directory. Several processes may share that directory."""
+
+    def __init__(self, archives: Archives, loaded: Loaded) -> None:
+        self._archives = archives
+        self._loaded = loaded
+
+    @cached_property
+    def place(self) -> Place:
+        return Place(state_dir_id(self._loaded.state_dir), state_dir_shown(self._loaded.state_dir))
+
+    @property
+    def place_id(self) -> str:
+        """ "" where the directory cannot be written: then nothing can wait for us."""
+        try:
+            return self.place.id
+        except OSError as error:
+            log.error("archive.no_place", error=str(error))
+            return ""
+
+    def write(self, archive_id: str) -> Path | None:
+        """Write what there is of an archive, then forget it in Redis; None if it is not for us to write, or not now.
+
+        Raises:
+            StoreUnavailable: what is not known to be on disk is still in Redis.
+            OSError: the file cannot be written; all is still in Redis.
+        """
+        archive = self._archives.claim(archive_id, self.place)
+        if archive is None:
+            return None
+        own = self._workspace(archive.agent_id)
+        if archive.is_deleted and is_subagent(archive.session_key):
+            discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
+        folder = sessions_dir(self._loaded.state_dir, archive.agent_id)
+        path = folder / transcript_name(archive.session_id, archive.session_key)
+        if not self._write_all(archive, path, header_line(archive.session_id, archive.started_at, str(own))):
+            return None
+        log.info("session.archived", sessionId=archive.session_id, sessionKey=archive.session_key, path=str(path))
+        return path
+
+    def _write_all(self, archive: Archive, path: Path, header: str) -> bool:
+        """Part by part; False if somebody else writes it."""
+        left: int | None = 1
+        while left:
+            entries = self._archives.part(archive)
+            size: int | None = -1 if archive.size is None else archive.size
+            if entries:
+                size = append_entries(path, header, entries, confirmed=archive.size)
+            if size is None:
+                return False
+            # Only now, with the file and its folder synced.
+            left = self._archives.trim(archive, len(entries), size=size, place=self.place)
+            archive = replace(archive, written=archive.written + len(entries), size=size if size >= 0 else None)
+        return left == 0
+
+    def _workspace(self, agent_id: str) -> Path:
+        try:
+            return workspace_dir(self._loaded.settings, agent_id, self._loaded.state_dir)
+        except NotFound:  # it was taken out of the configuration; what its sessions said is kept all the same
+            return self._loaded.state_dir / f"workspace-{agent_id}"

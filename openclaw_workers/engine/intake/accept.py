@@ -1,0 +1,227 @@
+"""Accepting a message: durable in its inbox first, then a wake-up. Nothing is said to be accepted before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from openclaw_workers.config.model_names import named_model
+from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
+from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
+from openclaw_workers.domain.session_key import agent_of, chat_type
+from openclaw_workers.domain.transcript import Attachment
+from openclaw_workers.domain.untrusted import SOURCE_CHARS, neutralise, wrap
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.intake.commands import models as model_commands
+from openclaw_workers.engine.intake.commands.context import CommandContext
+from openclaw_workers.engine.intake.commands.registry import ParsedCommand, parse_command
+from openclaw_workers.engine.mending import mend
+from openclaw_workers.engine.routing.thread_bindings import routing
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.wake import Waker, lane_of
+from openclaw_workers.errors import BadInput, CorruptRecord
+from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
+
+MAX_TEXT_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A command was carried out at once."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """The message is in the inbox and will be answered, whatever dies."""
+
+    message_id: MessageId
+    session_key: SessionKey
+    """Of a repeat, the session that it went to first."""
+    run: RunId | None
+    event_id: str
+    duplicate: Receipt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new; of an agent, `children`
+    or `tree` by that limit."""
+
+    message_id: MessageId
+    reason: str
+
+
+def message_id_for(channel: str, account: str, chat: str, channel_message_id: str) -> MessageId:
+    """The id of a message that its channel has numbered, the same each time the channel delivers it."""
+    text = "\0".join((channel, account, chat, channel_message_id))
+    return MessageId("msg-" + hashlib.sha256(text.encode()).hexdigest()[:24])
+
+
+class Intake:
+    """The one door into every session."""
+
+    def __init__(self, stores: Stores, waker: Waker) -> None:
+        self._stores = stores
+        self._waker = waker
+        self._control = Control(stores, waker)
+
+    def accept(
+        self,
+        text: str,
+        *,
+        session: SessionKey,
+        route: Route,
+        sender: str = "",
+        authority: Authority = Authority.ANYONE,
+        message_id: MessageId | None = None,
+        model: str | None = None,
+        extra_system_prompt: str | None = None,
+        thinking: str | None = None,
+        context_tokens: int | None = None,
+        timeout_seconds: int | None = None,
+        mode: QueueMode | None = None,
+        attachments: Sequence[Attachment] = (),
+    ) -> Queued | Rejected | Answered:
+        """Take a message, or carry out the command it is. `mode` says how a busy session treats this one message.
+
+        What is said of the model, the prompt, thinking, context and time holds for the turn this message starts.
+        `attachments`: files already copied into the agent's workspace, never paths that a stranger named.
+
+        Raises:
+            BadInput: the text is empty or too large, there is no such model or level, or a command is not understood,
+                not allowed, or given files.
+            StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
+        """
+        text = _clean(text)
+        message_id = MessageId(encodable(message_id)) if message_id else None
+        delivery = route.delivery(message_id, session) if message_id else ""
+        parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
+        if parsed is not None and not authority.covers(parsed.command.authority):
+            raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
+        if parsed is not None and attachments:
+            raise BadInput(f"/{parsed.command.name} takes no files")
+        if parsed is not None and parsed.command.now is not None:
+            return self._now(parsed, CommandContext(session, self._stores, self._control, route.channel, delivery))
+        if parsed is not None:
+            parsed = replace(parsed, argument=parsed.command.checked(self._stores.settings, parsed.argument))
+        message = InboundMessage(
+            id=message_id or new_message_id(),
+            session_key=session,
+            text=parsed.text if parsed else _told(text, sender, authority),
+            route=route,
+            sender=_named(sender),
+            authority=authority,
+            kind="command" if parsed else "user",
+            model=None if model is None else named_model(self._stores.settings, model),
+            extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
+            thinking=None if thinking is None else model_commands.think.checked(thinking),
+            context_tokens=context_tokens,
+            timeout_seconds=timeout_seconds,
+            attachments=tuple(attachments),
+        )
+        return self._enqueue(message, mode, delivery)
+
+    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
+        """Take a message from within: it is no command, and does not move where the session speaks.
+
+        It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
+        there is no room; a repeat of it then is refused like the first.
+
+        Raises:
+            StoreUnavailable: as for `accept`.
+        """
+        queued = self._enqueue(message, mode)
+        known = queued.duplicate if isinstance(queued, Queued) else None
+        if known is not None and known.state is MessageState.REJECTED:
+            return Rejected(message.id, known.reason or "")
+        return queued
+
+    def _now(self, parsed: ParsedCommand, context: CommandContext) -> Answered:
+        seconds = self._stores.settings.engine.accept_timeout_seconds
+        return Answered(within(seconds, lambda: self._first_answer(parsed, context)))
+
+    def _first_answer(self, parsed: ParsedCommand, context: CommandContext) -> str:
+        """Carry a command out, unless it was; the scripts see to it that its effect comes once."""
+        inbox, act = self._stores.inbox, parsed.command.now
+        assert act is not None
+        if not context.delivery:
+            return act(context, parsed.argument)
+        known = inbox.answer(context.delivery)
+        if known is not None:
+            return known
+        text = act(context, parsed.argument)
+        inbox.keep_answer(context.delivery, text)
+        return text
+
+    def _enqueue(self, message: InboundMessage, mode: QueueMode | None, delivery: str = "") -> Queued | Rejected:
+        session, route = message.session_key, message.route
+        lane, opening = lane_of(session), new_run_id()
+        sealed = self._waker.sealed(session, opening)
+        kind = "subagent" if lane == "subagent" else "main"
+
+        def accept() -> Accepted | Refused:
+            return self._stores.inbox.accept(
+                message,
+                rules=self._rules(route.channel),
+                lane=lane,
+                agent_id=agent_of(session),
+                run_id=opening,
+                session_id=new_session_id(),
+                row_new={"sessionKind": kind, "chatType": chat_type(session)},
+                row_each={} if message.kind == "internal" else routing(route),
+                wake=sealed,
+                mode=mode,
+                delivery=delivery,
+            )
+
+        accepted = within(self._stores.settings.engine.accept_timeout_seconds, lambda: self._or_mended(session, accept))
+        match accepted:
+            case Refused(reason):
+                return Rejected(message.id, reason)
+            case Accepted(where, run, wake, event_id, duplicate):
+                if wake is not None:
+                    self._waker.turn(session, wake)
+                return Queued(message.id, where, run, event_id, duplicate)
+
+    def _or_mended(self, session: SessionKey, accept: Callable[[], Accepted | Refused]) -> Accepted | Refused:
+        try:
+            return accept()
+        except CorruptRecord:
+            if not mend(self._stores, session):
+                raise
+            return accept()
+
+    def _rules(self, channel: str) -> QueueRules:
+        queue = self._stores.settings.messages.queue
+        return QueueRules(
+            mode=queue.by_channel.get(channel, queue.mode),
+            cap=queue.cap,
+            drop=queue.drop,
+            debounce_ms=queue.debounce_ms_by_channel.get(channel, queue.debounce_ms),
+        )
+
+
+def _told(text: str, sender: str, authority: Authority) -> str:
+    """What the model reads: a stranger's words are quoted, because they are no orders."""
+    return text if authority is not Authority.ANYONE else wrap(text, f"a message of {_named(sender) or 'a stranger'}")
+
+
+def _named(sender: str) -> str:
+    """A name in one line, that nobody can take for more than a name."""
+    return neutralise(" ".join(encodable(sender).split()))[:SOURCE_CHARS]
+
+
+def _clean(text: str, what: str = "message") -> str:
+    text = encodable(text).strip()
+    if not text:
+        raise BadInput(f"the {what} is empty", hint="write something, or `/help`")
+    size = len(text.encode())
+    if size > MAX_TEXT_BYTES:
+        told = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
+        raise BadInput(told, hint="put it into a file of the workspace, and say which")
+    return text

@@ -1,0 +1,108 @@
+"""`/context`: what the window of a session holds, by its parts.
+
+The prompt is built where the workspace is, so the worker leaves its sizes in the session's row with each turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from openclaw_workers.domain.transcript import (
+    AssistantEntry,
+    CompactionEntry,
+    SeenEntry,
+    ToolResultEntry,
+    UserEntry,
+)
+from openclaw_workers.engine.intake.commands.context import CommandContext
+from openclaw_workers.engine.intake.commands.models import CLEARING
+from openclaw_workers.errors import BadInput
+
+FEWEST_TOKENS = 1000
+_NUMBER = re.compile(r"(\d{1,9})(k?)")
+_ROLES = {UserEntry: "user messages", AssistantEntry: "assistant messages", ToolResultEntry: "tool results"}
+
+
+def context(ctx: CommandContext, argument: str) -> str:
+    if argument:
+        return _limit(ctx, argument)
+    row = ctx.row()
+    report = row.system_prompt_report if row else None
+    if row is None or not report:
+        return "Nothing is known yet; the first turn of the session tells."
+    window = int(report.get("window", 0))
+    lines = [f"Model {report.get('model')}, window {window:,} tokens"]
+    if row.context_tokens and window:
+        lines.append(f"Last request {row.context_tokens:,} tokens, {row.context_tokens / window:.0%} of it")
+    lines += ["", *size_lines(report), "", *_conversation(ctx, row.compaction_count)]
+    return "\n".join(lines)
+
+
+def _limit(ctx: CommandContext, argument: str) -> str:
+    """`/context limit 50k`: how much of its window the model of this session is given at most."""
+    word, _, wanted = argument.lower().partition(" ")
+    number = _NUMBER.fullmatch(wanted.strip())
+    if word == "limit" and wanted.strip() in CLEARING:
+        ctx.patch("context", {"contextTokensOverride": ""})
+        return "Context limit set: default."
+    if word != "limit" or number is None:
+        raise BadInput(
+            f"/context does not know {argument!r}; expected limit and a number of tokens, such as 50k, or default"
+        )
+    tokens = int(number[1]) * (1000 if number[2] else 1)
+    if tokens < FEWEST_TOKENS:
+        raise BadInput(f"a context of {tokens:,} tokens is too small; expected {FEWEST_TOKENS:,} or more")
+    ctx.patch("context", {"contextTokensOverride": str(tokens)})
+    return f"Context limit set: {tokens:,} tokens."
+
+
+def size_lines(report: dict[str, Any]) -> list[str]:
+    """The sizes of a prompt, one part per line."""
+    parts, tools = report.get("parts", []), report.get("tools", {})
+    rows = [(part["name"], part["chars"], part["tokens"]) for part in parts]
+    rows = [("system prompt", sum(each[1] for each in rows), sum(each[2] for each in rows))] + [
+        (f"  {name}", chars, tokens) for name, chars, tokens in rows
+    ]
+    rows.append((f"{tools.get('count', 0)} tools", tools.get("chars", 0), tools.get("tokens", 0)))
+    lines = _aligned(rows)
+    for file in report.get("files", []):
+        cut = "" if file["shown"] >= file["chars"] else f", of which {file['shown']:,} are shown"
+        lines.append(f"file {file['name']}: {file['chars']:,} characters{cut}")
+    return lines
+
+
+def _conversation(ctx: CommandContext, compactions: int) -> list[str]:
+    count: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for entry in _seen(ctx):
+        role = "summary" if isinstance(entry, CompactionEntry) else _ROLES[type(entry)]
+        count[role] += 1
+        tokens[role] += len(entry.summary) // 4 if isinstance(entry, CompactionEntry) else entry.approx_tokens
+    times = f" ({compactions} time(s) compacted)" if compactions else ""
+    shown = [role for role in ("summary", *_ROLES.values()) if count[role]]
+    total = f"conversation{times}: about {sum(tokens.values()):,} tokens"
+    return [total, *(f"  {role}: {count[role]:,}, about {tokens[role]:,} tokens" for role in shown)]
+
+
+def _seen(ctx: CommandContext) -> Iterable[SeenEntry | CompactionEntry]:
+    """What the log shows the model, newest first: back to what the latest compaction kept."""
+    left: int | None = None
+    for entry in (entry for page in ctx.stores.reader.pages_back(ctx.session) for entry in reversed(page)):
+        if left == 0:
+            return
+        if left is not None:
+            left -= 1
+        if isinstance(entry, CompactionEntry):
+            if left is None:
+                left = entry.kept
+                yield entry
+        elif isinstance(entry, UserEntry | AssistantEntry | ToolResultEntry):
+            yield entry
+
+
+def _aligned(rows: list[tuple[str, int, int]]) -> list[str]:
+    width = max(len(name) for name, _, _ in rows)
+    return [f"{name:<{width}}  {chars:>9,} characters  about {tokens:>7,} tokens" for name, chars, tokens in rows]

@@ -1,0 +1,153 @@
+"""Slash commands about the model of a session, and about how much is shown of its work."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from openclaw_workers.config.base import Thinking
+from openclaw_workers.config.model_catalog import Catalog
+from openclaw_workers.config.model_names import has_key, named_model, shown_names, usable_models
+from openclaw_workers.config.resolve import default_model, model_aliases, resolve_agent, resolve_model
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.engine.intake.commands.context import CommandContext
+from openclaw_workers.errors import BadInput, ProviderError
+
+CLEARING = ("default", "reset", "clear")
+_NO_MODEL = dict.fromkeys(("providerOverride", "modelOverride", "authProfileOverride"), "")
+_SILENT_THINKERS = ("offline", "cli")
+"""Providers whose models show nothing of what they think."""
+
+
+def model(ctx: CommandContext, argument: str) -> str:
+    """`/model`: show, choose, or list."""
+    settings, wanted = ctx.stores.settings, argument.strip()
+    if not wanted:
+        return f"Model: {current_model(ctx)}. Usage: /model [name|default|list]"
+    if wanted.lower() == "list":
+        return _list(ctx)
+    if wanted.lower() in CLEARING:
+        ctx.patch("model", _NO_MODEL)
+        return f"Model set: {current_model(ctx)}."
+    full = named_model(settings, wanted)
+    provider, _, name = full.partition("/")
+    ctx.patch("model", {**_NO_MODEL, "providerOverride": provider, "modelOverride": name})
+    missing = f" No key for {provider} is configured; the agent needs one of its own."
+    return f"Model set: {full}." + ("" if has_key(settings, full) else missing)
+
+
+def current_model(ctx: CommandContext) -> str:
+    """The model of the session's next turn, and whether it is the default one."""
+    chosen = _chosen(ctx.row())
+    if chosen:
+        return resolve_model(ctx.stores.settings, chosen)
+    return f"{_default(ctx)} (default)"
+
+
+def _list(ctx: CommandContext) -> str:
+    settings = ctx.stores.settings
+    current = current_model(ctx).removesuffix(" (default)")
+    known = list(dict.fromkeys([current, *usable_models(settings)]))
+    names: dict[str, list[str]] = {}
+    for alias, full in model_aliases(settings).items():
+        names.setdefault(full, []).append(alias)
+    every = sorted({*known, *names})
+    shown = {full: f"({name})" for full, name in shown_names(settings).items()}
+    told = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
+    lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in told.items()]
+    remote = sorted({full.partition("/")[0] for full in every} - {*_SILENT_THINKERS})
+    return "\n".join([*lines, *([f"Other models of {', '.join(remote)} may be named too."] if remote else [])])
+
+
+def _chosen(row: SessionEntry | None) -> str:
+    if row is None or not row.model_override:
+        return ""
+    return f"{row.provider_override}/{row.model_override}" if row.provider_override else row.model_override
+
+
+def _default(ctx: CommandContext) -> str:
+    settings = ctx.stores.settings
+    agent = resolve_agent(settings, agent_of(ctx.session), default_model=default_model(settings, os.environ))
+    return agent.primary
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One setting of a session that is a word out of a few."""
+
+    name: str
+    column: str
+    values: Sequence[str]
+    unset: Callable[[CommandContext], str]
+    """What holds while it is not set."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    remark: Callable[[CommandContext, str], str] = lambda ctx, value: ""
+
+    def __call__(self, ctx: CommandContext, argument: str) -> str:
+        word = argument.strip().lower()
+        title = self.name.capitalize()
+        if not word:
+            return f"{title}: {self._told(ctx)}. Usage: /{self.name} [{'|'.join(self.values)}|default]"
+        if word in CLEARING:
+            ctx.patch(self.name, {self.column: ""})
+            return f"{title} set: {self._told(ctx)}."
+        value = self.checked(word)
+        ctx.patch(self.name, {self.column: value})
+        return f"{title} set: {value}.{self.remark(ctx, value)}"
+
+    def checked(self, word: str) -> str:
+        """The level that a word stands for.
+
+        Raises:
+            BadInput: none.
+        """
+        word = word.strip().lower()
+        value = self.aliases.get(word, word)
+        if value in self.values:
+            return value
+        near = difflib.get_close_matches(word, self.values, 1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
+
+    def _told(self, ctx: CommandContext) -> str:
+        value = ctx.stores.reader.row(ctx.session).get(self.column)
+        return value or f"{self.unset(ctx)} (default)"
+
+
+def _thinking_default(ctx: CommandContext) -> str:
+    return resolve_agent(ctx.stores.settings, agent_of(ctx.session)).thinking_default
+
+
+def _takes_no_level(ctx: CommandContext, value: str) -> str:
+    """What to say to people who set a level that their model is never told."""
+    name = current_model(ctx).removesuffix(" (default)")
+    provider, _, model = name.partition("/")
+    if value == "off":
+        return ""
+    if provider in _SILENT_THINKERS:
+        return f" {name} takes no such level."
+    try:
+        found = Catalog(ctx.stores.settings.models).model(provider, model)
+    except ProviderError:
+        return ""  # the next turn tells
+    setting = f"models.providers.{provider}.models[].reasoning"
+    return "" if found.reasoning else f" {name} is not told of it: by {setting} it takes no level."
+
+
+def _what_is_thought(ctx: CommandContext, value: str) -> str:
+    name = current_model(ctx).removesuffix(" (default)")
+    if value != "off" and name.partition("/")[0] in _SILENT_THINKERS:
+        return f" {name} shows nothing of what it thinks."
+    row = ctx.row()
+    level = (row.thinking_level if row else None) or _thinking_default(ctx)
+    return " Thinking is off; /think sets it." if value != "off" and level == "off" else ""
+
+
+think = Level("think", "thinkingLevel", get_args(Thinking), _thinking_default, remark=_takes_no_level)
+reasoning = Level("reasoning", "reasoningLevel", ("off", "on", "stream"), lambda _: "off", remark=_what_is_thought)
+verbose = Level("verbose", "verboseLevel", ("off", "on", "full"), lambda _: "on")
+usage = Level("usage", "responseUsage", ("off", "tokens", "full"), lambda _: "off", aliases={"on": "tokens"})

@@ -1,0 +1,156 @@
+"""What stands before each model call: the fleet's limits, waited for in fair order, and budgets, by reservation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.ids import RunId
+from openclaw_workers.errors import BudgetExhausted, StoreUnavailable
+from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Exhausted, Limit, RateLimits
+
+log = structlog.get_logger(__name__)
+
+WAIT_SECONDS = 0.25
+HOLD_SECONDS = 3.0
+TOLD_AFTER_SECONDS = 2.0
+"""Waits shorter than this are nobody's concern."""
+_NEXT_DAY = "It begins anew at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
+_UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of work"}
+
+
+@dataclass(slots=True)
+class Rest:
+    """Whether a turn asks no model while it waits for its turn to. Its heir must know, and book nothing (rule 14)."""
+
+    tell: Callable[[bool], None] = lambda _: None
+    """Writes it down; raises LeaseLost if another owns the run by now, and StoreUnavailable if Redis is away."""
+    _rests: bool = False
+
+    def begin(self) -> None:
+        if not self._rests:
+            self.tell(True)
+            self._rests = True
+
+    def end(self) -> None:
+        if self._rests:
+            self.tell(False)
+            self._rests = False
+
+
+@dataclass(slots=True)
+class _Held:
+    call: str
+    limits: Sequence[Limit]
+    cancel: Cancel
+    again_at: float
+    """When to hold on to it again."""
+    began: float | None = None
+    """None while it waits."""
+
+
+@dataclass(slots=True)
+class Admission:
+    """For one turn. Without limits and budgets it costs nothing."""
+
+    limits: RateLimits
+    run: RunId
+    budgets: Sequence[Budget]
+    limits_of: Callable[[Candidate], Sequence[Limit]]
+    price_of: Callable[[Candidate, int], Amounts]
+    on_wait: Callable[[str], None] = lambda _: None
+    """Told once of a wait that takes its time, and what for."""
+    rest: Rest = field(default_factory=Rest)
+    _held: _Held | None = None
+    """The call that is being made or waits for its turn."""
+
+    def enter(self, candidate: Candidate, call_id: str, tokens: Callable[[Candidate], int], cancel: Cancel) -> None:
+        """Wait until the call may be made.
+
+        Raises:
+            BudgetExhausted: nothing more may be spent.
+            TurnEnded: the turn ended while it waited.
+            LeaseLost: it waited, and another worker owns the session now.
+        """
+        limits = self.limits_of(candidate)
+        try:
+            if limits or self.budgets:
+                self._enter(candidate, call_id, tokens(candidate), limits, cancel)
+            self.rest.end()
+            if self._held:
+                self._held.began = time.monotonic()
+        except BaseException:
+            self.leave()
+            raise
+
+    def _enter(self, candidate: Candidate, call_id: str, size: int, limits: Sequence[Limit], cancel: Cancel) -> None:
+        self._reserve(candidate, call_id, size, cancel)
+        self._held = _Held(call_id, limits, cancel, time.monotonic() + HOLD_SECONDS)
+        wait = self._wait(f"the limits set for {candidate.name} are reached", cancel)
+        while limits and (wait_ms := self.limits.ask(limits, self.run, call_id, size)):
+            wait(wait_ms / 1000)
+
+    def hold(self) -> None:
+        """Keep what the call has taken while it lasts, and end it when the time of a budget is used up.
+
+        Asked every second, from another thread.
+
+        Raises:
+            StoreUnavailable: Redis is away.
+        """
+        held, now = self._held, time.monotonic()
+        if held is None or now < held.again_at:
+            return
+        held.again_at = now + HOLD_SECONDS
+        lasted = now - held.began if held.began else 0.0
+        answer = self.limits.hold(self.run, held.call, held.limits, self.budgets, lasted)
+        if isinstance(answer, Exhausted):
+            held.cancel.set(_used_up(answer))
+        else:
+            held.again_at = now + min(HOLD_SECONDS, answer)
+
+    def leave(self) -> None:
+        """The call is over. If Redis is away the places end by themselves: what the call brought is worth more."""
+        held, self._held = self._held, None
+        try:
+            if held and held.limits:
+                self.limits.done(held.limits, self.run, held.call)
+        except StoreUnavailable as error:
+            log.warning("limit.kept", error=error.message)
+
+    def _reserve(self, candidate: Candidate, call_id: str, tokens: int, cancel: Cancel) -> None:
+        if not self.budgets:
+            return
+        amounts = self.price_of(candidate, tokens)
+        wait = self._wait("other calls have set aside what is left of the budget", cancel)
+        while True:
+            answer = self.limits.reserve(self.run, call_id, amounts, self.budgets)
+            if isinstance(answer, Exhausted):
+                raise _used_up(answer)
+            if answer:
+                return
+            wait(WAIT_SECONDS)
+
+    def _wait(self, why: str, cancel: Cancel) -> Callable[[float], None]:
+        """A way to wait that tells of it when it has taken a while, or is about to."""
+        began, told = time.monotonic(), False
+
+        def wait(seconds: float) -> None:
+            nonlocal told
+            self.rest.begin()
+            if not told and time.monotonic() - began + seconds > TOLD_AFTER_SECONDS:
+                told = True
+                self.on_wait(why)
+            cancel.wait(seconds)
+
+        return wait
+
+
+def _used_up(answer: Exhausted) -> BudgetExhausted:
+    told = f"{answer.spent:g} of {answer.limit:g} {_UNITS[answer.what]}"
+    return BudgetExhausted(f"the budget {answer.budget.name} is used up: {told}", hint=_NEXT_DAY)

@@ -1,0 +1,251 @@
+"""Failover: which model by which key is asked next, with what the whole fleet knows of both.
+
+Every failure is noted in Redis under its key, so that the other workers do not run into the same wall. A turn goes
+through its candidates in order, and through the keys of each; what is left alone just now is skipped, but for one probe
+at a time of the model that was asked for.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from math import inf
+
+import structlog
+
+from openclaw_workers.agent.model.candidates import Candidate, Check
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.runs import ModelAttempt
+from openclaw_workers.engine.llm.admission import TOLD_AFTER_SECONDS, Admission
+from openclaw_workers.engine.llm.keyring import Keyring, Option
+from openclaw_workers.errors import FailureReason, ProviderError
+
+log = structlog.get_logger(__name__)
+
+NEVER = frozenset({FailureReason.CONTEXT_OVERFLOW})
+"""Another model would not do better."""
+AGAIN = frozenset({FailureReason.CUT, FailureReason.TIMEOUT, FailureReason.RATE_LIMIT})
+"""Worth another try with the same model when there is no other; so is whatever a server says is its own fault."""
+OF_THE_KEY = frozenset({FailureReason.AUTH, FailureReason.AUTH_PERMANENT})
+"""What another key would mend; a key that was changed is another one, and is not left alone."""
+_EACH = "`ocw runs show` lists each attempt"
+_PAUSED = "`ocw models status` lists the pauses, `ocw models resume <provider>` ends one"
+_NEW_KEY = "a key that was changed is tried at once"
+RETRIES = 2
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30
+SPREAD = 0.5
+"""The share of a pause over which those who waited for its end come back."""
+
+Refused = tuple[FailureReason, str]
+"""Why a model must not be asked."""
+
+
+@dataclass
+class ModelChain:
+    """Implements agent.calling.Chain for one turn."""
+
+    options: Sequence[Option]
+    keyring: Keyring
+    guard: Admission
+    cancel: Cancel
+    on_skip: Callable[[ModelAttempt], None] = lambda _: None
+    """Told of each model that is passed over; of failed calls those are told who keep the books."""
+    seconds_left: Callable[[], float] = lambda: inf
+    """What is left of the turn's time."""
+    refused: Mapping[str, Refused] = field(default_factory=dict)
+    """Models that must not be asked in this turn, and why."""
+    attempts: list[ModelAttempt] = field(default_factory=list)
+    answered: Candidate | None = None
+    _spent: set[str] = field(default_factory=set)
+    """Keys that failed in this turn."""
+    _skipped: set[str] = field(default_factory=set)
+    _retries: int = 0
+    _following: Candidate | None = None
+    """The next one, once it is known: looking for it may have claimed a probe."""
+    _aside: bool = False
+    """Those that cannot summarise are passed over: what they say would take the place of what was said."""
+
+    def choose(
+        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, aside: bool = False
+    ) -> Candidate:
+        self._aside = aside
+        candidate, self._following = self._following or self._next() or self._after_a_pause(), None
+        if candidate is None:
+            raise self._all_failed()
+        check(candidate)
+        self.guard.enter(candidate, call_id, tokens, self.cancel)
+        return candidate
+
+    def failed(self, candidate: Candidate, error: ProviderError, seconds: float) -> None:
+        self.guard.leave()
+        self.attempts.append(attempt_of(candidate, error, seconds))
+        if error.reason in NEVER:
+            raise error
+        if error.again:
+            self._following = candidate
+            return
+        self.keyring.failed(candidate, error)
+        self._spent.add(_spent_name(self.attempts[-1]))
+        log.warning("model.failed", model=candidate.name, profile=candidate.profile, reason=error.reason)
+        self._following = self._next() or self._once_more(candidate, error) or self._after_a_pause()
+        if self._following is None:
+            raise self._all_failed(error)
+
+    def succeeded(self, candidate: Candidate, seconds: float) -> None:
+        self.guard.leave()
+        self._retries, self.answered = 0, candidate
+        self._spent.discard(f"{candidate.name}|{candidate.profile}")
+        self.keyring.succeeded(candidate, seconds)
+
+    def left(self, candidate: Candidate) -> None:
+        self.guard.leave()
+
+    def begin_anew(self) -> None:
+        """What the fleet knows of a key still holds; that it failed in this turn no longer does."""
+        self._spent.clear()
+        self._retries, self._following = 0, None
+
+    def asked_last(self, tried: Sequence[ModelAttempt]) -> Candidate:
+        """Whom an owner of this run was asking when it died, as far as its attempts and the state of the keys tell."""
+        failed = [each for each in tried if not (each.skipped or each.again)]
+        spent = set(map(_spent_name, failed))
+        standing = self.keyring.look(self.options)
+        for option in self.options:
+            keys = self._unspent(option, spent)
+            if usable := [each for each in keys if not self.keyring.state(standing, each).until]:
+                return self.keyring.best(standing, option, usable)
+        everyone = [option.by(each) for option in self.options for each in option.endpoints]
+        last = (failed[-1].model, failed[-1].profile) if failed else None
+        return next((each for each in everyone if (each.name, each.profile) == last), everyone[0])
+
+    @property
+    def fallback(self) -> str:
+        """What to tell people when another model than the one asked for answered; "" otherwise."""
+        wanted = self.options[0].name
+        if self.answered is None or self.answered.name == wanted:
+            return ""
+        why = next((each.error for each in reversed(self.attempts) if each.model == wanted), "it was not available")
+        return f"{wanted} failed: {why}. {self.answered.name} answered instead."
+
+    @property
+    def served_by(self) -> str:
+        """The key to stay with in this session, where there are several."""
+        option = next((each for each in self.options if self.answered and each.name == self.answered.name), None)
+        if option is None or self.answered is None or len(option.endpoints) < 2:
+            return ""
+        return f"{self.answered.provider.name}/{self.answered.profile}"
+
+    def _once_more(self, candidate: Candidate, error: ProviderError) -> Candidate | None:
+        """With none left the same again, where that may help and did not yet fail to."""
+        asked = error.retry_after
+        # A limit that names no end has ours, which is longer than a turn should wait.
+        unending = error.reason is FailureReason.RATE_LIMIT and asked is None
+        too_long = unending or (asked or 0) > LONGEST_PAUSE_SECONDS
+        may_help = error.reason in AGAIN or (error.status or 0) >= 500
+        if too_long or not may_help or self._retries >= RETRIES:
+            return None
+        self._retries += 1
+        pause = max(PAUSE_SECONDS * self._retries, asked or 0)
+        self._wait(pause, f"{candidate.name} failed ({error.reason})")
+        return candidate
+
+    def _after_a_pause(self) -> Candidate | None:
+        """With all left alone, but one of them for a moment only, that one when the moment is over."""
+        resting = [each for option in self.options for each in self._unspent(option, self._spent)]
+        seconds = self.keyring.pause_seconds(self.keyring.look(self.options), resting)
+        if seconds is None or seconds > LONGEST_PAUSE_SECONDS:
+            return None
+        self._wait(max(0.0, seconds), "all models are left alone after failures")
+        return self._next()
+
+    def _wait(self, seconds: float, why: str) -> None:
+        """Wait so long, and a while more by chance: those who failed together, or wait for one key, come one by one.
+
+        The longer the pause the more have gathered, so the while grows with it. It does not take the turn's last time.
+        """
+        spare = max(0.0, self.seconds_left() - seconds) / 2
+        seconds += random.uniform(0, min(max(PAUSE_SECONDS, seconds * SPREAD), spare))
+        if seconds > TOLD_AFTER_SECONDS:
+            self.guard.on_wait(f"{why}, another try in {seconds:.0f} s")
+        self.guard.rest.begin()
+        self.cancel.wait(seconds)
+
+    def _next(self) -> Candidate | None:
+        """The first option with a key that may be used (the article's decision table)."""
+        standing = self.keyring.look(self.options)
+        for index, option in enumerate(self.options):
+            if option.name in self.refused:
+                self._skip(option, *self.refused[option.name])
+                continue
+            keys = self._unspent(option, self._spent)
+            usable = [each for each in keys if not self.keyring.state(standing, each).until]
+            if usable:
+                return self.keyring.best(standing, option, usable)
+            if index == 0 and (probed := self.keyring.probe(standing, keys)):
+                return probed
+            if keys:
+                reason, seconds = self.keyring.rest(standing, keys)
+                told = f"provider {option.provider.name} is left alone after a failure ({reason})"
+                self._skip(option, reason, f"{told}, for another {_span(seconds)}")
+        return None
+
+    def _unspent(self, option: Option, spent: set[str]) -> list[Candidate]:
+        """The keys of a model that have not failed, if it can do what is asked."""
+        if option.name in self.refused or f"{option.name}|" in spent:
+            return []
+        if self._aside and not option.provider.summarises:
+            return []
+        candidates = [option.by(each) for each in option.endpoints]
+        return [each for each in candidates if f"{each.name}|{each.profile}" not in spent]
+
+    def _skip(self, option: Option, reason: FailureReason, why: str) -> None:
+        if option.name in self._skipped:
+            return
+        self._skipped.add(option.name)
+        skipped = ModelAttempt(id=secrets.token_hex(8), model=option.name, reason=reason, error=why, skipped=True)
+        self.attempts.append(skipped)
+        self.on_skip(skipped)
+
+    def _all_failed(self, last: ProviderError | None = None) -> ProviderError:
+        if last is not None and len({each.model for each in self.attempts}) == 1:
+            return last
+        told = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
+        paused = {each.reason for each in self.attempts if each.skipped and each.model not in self.refused}
+        hints = [*([_NEW_KEY] if paused & OF_THE_KEY else []), *([_PAUSED] if paused else []), _EACH]
+        return ProviderError(
+            f"all models failed ({len(self.attempts)}): {told}",
+            reason=last.reason if last else self.attempts[-1].reason,
+            hint="; ".join(hints),
+        )
+
+
+def _span(seconds: float) -> str:
+    minutes = seconds / 60
+    return f"{minutes / 60:.0f} h" if minutes >= 90 else f"{minutes:.0f} min" if minutes >= 1.5 else f"{seconds:.0f} s"
+
+
+def _spent_name(failed: ModelAttempt) -> str:
+    """A model that is not there, or does not take the request, will not by another key either.
+
+    One that is only not for this key may.
+    """
+    if failed.reason in (FailureReason.MODEL_NOT_FOUND, FailureReason.FORMAT) and failed.status != HTTPStatus.FORBIDDEN:
+        return f"{failed.model}|"
+    return f"{failed.model}|{failed.profile}"
+
+
+def attempt_of(candidate: Candidate, error: ProviderError, seconds: float, call_id: str = "") -> ModelAttempt:
+    return ModelAttempt(
+        id=call_id,
+        model=candidate.name,
+        profile=candidate.profile,
+        reason=error.reason,
+        status=error.status,
+        code=error.code,
+        error=error.message,
+        milliseconds=int(seconds * 1000),
+        again=error.again,
+    )

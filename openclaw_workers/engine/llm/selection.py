@@ -1,0 +1,191 @@
+"""The models of this installation, put together for a turn: candidates, keys, limits, budgets and prices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.config.base import Section
+from openclaw_workers.config.budgets import BudgetSettings, LimitSettings
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.models import ProviderSettings
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.transcript import Usage
+from openclaw_workers.engine.llm.admission import Admission
+from openclaw_workers.engine.llm.auth_profiles import endpoints_for
+from openclaw_workers.engine.llm.failover import ModelChain, Refused
+from openclaw_workers.engine.llm.keyring import Keyring, Option
+from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.missing import MissingProvider
+from openclaw_workers.providers.registry import Providers
+from openclaw_workers.providers.remote import RemoteProvider
+from openclaw_workers.store.client import Client
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.llm.cooldowns import Cooldowns
+from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
+
+RESERVED_SECONDS = 60
+"""What is set aside of a budget's time when a call begins; what it takes beyond that counts while it lasts."""
+PER_MILLION = 1_000_000
+MOST_AGENTS = 1024
+_NOTHING_GIVEN, _UNLIMITED = ProviderSettings(), LimitSettings()
+
+
+class Models:
+    def __init__(self, loaded: Loaded, redis: Client, keys: Keys) -> None:
+        self._settings = loaded.settings
+        self._state_dir = loaded.state_dir
+        self.providers = Providers(loaded.settings.models)
+        self._health = Cooldowns(redis, keys)
+        self._limits = RateLimits(redis, keys)
+        given = loaded.settings.budgets
+        self._has_budgets = _says_something(given.day) or _says_something(given.tree)
+        self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
+        """What was put together for an agent, and in which second: a file with its keys may change."""
+
+    def first(self, agent: AgentConfig) -> Candidate:
+        """The first of the agent's models that is there.
+
+        Raises:
+            ProviderError: none is; it tells of the one that was asked for.
+        """
+        missing: ProviderError | None = None
+        for name in _names(agent):
+            try:
+                return self._found(name)
+            except ProviderError as error:
+                missing = missing or error
+        assert missing is not None
+        raise missing
+
+    def chain(
+        self, agent: AgentConfig, run: RunId, tree: SessionKey, row: Mapping[str, str], cancel: Cancel
+    ) -> ModelChain:
+        """The agent's models for one turn.
+
+        Raises:
+            ProviderError: none of them is there.
+            BadInput: the agent's keys cannot be read.
+        """
+        budgets = self.budgets(agent, tree)
+        guard = Admission(self._limits, run, budgets, self._limits_of, self._reservation)
+        options = self._options_of(agent)
+        counts_dollars = any(budget.cost is not None for budget in budgets)
+        return ModelChain(
+            options=options,
+            refused=_absent(options) | (_unpriced(options) if counts_dollars else {}),
+            keyring=Keyring(self._health, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
+            guard=guard,
+            cancel=cancel,
+        )
+
+    def budgets(self, agent: AgentConfig, tree: SessionKey) -> list[Budget]:
+        given = self._settings.budgets
+        if not self._has_budgets and not _says_something(agent.budget):
+            return []
+        named = {"day": given.day, f"agent {agent.id}": agent.budget, f"tree {tree}": given.tree}
+        limited = {name: settings for name, settings in named.items() if _says_something(settings)}
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        return [_budget(f"{name} {day}", settings) for name, settings in limited.items()]
+
+    def price(self, provider: str, model: str, usage: Usage) -> float:
+        """Dollars; 0 where the price is not known."""
+        found = self.providers.get(provider)
+        cost = found.model(model).cost if isinstance(found, RemoteProvider) else None
+        if cost is None:
+            return 0.0
+        dollars = usage.input * cost.input + usage.output * cost.output
+        return (dollars + usage.cache_read * cost.cache_read + usage.cache_write * cost.cache_write) / PER_MILLION
+
+    def _options_of(self, agent: AgentConfig) -> list[Option]:
+        second = int(time.monotonic())
+        known = self._options.get(id(agent))
+        if known and known[0] == second and known[1] is agent:
+            return known[2]
+        if len(self._options) > MOST_AGENTS:
+            self._options = {}
+        options = self._build_options(agent)
+        self._options[id(agent)] = second, agent, options
+        return options
+
+    def _build_options(self, agent: AgentConfig) -> list[Option]:
+        self.first(agent)
+        return [self._option(agent, name) for name in _names(agent)]
+
+    def _option(self, agent: AgentConfig, name: str) -> Option:
+        try:
+            found = self._found(name)
+        except ProviderError as error:
+            # A name that became wrong must not take the others with it.
+            provider_name, _, model = name.partition("/")
+            return Option(MissingProvider(provider_name, error), model, ())
+        given = self._given(found.provider.name)
+        return Option(found.provider, found.model, endpoints_for(agent, found.provider, given, self._state_dir))
+
+    def _found(self, name: str) -> Candidate:
+        provider_name, model = self.providers.split(name)
+        provider = self.providers.get(provider_name)
+        provider.context_window(model)
+        return Candidate(provider, model)
+
+    def _given(self, provider: str) -> ProviderSettings:
+        return self._settings.models.providers.get(provider, _NOTHING_GIVEN)
+
+    def _limits_of(self, candidate: Candidate) -> Sequence[Limit]:
+        provider, given = candidate.provider.name, self._given(candidate.provider.name)
+        own = candidate.endpoint.limits if candidate.endpoint else _UNLIMITED
+        if given is _NOTHING_GIVEN and not _says_something(own):
+            return ()
+        model = next((each for each in given.models if each.id == candidate.model), None)
+        named = {
+            provider: given.limits,
+            f"{provider}/{candidate.profile}": own,
+            f"{provider}//{candidate.model}": model.limits if model else _UNLIMITED,
+        }
+        return [_limit(name, settings) for name, settings in named.items() if _says_something(settings)]
+
+    def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
+        """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
+        provider = candidate.provider
+        most = provider.most_output(candidate.model)
+        # What a provider writes into its cache may cost more than what it only reads.
+        possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
+        cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)
+        return Amounts(tokens=tokens + most, cost=cost, calls=1, seconds=RESERVED_SECONDS)
+
+
+def _names(agent: AgentConfig) -> list[str]:
+    return list(dict.fromkeys([agent.primary, *agent.fallbacks]))
+
+
+def _absent(options: Sequence[Option]) -> dict[str, Refused]:
+    """The models that are not there, and why."""
+    named = ((each.name, each.provider) for each in options)
+    return {name: (found.why.reason, found.why.message) for name, found in named if isinstance(found, MissingProvider)}
+
+
+def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
+    """The models that a budget in dollars could not hold, because nobody knows what they cost; and what to do."""
+    told = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
+    remote = ((each, each.provider) for each in options)
+    return {
+        each.name: (FailureReason.BILLING, told.format(provider.name, each.model))
+        for each, provider in remote
+        if isinstance(provider, RemoteProvider) and provider.model(each.model).cost is None
+    }
+
+
+def _says_something(given: Section) -> bool:
+    return any(value is not None for value in given.__dict__.values())
+
+
+def _budget(name: str, given: BudgetSettings) -> Budget:
+    return Budget(name, given.tokens, given.cost, given.calls, given.seconds)
+
+
+def _limit(name: str, given: LimitSettings) -> Limit:
+    return Limit(name, given.requests_per_minute or 0, given.tokens_per_minute or 0, given.concurrent or 0)

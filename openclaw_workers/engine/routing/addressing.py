@@ -1,0 +1,109 @@
+"""From a message to the session it belongs to.
+
+Scope `global` puts all messages of an agent into `agent:<agentId>:global`, whatever chat, thread or topic
+they came from; without routing that is the default agent. It stays one session per agent, because nothing may
+cross from one agent's sessions to another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import (
+    DEFAULT_AGENT,
+    DEFAULT_MAIN_KEY,
+    DmScope,
+    agent_of,
+    channel_key,
+    dm_key,
+    global_key,
+    group_key,
+    link_identity,
+    normalise,
+    topic_key,
+    with_thread,
+)
+from openclaw_workers.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRules:
+    """The settings that sort messages into sessions."""
+
+    scope: Literal["per-sender", "global"] = "per-sender"
+    dm_scope: DmScope = DmScope.MAIN
+    main_key: str = DEFAULT_MAIN_KEY
+    identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    default_agent: str = DEFAULT_AGENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a message comes from, as its channel tells it. Ids are raw; empty means there is none."""
+
+    channel: str
+    chat: Literal["dm", "group", "channel"] = "dm"
+    account_id: str = ""
+    peer_id: str = ""
+    group_id: str = ""
+    """The group, or the channel of a team chat."""
+    topic_id: str = ""
+    thread_id: str = ""
+    session_key: str = ""
+    """Asked for by name, as in `ocw agent --session notes`; goes before everything else."""
+    agent_id: str = ""
+    """A stored agent id, asked for or found by routing; otherwise the key's agent, otherwise the default."""
+
+
+def session_for(origin: Origin, sorting: SessionRules) -> SessionKey:
+    """Give the key of the session a message belongs to.
+
+    Raises:
+        BadInput: the wanted key fits no form or is another agent's, or an id the scope depends on is missing.
+    """
+    if origin.session_key.strip():
+        return named_session(origin.session_key, sorting, agent_id=origin.agent_id)
+    agent_id = origin.agent_id or sorting.default_agent
+    if sorting.scope == "global":
+        return global_key(agent_id)
+    base, thread_id = _conversation(origin, sorting, agent_id)
+    return with_thread(base, thread_id) if thread_id else base
+
+
+def named_session(wanted: str, sorting: SessionRules, *, agent_id: str = "") -> SessionKey:
+    """Give the stored key for one that a person or a policy wrote; short ones belong to `agent_id`.
+
+    Raises:
+        BadInput: it fits no form, or names another agent than `agent_id`.
+    """
+    key = normalise(wanted, default_agent=agent_id or sorting.default_agent, main_key=sorting.main_key)
+    if agent_id and agent_of(key) != agent_id:
+        raise BadInput(
+            f"session {key} belongs to agent {agent_of(key)}, not to {agent_id}",
+            hint="leave out the agent, or name one of its own sessions",
+        )
+    return key
+
+
+def _conversation(origin: Origin, sorting: SessionRules, agent_id: str) -> tuple[SessionKey, str]:
+    """Give the session of the chat as a whole, and the thread within it. Only groups have forum topics."""
+    if origin.chat == "group":
+        if origin.topic_id:
+            return topic_key(agent_id, origin.channel, origin.group_id, origin.topic_id), origin.thread_id
+        return group_key(agent_id, origin.channel, origin.group_id), origin.thread_id
+    thread_id = origin.thread_id or origin.topic_id
+    if origin.chat == "channel":
+        return channel_key(agent_id, origin.channel, origin.group_id), thread_id
+    base = dm_key(
+        sorting.dm_scope,
+        agent_id=agent_id,
+        channel=origin.channel,
+        account_id=origin.account_id,
+        # Under dmScope main the peer does not appear in the key, so there is nothing to link.
+        peer=link_identity(sorting.identity_links, origin.channel, origin.peer_id),
+        main_key=sorting.main_key,
+    )
+    return base, thread_id

@@ -1,0 +1,86 @@
+"""Passing answers on between sessions that talk to each other: a few turns each, then a word to the chat.
+
+Each step begins with an answer that was committed, and its relay record with it. Passing it on puts one message, with
+an id of its own, into an inbox; then the record goes. A crash in between repeats the step, and the id makes it one.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from openclaw_workers.domain.ids import MessageId, SessionKey
+from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.sessions.labels import announce_text, internal, says_nothing, turn_text
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.wake import Waker
+from openclaw_workers.store.inter_session import Relay
+
+log = structlog.get_logger(__name__)
+
+
+class AnswerRelay:
+    def __init__(self, stores: Stores, waker: Waker) -> None:
+        self._stores = stores
+        self._intake = Intake(stores, waker)
+
+    def pass_on(self, answered: MessageId) -> None:
+        """Take the next step of an exchange. Safe to repeat.
+
+        Raises:
+            StoreUnavailable: nothing is known; it stays due.
+        """
+        relay = self._stores.exchanges.relay(answered)
+        following = self._following(relay) if relay else None
+        if following is not None:
+            taken = isinstance(self._intake.post(following), Queued)
+            what = "exchange.passed_on" if taken else "exchange.ended"
+            log.info(what, message=following.id, session=following.session_key)
+        self._stores.exchanges.relayed(answered)
+
+    def _following(self, relay: Relay) -> InboundMessage | None:
+        turn, silent = int(relay.metadata["turn"]), says_nothing(relay.text)
+        if silent and turn == 0:
+            return None
+        if silent or turn >= self._stores.settings.session.agent_to_agent.max_ping_pong_turns:
+            return self._announce(relay, "" if silent else relay.text)
+        origin, target = SessionKey(relay.metadata["origin"]), SessionKey(relay.metadata["target"])
+        to = target if relay.session == origin else origin
+        if not self._lives(relay, to):
+            return None
+        most = self._stores.settings.session.agent_to_agent.max_ping_pong_turns
+        return internal(
+            f"{relay.metadata['exchange']}-{turn + 1}",
+            to,
+            relay.session,
+            turn_text(relay.session, relay.text, turn + 1, most),
+            about={
+                **{name: relay.metadata[name] for name in ("exchange", "origin", "origin_id", "target")},
+                "target_id": _target_id(relay),
+                "turn": str(turn + 1),
+            },
+        )
+
+    def _announce(self, relay: Relay, latest: str) -> InboundMessage | None:
+        """The last step: the session that was written to may tell its chat; one without a chat has nobody to tell."""
+        target, origin = SessionKey(relay.metadata["target"]), SessionKey(relay.metadata["origin"])
+        row = self._stores.reader.row(target)
+        if not self._lives(relay, target) or row.get("lastChannel", "internal") == "internal":
+            return None
+        route = Route(
+            channel=row["lastChannel"],
+            to=row.get("lastTo", ""),
+            account_id=row.get("lastAccountId", ""),
+            thread_id=row.get("lastThreadId", ""),
+        )
+        text = announce_text(origin, latest)
+        return internal(f"{relay.metadata['exchange']}-announce", target, origin, text, route=route)
+
+    def _lives(self, relay: Relay, session: SessionKey) -> bool:
+        """Rule 18: an answer is for the life that took part; one that is over, or gone, hears nothing."""
+        expected = relay.metadata["origin_id"] if session == relay.metadata["origin"] else _target_id(relay)
+        return self._stores.reader.row(session).get("sessionId") == expected
+
+
+def _target_id(relay: Relay) -> str:
+    return relay.session_id if relay.session == relay.metadata["target"] else relay.metadata["target_id"]

@@ -1,0 +1,78 @@
+"""Which sessions the session tools of a turn may see and write to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import agent_of, is_subagent
+from openclaw_workers.engine.tree.child import Parent
+from openclaw_workers.engine.tree.lineage import is_sandboxed
+from openclaw_workers.store.reader import Reader
+
+
+class Visibility:
+    """What one session may see. Asked for a session, it says why not; nothing it says tells whether that one exists."""
+
+    def __init__(self, settings: Settings, viewer: Parent, reader: Reader) -> None:
+        self._settings = settings
+        self._viewer = viewer
+        self._reader = reader
+        self._parents: dict[str, str] = {}
+
+    def denial(self, session: SessionKey, row: Mapping[str, str] | None = None) -> str | None:
+        """Why this session is out of sight, or None. `row` saves a look where the caller has it."""
+        me = self._viewer.session
+        if session == me:
+            return None
+        if row is not None:
+            self._parents[session] = row.get("spawnedBy", "")
+        sandbox = self._viewer.agent.sandbox
+        is_apart = is_sandboxed(self._viewer.agent, me, self._settings.session.main_key)
+        if is_apart and sandbox.session_tools_visibility == "spawned":
+            return None if self._parent(session) == me else "you are sandboxed and see only sessions that you spawned"
+        if is_subagent(me):
+            return None if self._parent(session) == me else "a sub-agent sees only itself and the sub-agents it started"
+        return self._by_setting(session)
+
+    def _by_setting(self, session: SessionKey) -> str | None:
+        wanted = self._settings.tools.sessions.visibility
+        if wanted == "self":
+            return "tools.sessions.visibility lets you see only your own session"
+        if self._is_below(session):
+            return None
+        if wanted == "tree":
+            return "tools.sessions.visibility lets you see only what you spawned"
+        mine, other = self._viewer.agent.id, agent_of(session)
+        return None if mine == other else self._other_agent(mine, other)
+
+    def _other_agent(self, mine: str, other: str) -> str | None:
+        rules, sessions = self._settings.tools.agent_to_agent, self._settings.tools.sessions
+        if sessions.visibility == "agent" and "visibility" in sessions.model_fields_set:
+            return "tools.sessions.visibility lets you see only sessions of your own agent"
+        if not rules.enabled:
+            return "sessions of other agents are out of reach: tools.agentToAgent is not enabled"
+        if sessions.visibility == "all" and not rules.allow:
+            return None  # both are asked for in so many words, and nobody is named
+        for rule in rules.allow:
+            if fnmatchcase(mine, rule.from_) and fnmatchcase(other, rule.to):
+                return None
+        return f"tools.agentToAgent.allow does not let {mine} reach {other}"
+
+    def _is_below(self, session: SessionKey) -> bool:
+        """Whether we spawned it, or what we spawned did; a chain that bites its tail ends."""
+        seen: set[str] = set()
+        key: str = session
+        while key and key not in seen:
+            seen.add(key)
+            key = self._parent(key)
+            if key == self._viewer.session:
+                return True
+        return False
+
+    def _parent(self, session: str) -> str:
+        if session not in self._parents:
+            self._parents[session] = self._reader.row(SessionKey(session)).get("spawnedBy", "")
+        return self._parents[session]

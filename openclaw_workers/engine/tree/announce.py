@@ -1,0 +1,193 @@
+"""Announce-back: a settled batch's results go to whoever asked for them, once, whoever dies meanwhile.
+
+The chord's body calls it, and so does the sweep two seconds after the last child has settled. The batch record is the
+outbox: pending until the results are in the parent's inbox, blocked after the last failed try, kept seven days. A child
+that waits for a blocked one ends with an error, so that those above it hear something.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+import structlog
+from redis.exceptions import ResponseError
+
+from openclaw_workers.config.resolve import resolve_agent
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, new_run_id
+from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_batch
+from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.hooks import fire
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.tree.report import partial_of, report
+from openclaw_workers.engine.wake import Waker, lane_of, wake_run
+from openclaw_workers.errors import CorruptRecord, NotFound
+from openclaw_workers.store.inbox import stored_form
+from openclaw_workers.store.tree import Announced, Vanished
+
+log = structlog.get_logger(__name__)
+
+TRIES_AFTER_MS = (15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000, 300_000)
+"""Half an hour in all; then a person has to look."""
+
+
+class Announcer:
+    def __init__(self, stores: Stores, waker: Waker) -> None:
+        self._stores = stores
+        self._waker = waker
+
+    def announce(self, batch_id: BatchId) -> BatchState | None:
+        """Announce a batch if all of it has settled; None when there was nothing to do.
+
+        Raises:
+            StoreUnavailable: nothing is known; it stays due.
+        """
+        try:
+            batch = self._stores.tree.batch(batch_id)
+            if batch is None:
+                self._stores.fleet.done(f"batch|{batch_id}")
+                return None
+            return within(self._limit_seconds(batch), lambda: self._announce(batch))
+        except (CorruptRecord, ResponseError, ValueError) as error:
+            self._failed(batch_id, str(error))
+            return None
+
+    def _limit_seconds(self, batch: Batch) -> float:
+        settings = self._stores.settings
+        try:
+            limits = resolve_agent(settings, agent_of(batch.parent_session)).subagents
+        except NotFound:  # its agent was taken out of the configuration
+            limits = settings.agents.defaults.subagents
+        return limits.announce_timeout_ms / 1000
+
+    def _announce(self, batch: Batch) -> BatchState | None:
+        members = self._stores.tree.members(batch)
+        if len(members) < len(batch.members):
+            raise CorruptRecord(f"batch {batch.id}", "not all of its runs can be read")
+        if any(run.settled_at is None for run in members):
+            return None
+        hearer = batch.parent_session
+        try:
+            announced = self._tell(batch, hearer, members)
+        except Vanished:
+            hearer = batch.above
+            announced = self._tell(batch, hearer, members)
+        if announced is None:
+            return None
+        self._after(batch, hearer, announced, members)
+        return announced.how
+
+    def _tell(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> Announced | None:
+        opening, message = new_run_id(), self._message(batch, hearer, members)
+        return self._stores.tree.announce(
+            batch,
+            hearer,
+            lane_of(hearer),
+            stored_form(message),
+            message.id,
+            wake=self._waker.sealed(hearer, opening),
+            run=opening,
+            shown=[_brief(run) for run in members],
+        )
+
+    def _after(self, batch: Batch, hearer: SessionKey, announced: Announced, members: Sequence[Run]) -> None:
+        log.info(
+            "subagent.announced",
+            batch=batch.id,
+            how=announced.how,
+            parent=hearer,
+            runs=len(members),
+            parentRunId=batch.parent_run,
+        )
+        for run_id in (announced.wake, batch.parent_run if announced.settles_parent else None):
+            self._wake(hearer, run_id)
+        self._waker.forget_chord(batch.id)
+        if not batch.ends_told:  # last: nobody is to wait for a slow plugin
+            _tell_plugins(members)
+
+    def _wake(self, session: SessionKey, run_id: RunId | None) -> None:
+        run = self._stores.reader.run(run_id) if run_id else None
+        if run is not None:
+            wake_run(self._waker, run)
+        elif run_id is not None:
+            self._waker.turn(session, run_id)
+
+    def _message(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> InboundMessage:
+        row = self._stores.reader.session(hearer)
+        route = Route(
+            channel=(row and row.last_channel) or "internal",
+            to=(row and row.last_to) or "",
+            account_id=(row and row.last_account_id) or "",
+            thread_id=(row and row.last_thread_id) or "",
+        )
+        return InboundMessage(
+            id=announce_id(batch.id),
+            session_key=hearer,
+            text=report([(run, self._descendants(run)) for run in members]),
+            route=route,
+            sender="sub-agents",
+            kind="internal",
+            metadata={
+                "provenance": "subagent",
+                "batch": batch.id,
+                "k_batch": self._stores.keys.batch(batch.id),
+                # For those who watch, if it is discarded unread.
+                "runs": json.dumps([_brief(run) for run in members]),
+            },
+        )
+
+    def _descendants(self, run: Run) -> list[Run]:
+        """Results that the child did not hear itself, because its run was over or it wanted no turn for them."""
+        tree, unheard = self._stores.tree, []
+        for child in tree.children(run.session_key):
+            batch = tree.batch(child.batch) if child.batch and child.parent_run_id == run.id else None
+            carries = batch is not None and batch.state in (BatchState.FOLDED, BatchState.ATTACHED)
+            if batch is not None and carries and batch.folded_into in (None, run.id):
+                unheard.append(child)
+        for batch in filter(None, map(tree.batch, run.folded)):
+            unheard += tree.members(batch)
+        return [each for child in unheard for each in (child, *self._descendants(child))]
+
+    def _failed(self, batch_id: BatchId, error: str) -> None:
+        tries = self._stores.tree.tries(batch_id)
+        delay = TRIES_AFTER_MS[tries] if tries < len(TRIES_AFTER_MS) else None
+        log.error("announce.failed", batch=batch_id, error=error, again_in_ms=delay)
+        if delay is not None:
+            self._stores.tree.announce_failed(batch_id, error, delay)
+            return
+        before = self._readable(batch_id)
+        settled = self._stores.tree.block(batch_id, error, partial(partial_of, self._stores.reader))
+        run = self._stores.reader.run(settled) if settled else None
+        if run is not None:
+            wake_run(self._waker, run)
+        blocked = self._readable(batch_id)
+        if before and blocked and blocked.state is BatchState.BLOCKED and not before.ends_told:
+            _tell_plugins(self._stores.tree.members(blocked))
+
+    def _readable(self, batch_id: BatchId) -> Batch | None:
+        try:
+            return self._stores.tree.batch(batch_id)
+        except (CorruptRecord, ValueError):
+            return None
+
+
+def _tell_plugins(ended: Sequence[Run]) -> None:
+    for run in ended:
+        if run.batch == own_batch(run.id) and not run.attempts:
+            fire("subagent_spawned", run)  # nobody has taken it, and told so
+        fire("subagent_ended", run)
+
+
+def _brief(run: Run) -> dict[str, object]:
+    return {
+        "run": run.id,
+        "session": run.session_key,
+        "label": run.label,
+        "status": run.outcome,
+        "reason": run.ended_reason,
+        "metadata": run.metadata,
+    }

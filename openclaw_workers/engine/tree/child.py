@@ -1,0 +1,223 @@
+"""Making a child: its session, its first message and its run record, from what its parent asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw_workers.agent.context.history import estimate_tokens, open_calls, reaches_back, seen_from
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
+from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
+from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.session_key import subagent_key
+from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, dump_entry
+from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
+from openclaw_workers.engine.routing.thread_bindings import routing, thread_of
+from openclaw_workers.engine.tree.child_files import files_dir
+from openclaw_workers.engine.tree.lineage import TreeLimits, limits_of
+from openclaw_workers.errors import ToolError
+from openclaw_workers.store.inbox import stored_form
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.tree import NewChild
+from openclaw_workers.store.turns import Taken
+from openclaw_workers.tools.files.task_files import safe_name
+from openclaw_workers.tools.sessions.port import SpawnCall
+from openclaw_workers.tools.sessions.spawn_input import SpawnInput
+
+DEFAULT_LABEL = "Background task"
+MOST_FORKED_TOKENS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A running turn that spawns."""
+
+    taken: Taken
+    agent: AgentConfig
+    depth: int
+    root: SessionKey
+
+    @property
+    def session(self) -> SessionKey:
+        return self.taken.lease.session
+
+    @property
+    def session_id(self) -> str:
+        return self.taken.row.get("sessionId", "")
+
+    @property
+    def limits(self) -> TreeLimits:
+        """Of the whole tree, as far as this session may fill it."""
+        return limits_of(self.taken.row, self.agent.subagents)
+
+    @property
+    def controls(self) -> bool:
+        """Whether it may look after sub-agents at all."""
+        stored = self.taken.row.get("subagentControlScope")
+        return (stored or _scope(role_at(self.depth, self.limits.depth))) != "none"
+
+
+def build_child(
+    parent: Parent, call: SpawnCall, agent: AgentConfig, batch: BatchId, *, loaded: Loaded, reader: Reader
+) -> NewChild:
+    """Derive everything from the call, so that repeating it means the same child (rule 3).
+
+    Raises:
+        ToolError: the workspace it asks for is not inside the agent's.
+    """
+    args, run = call.args, parent.taken.lease.run
+    mode = args.mode or (SpawnMode.SESSION if args.thread else SpawnMode.RUN)
+    uuid = child_uuid(parent.session_id, run, call.call_id)
+    session = subagent_key(agent.id, uuid)
+    child_run, depth = child_run_id(parent.session_id, run, call.call_id), parent.depth + 1
+    deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
+    role = role_at(depth, deepest)
+    forked = _forked(parent, reader) if args.context == "fork" else []
+    files = {safe_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
+    message = InboundMessage(
+        id=MessageId(f"task-{child_run}"),
+        session_key=session,
+        text=_first_message(
+            parent, call, f"{depth} of {deepest}", role, [f"{files_dir(session)}/{name}" for name in files]
+        ),
+        route=Route(channel="internal", to=parent.session),
+        kind="internal",
+        metadata={"provenance": "task"},
+    )
+    archive_ms = 0 if args.cleanup is Cleanup.DELETE else agent.subagents.archive_after_minutes * 60_000
+    keeps = mode is SpawnMode.SESSION or (args.cleanup is Cleanup.KEEP and archive_ms == 0)
+    place = thread_of(parent.taken.row, uuid) if mode is SpawnMode.SESSION else None
+    return NewChild(
+        run=child_run,
+        session=session,
+        session_id=SessionId(uuid),
+        agent=agent.id,
+        message_id=message.id,
+        message=stored_form(message),
+        row={
+            **_lineage(parent, args, depth, role),
+            **parent.limits.as_row(),
+            "forkedFromParent": "true" if forked else "false",
+            "archiveAfterMs": str(archive_ms),
+            **(routing(place) if place else {}),
+            **_workspace(parent, call, agent, loaded),
+            **_choices(parent, call, agent, loaded),
+        },
+        record=_record(parent, args, depth, role, mode) | _timeout(call, agent),
+        batch=batch,
+        mode=args.announce,
+        cleanup_ms=-1 if keeps else archive_ms,
+        entries=forked,
+        files=files,
+        thread=place.address() if place else "",
+    )
+
+
+def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[str, str]:
+    """The row's fields by which a session knows its place."""
+    return {
+        "spawnedBy": parent.session,
+        "parentSessionId": parent.session_id,
+        "createdByRunId": parent.taken.lease.run,
+        "spawnDepth": str(depth),
+        "subagentRole": role,
+        "subagentControlScope": _scope(role),
+        "rootSessionKey": parent.root,
+        "sessionKind": "subagent",
+        "chatType": "dm",
+        "label": args.label or DEFAULT_LABEL,
+        **({"deliver": "1"} if args.deliver else {}),
+    }
+
+
+def _scope(role: Role) -> str:
+    return "none" if role is Role.LEAF else "children"
+
+
+def _record(parent: Parent, args: SpawnInput, depth: int, role: Role, mode: SpawnMode) -> dict[str, str]:
+    """The run's fields that are decided when it is spawned."""
+    return {
+        "label": args.label or DEFAULT_LABEL,
+        "task": args.task,
+        "depth": str(depth),
+        "role": role,
+        "controller_session_key": parent.session,
+        "root_session_key": parent.root,
+        "cleanup": Cleanup.KEEP if mode is SpawnMode.SESSION else args.cleanup,
+        "spawn_mode": mode,
+        "announce": args.announce,
+        "deliver": str(int(args.deliver)),
+        "wake_on_descendant_settle": str(int(args.wake_on_descendant_settle)),
+        "metadata": json.dumps(args.metadata),
+    }
+
+
+def _timeout(call: SpawnCall, agent: AgentConfig) -> dict[str, str]:
+    asked = call.args.run_timeout_seconds
+    seconds = agent.subagents.run_timeout_seconds if asked is None else asked
+    return {"timeout_ms": str(seconds * 1000)} if seconds else {}
+
+
+def _choices(parent: Parent, call: SpawnCall, agent: AgentConfig, loaded: Loaded) -> dict[str, str]:
+    """Model and thinking: by the call, by `subagents`, or as the parent's session has them if it is the same agent."""
+    args, configured, row = call.args, agent.subagents, parent.taken.row
+    same = agent.id == parent.agent.id
+    fields: dict[str, str] = {}
+    wanted = args.model or (configured.model.primary if configured.model else None)
+    if wanted:
+        provider, _, model = resolve_model(loaded.settings, wanted).partition("/")
+        fields = {"providerOverride": provider, "modelOverride": model}
+    elif same:
+        fields = {name: row[name] for name in ("providerOverride", "modelOverride") if name in row}
+    thinking = args.thinking or configured.thinking or (row.get("thinkingLevel") if same else None)
+    return {**fields, **({"thinkingLevel": thinking} if thinking else {})}
+
+
+def _workspace(parent: Parent, call: SpawnCall, agent: AgentConfig, loaded: Loaded) -> dict[str, str]:
+    """The parent's own for the same agent, else the target agent's; a directory inside it if one is named."""
+    inherited = parent.taken.row.get("spawnedWorkspaceDir") if agent.id == parent.agent.id else None
+    base = (
+        Path(inherited) if inherited else agent.workspace or workspace_dir(loaded.settings, agent.id, loaded.state_dir)
+    )
+    wanted = call.args.workspace_dir
+    if wanted is None:
+        return {"spawnedWorkspaceDir": str(base)} if agent.id == parent.agent.id else {}
+    try:
+        inside = (base / Path(wanted).expanduser()).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # an unknown home, a null byte, a loop of links
+        raise ToolError(f"workspaceDir {wanted[:80]!r} cannot be used: {error}") from error
+    if not inside.is_relative_to(base.resolve()):
+        raise ToolError(f"workspaceDir {wanted!r} is not inside the workspace {base}")
+    return {"spawnedWorkspaceDir": str(inside)}
+
+
+def _forked(parent: Parent, reader: Reader) -> list[str]:
+    """The conversation as the model sees it, without the message that spawns; nothing when that is too long."""
+    entries: list[TranscriptEntry] = []
+    for page in reader.pages_back(parent.session):
+        entries = [*page, *entries]
+        if reaches_back(entries):
+            break
+        if sum(map(estimate_tokens, entries)) > 2 * MOST_FORKED_TOKENS:
+            return []
+    entries = entries[seen_from(entries) :]
+    while entries and (open_calls(entries) or isinstance(entries[-1], AssistantEntry)):
+        entries = entries[:-1]
+    if sum(map(estimate_tokens, entries)) > MOST_FORKED_TOKENS:
+        return []
+    return [dump_entry(entry) for entry in entries]
+
+
+def _first_message(parent: Parent, call: SpawnCall, depth: str, role: Role, files: list[str]) -> str:
+    of = "the main agent" if parent.depth == 0 else "another sub-agent"
+    lines = [
+        f"[Subagent Context] You are a sub-agent at depth {depth}, working in the background for {of} "
+        f"({parent.session}). Your last answer goes back to it by itself; nobody reads what you say before.",
+    ]
+    if role is Role.LEAF:
+        lines.append("You cannot start sub-agents of your own.")
+    if files:
+        lines.append("Files for you: " + ", ".join(files))
+    return "\n".join([*lines, "", "[Subagent Task]", call.args.task])

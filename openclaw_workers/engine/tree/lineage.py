@@ -1,0 +1,74 @@
+"""Where a session stands in its tree: depth, root, what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.config.subagents import SubagentsSettings
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import Kind, parse_key, subagent_depth_from_key
+from openclaw_workers.domain.tree import Role, role_at
+from openclaw_workers.store.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLimits:
+    """What holds for a whole tree. Each child is given those of the session that spawned it."""
+
+    depth: int
+    runs: int
+
+    def as_row(self) -> dict[str, str]:
+        return {"maxSpawnDepth": str(self.depth), "maxTreeRuns": str(self.runs)}
+
+
+def limits_of(row: Mapping[str, str], own: SubagentsSettings) -> TreeLimits:
+    """The least that any session from the root down to this one was configured with."""
+    depth, runs = row.get("maxSpawnDepth", ""), row.get("maxTreeRuns", "")
+    return TreeLimits(
+        min(own.max_spawn_depth, int(depth)) if depth.isdigit() else own.max_spawn_depth,
+        min(own.max_tree_runs, int(runs)) if runs.isdigit() else own.max_tree_runs,
+    )
+
+
+def depth_of(session: SessionKey, row: Mapping[str, str], reader: Reader) -> int:
+    """The stored depth, else the parent's and one more, else what the key says; a chain that bites its tail ends."""
+    seen: set[str] = set()
+    above, key, fields = 0, session, row
+    while key not in seen:
+        seen.add(key)
+        stored = fields.get("spawnDepth", "")
+        if stored.isdigit():
+            return above + int(stored)
+        parent = fields.get("spawnedBy")
+        if not parent:
+            break
+        above, key = above + 1, SessionKey(parent)
+        fields = reader.row(key)
+    return above + subagent_depth_from_key(key)
+
+
+def role_of(row: Mapping[str, str], depth: int, own: SubagentsSettings) -> Role:
+    """The stored role, else the one that a session at this depth has.
+
+    Raises:
+        ValueError: what is stored is no role.
+    """
+    stored = row.get("subagentRole")
+    return Role(stored) if stored else role_at(depth, limits_of(row, own).depth)
+
+
+def root_of(session: SessionKey, row: Mapping[str, str]) -> SessionKey:
+    return SessionKey(row.get("rootSessionKey") or session)
+
+
+def is_sandboxed(agent: AgentConfig, session: SessionKey, main_key: str) -> bool:
+    match agent.sandbox.mode:
+        case "all":
+            return True
+        case "non-main":
+            return parse_key(session, main_key=main_key).kind is not Kind.MAIN
+        case "off":
+            return False

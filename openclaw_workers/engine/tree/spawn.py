@@ -1,0 +1,170 @@
+"""`sessions_spawn`: the checks in the article's order, then one script that counts and registers (rule 3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import AgentConfig, resolve_agent
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.tree import AnnounceMode, SpawnMode, batch_id, child_run_id
+from openclaw_workers.engine.hooks import fire
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.tree.child import Parent, build_child
+from openclaw_workers.engine.tree.lineage import depth_of, root_of
+from openclaw_workers.engine.tree.spawn_checks import Refusal, check
+from openclaw_workers.engine.wake import Waker
+from openclaw_workers.errors import ToolError
+from openclaw_workers.store.tree import NewChild, Spawned
+from openclaw_workers.store.turns import Taken
+from openclaw_workers.tools.sessions.port import SpawnCall
+
+log = structlog.get_logger(__name__)
+
+NOTE = (
+    "It works in the background and its result comes to you by itself. Do not wait, poll or repeat it; answer what you "
+    "can now, and finish when the results are there."
+)
+NOTE_ISOLATED = "This conversation is too long to hand on, so it begins with its task alone."
+NOTE_SESSION = "It stays, bound to its thread: what is said there goes to it."
+
+
+class Spawner:
+    """Spawns on behalf of running turns."""
+
+    def __init__(self, stores: Stores, waker: Waker, loaded: Loaded, *, default_model: str) -> None:
+        self.stores = stores
+        self.waker = waker
+        self.loaded = loaded
+        self._default_model = default_model
+
+    def parent(self, taken: Taken) -> Parent:
+        session = taken.lease.session
+        return Parent(
+            taken=taken,
+            agent=self.agent(agent_of(session)),
+            depth=depth_of(session, taken.row, self.stores.reader),
+            root=root_of(session, taken.row),
+        )
+
+    def agent(self, agent_id: str) -> AgentConfig:
+        return resolve_agent(self.loaded.settings, agent_id, default_model=self._default_model)
+
+    def spawn(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[str]:
+        """Spawn what passes the checks; one JSON answer per call."""
+        checked = self._checked(parent, calls)
+        children = [each for each in checked if isinstance(each, NewChild)]
+        verdicts = (
+            self.stores.tree.spawn(
+                parent.taken.lease,
+                parent.root,
+                children,
+                most_children=parent.agent.subagents.max_children_per_agent,
+                most_tree=parent.limits.runs,
+            )
+            if children
+            else []
+        )
+        told = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
+        self._publish([(child, told[child.run]) for child in children])
+        return [
+            json.dumps(
+                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, told[each.run], parent),
+                ensure_ascii=False,
+            )
+            for call, each in zip(calls, checked, strict=True)
+        ]
+
+    def _checked(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[NewChild | Refusal]:
+        active, _ = self.stores.tree.counts(parent.session, parent.root)
+        registered = self._registered(parent, calls)
+        found: list[NewChild | Refusal] = []
+        for call in calls:
+            others = 0 if call.call_id in registered else active
+            agent = check(parent, call.args, others, self.loaded.settings, self.agent)
+            if isinstance(agent, AgentConfig):
+                found.append(self._build(parent, call, agent, self._batch(parent, call, calls)))
+            else:
+                found.append(agent)
+        return found
+
+    def _registered(self, parent: Parent, calls: Sequence[SpawnCall]) -> set[str]:
+        """Calls that an owner before us made, who died before he could tell: their children count as others, but not
+        against themselves (rule 13)."""
+        if not parent.taken.resumed:
+            return set()
+        ids = {child_run_id(parent.session_id, parent.taken.lease.run, call.call_id): call.call_id for call in calls}
+        return {ids[run.id] for run in self.stores.reader.some_runs(list(ids))}
+
+    def _build(self, parent: Parent, call: SpawnCall, agent: AgentConfig, batch: BatchId) -> NewChild | Refusal:
+        try:
+            return build_child(parent, call, agent, batch, loaded=self.loaded, reader=self.stores.reader)
+        except ToolError as error:
+            return Refusal("error", error.message)
+
+    def _batch(self, parent: Parent, call: SpawnCall, calls: Sequence[SpawnCall]) -> BatchId:
+        """Children announced together share a batch, named after the first of them; the others have one each."""
+        together = [each for each in calls if each.args.announce is AnnounceMode.BATCH]
+        first = together[0] if call.args.announce is AnnounceMode.BATCH else call
+        return batch_id(parent.session_id, parent.taken.lease.run, first.call_id)
+
+    def _publish(self, results: Sequence[tuple[NewChild, Spawned]]) -> None:
+        chords: dict[BatchId, dict[int, tuple[SessionKey, RunId]]] = {}
+        for child, verdict in results:
+            if verdict.verdict == "accepted":
+                chords.setdefault(child.batch, {})[verdict.number] = (child.session, child.run)
+        for batch, headers in chords.items():
+            self.waker.chord(batch, [headers[place] for place in sorted(headers)])
+        accepted = [child.run for child, verdict in results if verdict.verdict == "accepted"]
+        for record in self.stores.reader.some_runs(accepted):
+            log.info("subagent.spawned", child=record.id, childSessionKey=record.session_key, label=record.label)
+            fire("subagent_spawned", record)
+
+
+def _note(call: SpawnCall, child: NewChild) -> str:
+    note = NOTE_SESSION if child.record["spawn_mode"] == SpawnMode.SESSION else NOTE
+    not_forked = call.args.context == "fork" and child.row["forkedFromParent"] == "false"
+    return f"{NOTE_ISOLATED} {note}" if not_forked else note
+
+
+def _answer(call: SpawnCall, child: NewChild, verdict: Spawned, parent: Parent) -> dict[str, Any]:
+    match verdict.verdict:
+        case "accepted":
+            return {
+                "status": "accepted",
+                "accepted": True,
+                "childSessionKey": child.session,
+                "sessionKey": child.session,
+                "childSessionId": child.session_id,
+                "subSessionId": child.session_id,
+                "runId": child.run,
+                "subRunId": child.run,
+                "lane": "subagent",
+                "mode": child.record["spawn_mode"],
+                "depth": int(child.record["depth"]),
+                "role": child.record["role"],
+                "note": _note(call, child),
+                **({"threadId": child.row["lastThreadId"]} if child.thread else {}),
+            }
+        case "children":
+            return Refusal(
+                "forbidden",
+                f"you have {verdict.number} sub-agents at work and may have "
+                f"{parent.agent.subagents.max_children_per_agent}; wait for their results",
+            ).as_answer()
+        case "tree":
+            return Refusal(
+                "forbidden",
+                f"this tree has {verdict.number} sub-agents at work and may have {parent.limits.runs}; "
+                "do it yourself, or wait",
+            ).as_answer()
+        case "memory":
+            full = f"Redis uses {verdict.number} % of its memory, and no sub-agents are started"
+            return Refusal("forbidden", f"{full}; do it yourself").as_answer()
+        case _:
+            return Refusal("forbidden", "this run is being stopped").as_answer()

@@ -1,0 +1,189 @@
+"""A turn's journal in Redis: fenced, repeated safely when Redis stumbles, with streamed text coalesced."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import structlog
+
+from openclaw_workers.agent.model.asker import CallNote
+from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.engine.llm.call_log import CallLog
+from openclaw_workers.engine.worker.state import RunHandle, WorkerState
+from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
+from openclaw_workers.store.turns import Turns
+
+log = structlog.get_logger(__name__)
+
+COALESCE_SECONDS = 0.08
+"""One event per token would cost more than the turn itself."""
+
+GIVEN_UP_SECONDS = 1.0
+"""Before the end of the grace: what cannot be written by then is left to others, and the process leaves in order."""
+
+GROWING = ("text.delta", "thinking.delta")
+"""Events that go on where the one before them ended."""
+
+T = TypeVar("T")
+
+
+def persist(write: Callable[[], T], process: WorkerState) -> T:
+    """Repeat a write until Redis has taken it; every script answers a repeat as it answered first (rule 13).
+
+    Raises:
+        StoreUnavailable: Redis is still away and this process must leave.
+        LeaseLost: Redis came back, and another worker had taken over.
+    """
+    pause = 0.1
+    while True:
+        try:
+            return write()
+        except StoreUnavailable as error:
+            left = process.grace_left() - GIVEN_UP_SECONDS
+            if left <= 0:
+                raise
+            log.warning("store.unavailable", error=error.message, retry_seconds=pause)
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, 2.0)
+
+
+class RedisJournal:
+    """Implements agent.loop.Journal for one run."""
+
+    def __init__(self, turns: Turns, handle: RunHandle, process: WorkerState, accounts: CallLog, *, step: int) -> None:
+        self._turns = turns
+        self._handle = handle
+        self._process = process
+        self._step = step
+        self._lock = threading.Lock()
+        # Held from when events are taken until Redis has them: what comes later must not overtake them.
+        self._sending = threading.Lock()
+        self._buffer: list[dict[str, Any]] = []
+        self._gathering_since = 0.0
+        self._accounts = accounts
+        handle.on_tick = self._flush_if_old
+        handle.books = accounts.books
+
+    def record(
+        self,
+        entries: Sequence[TranscriptEntry],
+        *,
+        starting: str = "",
+        may_steer: bool = False,
+        worked: float = 0.0,
+    ) -> list[UserEntry]:
+        leaving = self._process.draining
+        number, books = self._step + 1, self._accounts.books()
+        with self._sending:
+            events = self._taken()
+            abort, steered = persist(
+                lambda: self._turns.step(
+                    self._handle.lease,
+                    number,
+                    entries,
+                    # A call marked as started is never run again, so a worker that is leaving starts none.
+                    starting="" if leaving else starting,
+                    may_steer=may_steer and not leaving,
+                    worked=worked,
+                    events=events,
+                    books=books,
+                ),
+                self._process,
+            )
+        self._accounts.booked(books)
+        self._step = number
+        self._handle.allow(self._handle.seconds_left())
+        if abort:
+            raise TurnAborted(abort)
+        self._handle.cancel.check()
+        if leaving:
+            raise TurnHandedOver("this worker is leaving")
+        return [UserEntry.model_validate(entry) for entry in steered]
+
+    def text(self, delta: str) -> None:
+        self.show("text.delta", {"text": delta})
+
+    def show(self, kind: str, data: Mapping[str, Any]) -> None:
+        with self._lock:
+            last = self._buffer[-1] if self._buffer else None
+            if last is not None and last["type"] == kind and kind in GROWING:
+                last["data"]["text"] += data["text"]
+            else:
+                self._add(kind, data)
+        if kind == "model.retried":
+            self.flush()  # else the answer that follows within the window would hide it
+        self._flush_if_old()
+
+    def note(self, call: CallNote) -> None:
+        self._accounts.note(call)
+        if not call.recorded:
+            self.book()
+
+    def book(self) -> None:
+        """Enter into the ledger what no record will: if this process died, nobody would know of it."""
+        books = self._accounts.books()
+        try:
+            self._turns.book(self._handle.lease, books)
+        except StoreUnavailable as error:
+            log.warning("calls.unbooked", count=len(books.calls), error=error.message)  # the next record does it
+        else:
+            self._accounts.booked(books)
+
+    def rest(self, rests: bool) -> None:
+        """Say whether this turn asks no model for a while; what it has asked so far is booked before that.
+
+        Raises:
+            LeaseLost: another worker owns the session now.
+            StoreUnavailable: Redis is still away and this process must leave.
+        """
+        books, lease = self._accounts.books(), self._handle.lease
+        if rests and (books.calls or books.attempts):
+            persist(lambda: self._turns.book(lease, books), self._process)
+            self._accounts.booked(books)
+        persist(lambda: self._turns.rest(lease, rests=rests), self._process)
+
+    def allow(self, seconds: float) -> None:
+        # A tool starts now and may be slow: what was said and done so far should be on screen meanwhile.
+        self._handle.allow(seconds)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what has gathered. Viewers may miss it; the run does not depend on it."""
+        with self._sending:
+            self._send()
+
+    def _send(self) -> None:
+        events = self._taken()
+        if not events:
+            return
+        try:
+            self._turns.emit(self._handle.lease, events)
+        except LeaseLost as error:
+            self._handle.cancel.set(error)
+        except (StoreUnavailable, CorruptRecord) as error:
+            log.warning("events.dropped", count=len(events), error=error.message)
+
+    def _flush_if_old(self) -> None:
+        """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls.
+
+        Whoever finds another thread sending leaves it to the next call: the ticker must not wait.
+        """
+        is_old = self._buffer and time.monotonic() - self._gathering_since > COALESCE_SECONDS
+        if is_old and self._sending.acquire(blocking=False):
+            try:
+                self._send()
+            finally:
+                self._sending.release()
+
+    def _taken(self) -> list[dict[str, Any]]:
+        with self._lock:
+            events, self._buffer = self._buffer, []
+            return events
+
+    def _add(self, kind: str, data: Mapping[str, Any]) -> None:
+        if not self._buffer:
+            self._gathering_since = time.monotonic()
+        self._buffer.append({"type": kind, "data": {"run": self._handle.lease.run, **data}})

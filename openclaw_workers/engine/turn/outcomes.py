@@ -1,0 +1,173 @@
+"""How a turn can end, each as the outcome that is committed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Literal
+
+from openclaw_workers.agent.context.history import open_calls, result_for
+from openclaw_workers.agent.loop import AgentLoop, now_ms
+from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.messages import InboxEntry, MessageState
+from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.transcript import (
+    AssistantEntry,
+    CompactionEntry,
+    NoticeEntry,
+    TextBlock,
+    TranscriptEntry,
+)
+from openclaw_workers.engine.intake.commands.registry import Ordered, parse_command
+from openclaw_workers.engine.llm.failover import ModelChain
+from openclaw_workers.engine.sessions.labels import PROVENANCE, says_nothing
+from openclaw_workers.engine.tree.report import partial_result
+from openclaw_workers.engine.turn.prepare import Prepared
+from openclaw_workers.errors import (
+    BudgetExhausted,
+    OpenClawError,
+    ProviderError,
+    TurnEnded,
+    TurnTimedOut,
+    TurnYielded,
+)
+from openclaw_workers.store.turns import Outcome, Taken
+
+NOT_RUN = "[not run: the turn ended before this call was made]"
+CUT_OFF = (
+    "[interrupted] The turn ended before this call had a result. It may or may not have taken effect. "
+    "Check the state of things before you repeat it."
+)
+PARTIAL_CHARS = 100_000
+UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log tells more"
+
+
+def complete(outcome: Outcome, bound: Sequence[InboxEntry], row: dict[str, str], asker: Asker) -> Outcome:
+    """An outcome with what goes with it, whatever it is: fields of the session's row, and what failover leaves behind.
+
+    That is the key to stay with, and a word to people if another model answered. A word that ends an exchange between
+    sessions is for the runtime, and nothing to show to people.
+    """
+    row, entries, chain = {**outcome.row, **row}, outcome.entries, asker.chain
+    if isinstance(chain, ModelChain):
+        if chain.served_by:
+            # After a compaction no cache is left to stay for.
+            row["authProfileOverride"] = "" if "compactionCount" in row else chain.served_by
+        if chain.fallback:
+            entries = [notice(chain.fallback, "warning", RunId(asker.run_id)), *entries]
+    between = bound and bound[0].metadata.get("provenance") == PROVENANCE
+    text = "" if between and says_nothing(outcome.text) else outcome.text
+    return replace(outcome, row=row, entries=entries, text=text)
+
+
+def compactions(taken: Taken, loop: AgentLoop) -> dict[str, str]:
+    """How often this session has been compacted, where this turn has changed that."""
+    ours = takewhile(lambda entry: entry.run_id in (taken.lease.run, None), reversed(loop.history))
+    done = sum(isinstance(entry, CompactionEntry) and entry.run_id is not None for entry in ours)
+    return {"compactionCount": str(int(taken.row.get("compactionCount") or 0) + done)} if done else {}
+
+
+def command(entry: InboxEntry) -> Outcome | Ordered:
+    """How a command ends its turn; or, if it needs a model, what is asked of it."""
+    parsed = parse_command(entry.text)
+    if parsed is None or parsed.command.in_order is None:
+        error = f"{entry.text.split()[0]} is not a command this version knows"
+        return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=error)
+    done = parsed.command.in_order(parsed.argument)
+    if done.compact is not None:
+        return done
+    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=done.text, reset=done.reset, row=done.row)
+
+
+def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
+    """A turn that was stopped or timed out: what the model had said so far is kept, open calls are closed."""
+    timed_out = isinstance(error, TurnTimedOut)
+    closing = close(loop.history, run, loop.begun)
+    if loop.partial:
+        said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
+        closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
+    told = error.message if timed_out else f"the turn was stopped ({error.message})"
+    closing.append(notice(told, "warning", run))
+    return Outcome(
+        RunState.TIMEOUT if timed_out else RunState.KILLED,
+        "timeout" if timed_out else error.message,
+        MessageState.FAILED if timed_out else MessageState.CANCELLED,
+        text=loop.partial[:PARTIAL_CHARS],
+        error=told,
+        partial=partial_result(loop.history, loop.partial, run=run),
+        entries=closing,
+    )
+
+
+def yielded(error: TurnYielded, loop: AgentLoop) -> Outcome:
+    """A turn that ended to wait: its last entry is the result of the call that said so."""
+    last = next(entry for entry in reversed(loop.history) if isinstance(entry, AssistantEntry))
+    return Outcome(
+        RunState.OK,
+        "yielded",
+        MessageState.ANSWERED,
+        text=json.loads(error.message)["message"],
+        model=f"{last.provider}/{last.model}",
+        context_tokens=last.usage.total,
+    )
+
+
+def done(text: str, loop: AgentLoop) -> Outcome:
+    """A command that needed a model and left nothing to say to it."""
+    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=text)
+
+
+def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
+    """A clear final answer instead of a failure: whoever asked, a person or a parent, reads why it ends here."""
+    said = f"{loop.partial[:PARTIAL_CHARS]}\n\n" if loop.partial else ""  # the time was over in the middle of it
+    text = f"{said}I have to stop here: {error.message}. {error.hint or ''}".strip()
+    answer = AssistantEntry(content=[TextBlock(text=text)], timestamp=now_ms(), run_id=run)
+    closing = [*close(loop.history, run, loop.begun), answer]
+    return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, entries=closing)
+
+
+def sizes(taken: Taken, prepared: Prepared) -> dict[str, str]:
+    """What `/context` tells of the prompt, written when it has changed."""
+    known = taken.row.get("systemPromptReport")
+    return {} if known == prepared.report else {"systemPromptReport": prepared.report}
+
+
+def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:
+    if isinstance(error, ProviderError):
+        told, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
+    elif isinstance(error, OpenClawError):
+        told, reason = error.message, "error"
+    else:
+        told, reason = encodable(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
+    hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
+    closing = [*close(history, run), notice(told, "error", run)]
+    partial = partial_result(history, run=run)
+    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, entries=closing, partial=partial)
+
+
+def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
+    """The last resort: it tells nothing of what happened, because that is what could not be stored."""
+    closing = [*close(history, run), notice(UNSTORABLE, "error", run)]
+    return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=UNSTORABLE, entries=closing)
+
+
+def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | None = None) -> list[TranscriptEntry]:
+    """Results for calls that will never have any, so that the transcript stays a valid sequence (I2).
+
+    One that was begun is told as interrupted (I5), and so are all of them where nobody knows which were.
+    """
+    closing: list[TranscriptEntry] = []
+    for call in open_calls(history):
+        may_have_run = begun is None or call.id in begun
+        result = result_for(call, CUT_OFF if may_have_run else NOT_RUN, is_error=True)
+        result.run_id, result.timestamp = run, now_ms()
+        closing.append(result)
+    return closing
+
+
+def notice(text: str, level: Literal["warning", "error"], run: RunId) -> NoticeEntry:
+    return NoticeEntry(text=text, level=level, timestamp=now_ms(), run_id=run)

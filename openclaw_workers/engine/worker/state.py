@@ -1,0 +1,142 @@
+"""What one worker process knows of itself: the runs it carries, the one suspect among them, whether it is leaving."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.errors import TurnHandedOver, TurnTimedOut
+from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
+from openclaw_workers.store.turns import Lease
+
+STEP_SLACK_SECONDS = 15.0
+"""A step that is this much over its time is stuck: nothing it waits for looks at the cancel flag."""
+
+IDLE_SPARE_SECONDS = 2.0
+"""Before the end of its grace a pool's child is ended that has carried nothing for as long, and still has not left."""
+
+
+class RunHandle:
+    """One run in this process, as the ticker sees it."""
+
+    def __init__(self, lease: Lease, *, seconds_left: float) -> None:
+        self.lease = lease
+        self.cancel = Cancel()
+        now = time.monotonic()
+        self.deadline = now + seconds_left
+        self._step_until = self.deadline + STEP_SLACK_SECONDS
+        self.books: Callable[[], LedgerEntries] = lambda: NO_ENTRIES
+        """Model calls that are not in the ledger yet."""
+        self.on_tick: Callable[[], None] = lambda: None
+        """Shows what has gathered for viewers."""
+        self.hold: Callable[[], None] = lambda: None
+        """Keeps what its model call has taken from limits and budgets; may raise StoreUnavailable."""
+
+    def allow(self, seconds: float) -> None:
+        self._step_until = min(time.monotonic() + seconds, self.deadline) + STEP_SLACK_SECONDS
+
+    def seconds_left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    def is_stuck(self, now: float) -> bool:
+        return now > self._step_until
+
+    def forgive(self, seconds: float) -> None:
+        """Time in which Redis was away does not count against a step: it may have waited for nothing else."""
+        self._step_until += seconds
+
+    def expire(self, now: float) -> None:
+        if now >= self.deadline:
+            self.cancel.set(TurnTimedOut("the turn ran past its time limit"))
+
+
+class WorkerState:
+    """Shared by the threads of one worker process."""
+
+    def __init__(self, *, grace_seconds: float, has_parent: bool = False) -> None:
+        self._grace_seconds = grace_seconds
+        self.has_parent = has_parent
+        """It is a pool's child, and its parent has to follow it within the same grace."""
+        self._lock = threading.Lock()
+        self._runs: dict[RunId, RunHandle] = {}
+        self._suspect: RunId | None = None
+        self._deferred: deque[tuple[SessionKey, RunId]] = deque()
+        self._leave_at: float | None = None
+        self._last_carried = 0.0
+        self.is_stuck = False
+        """Some thread of this process can no longer be reached, and the process is to end."""
+
+    @contextmanager
+    def carrying(self, handle: RunHandle) -> Iterator[None]:
+        with self._lock:
+            self._runs[handle.lease.run] = handle
+        # A parked run is woken when its time is over, and a lost one may be found after it: no model call is made then.
+        handle.expire(time.monotonic())
+        try:
+            yield
+        finally:
+            with self._lock:
+                # A run lost to a pause may be back in this process, in another thread, under another lease.
+                if self._runs.get(handle.lease.run) is handle:
+                    del self._runs[handle.lease.run]
+                self._last_carried = time.monotonic()
+
+    def runs(self) -> list[RunHandle]:
+        with self._lock:
+            return list(self._runs.values())
+
+    @property
+    def draining(self) -> bool:
+        return self._leave_at is not None
+
+    def drain(self) -> None:
+        """Begin to leave: turns are handed over at their next step, and cut short near the end of the grace."""
+        if self._leave_at is None:
+            self._leave_at = time.monotonic() + self._grace_seconds
+
+    def grace_left(self) -> float:
+        return float("inf") if self._leave_at is None else self._leave_at - time.monotonic()
+
+    def is_overdue(self) -> bool:
+        """Whether it should be gone; an idle child of a pool a little early, so that its parent follows in time."""
+        is_idle = not self.runs() and time.monotonic() - self._last_carried > IDLE_SPARE_SECONDS
+        is_early = self.has_parent and is_idle
+        return self.grace_left() < (min(IDLE_SPARE_SECONDS, self._grace_seconds / 4) if is_early else 0)
+
+    def enforce(self) -> None:
+        """Time out what ran too long, and abandon model calls that outlast the grace."""
+        now = time.monotonic()
+        cut = self.grace_left() < min(5.0, self._grace_seconds / 2)
+        for handle in self.runs():
+            handle.expire(now)
+            if cut:
+                handle.cancel.set(TurnHandedOver("this worker is leaving"))
+
+    def try_suspect(self, run: RunId) -> bool:
+        """Reserve the one place for a suspect (rule 5); whoever gets it clears it.
+
+        The same run may be delivered to two threads: the second one gets nothing, so that it has nothing to clear.
+        """
+        with self._lock:
+            if self._suspect is not None:
+                return False
+            self._suspect = run
+            return True
+
+    def clear_suspect(self, run: RunId) -> tuple[SessionKey, RunId] | None:
+        """Free the place, and return the next suspect that was turned away meanwhile."""
+        with self._lock:
+            if self._suspect != run:
+                return None
+            self._suspect = None
+            return self._deferred.popleft() if self._deferred else None
+
+    def defer(self, session: SessionKey, run: RunId) -> None:
+        with self._lock:
+            if (session, run) not in self._deferred:
+                self._deferred.append((session, run))

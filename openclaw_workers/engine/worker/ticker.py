@@ -1,0 +1,149 @@
+"""One thread per worker process that renews all its leases every second and passes on stop and drain (rule 8)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.engine.wake import named
+from openclaw_workers.engine.worker.state import RunHandle, WorkerState
+from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted
+from openclaw_workers.store.fleet import Fleet
+
+log = structlog.get_logger(__name__)
+
+LAST_TICK_SECONDS = 1.0
+"""How long a worker that leaves waits for a tick that Redis does not answer."""
+
+Facts = Callable[[], dict[str, str]]
+
+
+class Ticker(threading.Thread):
+    def __init__(
+        self,
+        fleet: Fleet,
+        process: WorkerState,
+        worker: WorkerId,
+        facts: Facts,
+        *,
+        told_to_leave: Callable[[], bool] = lambda: False,
+        on_stuck: Callable[[], None],
+        on_overdue: Callable[[], None],
+        period_seconds: float = 1.0,
+    ) -> None:
+        super().__init__(name="ocw-ticker", daemon=True)
+        self._fleet = fleet
+        self._process = process
+        self._worker = worker
+        self._facts = facts
+        self._told_to_leave = told_to_leave
+        self._on_stuck = on_stuck
+        self._on_overdue = on_overdue
+        self._period = period_seconds
+        self._over = threading.Event()
+        self._away_since: float | None = None
+        self._is_full = False
+        self._said_leaving = False
+        self._saying = threading.Lock()
+
+    def run(self) -> None:
+        while not self._over.is_set():
+            begun = time.monotonic()
+            try:
+                self.tick()
+            except Exception:
+                # The one thread that must not die: without it every lease of this process runs out.
+                log.exception("tick.failed")
+            self._over.wait(max(0.05, self._period - (time.monotonic() - begun)))
+
+    def stop(self) -> None:
+        self._over.set()
+        # A worker without turns may be gone before its next tick.
+        self._notice_leaving()
+        if self.is_alive():
+            # A tick under way would enter the worker again after it has left.
+            self.join(LAST_TICK_SECONDS)
+
+    def tick(self) -> None:
+        self._notice_leaving()
+        self._process.enforce()
+        now = time.monotonic()
+        carried = self._process.runs()
+        # While Redis is away every write waits for it, so nobody is judged.
+        stuck = [handle for handle in carried if self._away_since is None and handle.is_stuck(now)]
+        healthy = [handle for handle in carried if handle not in stuck]
+        self._renew(healthy)
+        if stuck:
+            self._give_up(stuck, healthy)
+        elif self._process.is_overdue():
+            self._on_overdue()
+
+    def _notice_leaving(self) -> None:
+        """Log it here: the signal handler that began it may have interrupted a thread that is logging."""
+        if self._told_to_leave():
+            self._process.drain()
+        with self._saying:
+            if self._process.draining and not self._said_leaving:
+                self._said_leaving = True
+                log.info("worker.leaving", worker=self._worker, runs=len(self._process.runs()))
+
+    def _renew(self, handles: list[RunHandle]) -> None:
+        try:
+            ticked = self._fleet.tick(self._worker, self._facts(), [handle.lease for handle in handles])
+        except StoreUnavailable as error:
+            if self._away_since is None:
+                self._away_since = time.monotonic()
+                log.warning("store.lost", error=error.message)
+            return
+        if self._away_since is not None:
+            away = time.monotonic() - self._away_since
+            log.info("store.found", away_seconds=round(away, 1))
+            self._away_since = None
+            for handle in self._process.runs():
+                handle.forgive(away)
+        self._notice_memory(ticked.full_percent)
+        if ticked.drain:
+            self._process.drain()
+        for handle, verdict in zip(handles, ticked.verdicts, strict=True):
+            if verdict == "lost":
+                handle.cancel.set(LeaseLost(f"{handle.lease.session} is owned by another worker now"))
+            elif verdict != "ok":
+                handle.cancel.set(TurnAborted(verdict))
+        for handle in handles:
+            handle.on_tick()
+        self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
+
+    def _notice_memory(self, full_percent: int) -> None:
+        """Say once that new work is refused, and once that it is taken again."""
+        if bool(full_percent) == self._is_full:
+            return
+        self._is_full = bool(full_percent)
+        if self._is_full:
+            advice = "new messages and sub-agents are refused; delete sessions, or raise maxmemory"
+            log.warning("store.filling", percent=full_percent, advice=advice)
+        else:
+            log.info("store.has_room")
+
+    def _hold(self, handles: list[RunHandle]) -> None:
+        for handle in handles:
+            try:
+                handle.hold()
+            except StoreUnavailable as error:
+                # The others would wait for Redis as long; leases come first.
+                log.warning("limit.unheld", error=error.message)
+                return
+            except CorruptRecord as error:
+                log.error("limit.unheld", error=error.message, **named(handle.lease.session, handle.lease.run))
+
+    def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
+        """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
+        if not self._process.draining:
+            log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
+            self._process.is_stuck = True
+            self._process.drain()
+        if not healthy or self._process.grace_left() <= 0:
+            self._on_stuck()

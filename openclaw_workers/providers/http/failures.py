@@ -1,0 +1,240 @@
+"""What a failed call means: from status, code, message and exception to one reason and what was told with it.
+
+Both SDKs, and the servers that imitate their APIs, are read by the same rules. Exceptions are known by the names of
+their classes, so that neither SDK is loaded for the sake of the other.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.call import Call
+
+_SHOWN_CHARS: Final = 500
+_OTHER_MODEL: Final = "name one that is served there, by /model {0}/... or in agents.defaults.model"
+"""Nobody asks a server which it has, and the usual one of its kind may not be there."""
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+_OVERFLOW = _any(
+    r"context.{0,3}length.{0,20}exceed",
+    r"maximum context length",
+    r"prompt is too long",
+    r"input is too long",
+    r"input length and `?max_tokens`? exceed",
+    r"exceeds? .{0,40}context (window|length|size|limit)",
+    r"context window.{0,20}exceed",
+    r"(prompt|input|request).{0,40}too large for .{0,20}(model|context)",
+    r"exceeds? the (model.s )?(maximum )?(input )?token limit",
+    r"request_too_large|request too large for model context",
+    r"reduce the length of the (messages|prompt|input)",
+    r"上下文.{0,6}(超|过长)|超出.{0,8}(上下文|最大长度)",
+)
+_PER_MINUTE = _any(r"per[ -]minute", r"\btpm\b", r"\brpm\b", r"rate.?limit")
+_BILLING = _any(
+    r"credit balance",
+    r"insufficient.{0,3}(credits?|balance|funds|quota)",
+    r"exceeded your current quota",
+    r"billing.{0,3}(hard.?limit|error|not active|details)",
+    r"payment required",
+    r"spend(ing)?.{0,3}limit",
+    r"out of (credits|extra usage)",
+)
+_LIMITED = _any(
+    r"overloaded", r"too many requests", r"rate.?limit", r"slow_down", r"ramp_limit", r"resource.?exhausted"
+)
+_REVOKED = _any(
+    r"\b(revoked|disabled|deactivated|suspended|deleted)\b",
+    r"invalid_api_key",
+    r"organi[sz]ation.{0,12}on.?hold",
+)
+_NOT_THIS_MODEL = _any(r"model_not_found", r"access to (the )?model\b")
+"""The key is good, and is not for this model."""
+_NO_SESSION = _any(
+    r"session_expired",
+    r"(session|conversation).{0,40}(expired|not found|does not exist|no longer)",
+    r"(expired|unknown|invalid|no such) (session|conversation)",
+)
+_NO_MODEL = _any(
+    r"model_not_found",
+    # What is missing may be one of its thinking levels, and then it is asked for another.
+    r"model((?!reasoning|thinking|effort).){0,60}(does not exist|not found|is not available|no longer available)",
+    r"(unknown|invalid|no such) model",
+)
+_LATE = _any(
+    r"timed? ?out",
+    r"timeout_error",
+    r"deadline exceeded",
+    r"server_error|bad gateway|service unavailable",
+    r"internal.?server.?error|server had an error",
+)
+
+_SAID = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]+ ?)+)", re.IGNORECASE)
+"""As in `try again in 1m26.4s` or `retry after 20 seconds`."""
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)", re.IGNORECASE)
+_UNITS: Final = {
+    **dict.fromkeys(("ms", "milliseconds"), 0.001),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+}
+_LONGEST_WISH: Final = 86_400.0 * 7
+
+_NETWORK: Final = {"APIConnectionError", "APITimeoutError", "TransportError", "OSError"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    reason: FailureReason
+    always: frozenset[int]
+    """Statuses that mean this whatever is told with them."""
+    when: frozenset[int | None]
+    """Statuses that mean this if `words` are told with them; None is an error within a stream."""
+    words: re.Pattern[str]
+
+
+def _rule(
+    reason: FailureReason, always: Iterable[int] = (), *, when: Iterable[int | None] = (), words: re.Pattern[str]
+) -> _Rule:
+    return _Rule(reason, frozenset(always), frozenset(when), words)
+
+
+_RULES: Final = (
+    _rule(FailureReason.CONTEXT_OVERFLOW, {413}, when={None, 400, 422, 500}, words=_OVERFLOW),
+    _rule(FailureReason.BILLING, {402}, when={None, 400, 403, 429}, words=_BILLING),
+    _rule(FailureReason.RATE_LIMIT, {429, 529}, when={None, 500}, words=_LIMITED),
+    _rule(FailureReason.MODEL_NOT_FOUND, when={403}, words=_NOT_THIS_MODEL),
+    _rule(FailureReason.AUTH_PERMANENT, when={401, 403}, words=_REVOKED),
+    _rule(FailureReason.AUTH_PERMANENT, when={None, 400}, words=_any(r"invalid_api_key", r"api.?key not valid")),
+    _rule(FailureReason.AUTH, {401, 403}, when={None}, words=_any(r"authentication_error", r"permission_error")),
+    _rule(FailureReason.SESSION_EXPIRED, when={None, 400, 404, 410}, words=_NO_SESSION),
+    _rule(FailureReason.MODEL_NOT_FOUND, {404}, when={None, 400}, words=_NO_MODEL),
+    _rule(FailureReason.TIMEOUT, {408, 499, 502, 503, 504, *range(520, 525)}, when={None, 500}, words=_LATE),
+    _rule(FailureReason.FORMAT, {400, 422}, when={None}, words=_any(r"invalid_request_error", r"invalid_prompt")),
+)
+"""The first that fits."""
+
+
+def reason_for(status: int | None, told: str) -> FailureReason:
+    """The reason of an HTTP status (None or 200 in the middle of a stream) and of all that was told with it."""
+    failed = status if status and status >= 400 else None
+    for rule in _RULES:
+        if failed in rule.always or (failed in rule.when and rule.words.search(told)):
+            if rule.reason is FailureReason.CONTEXT_OVERFLOW and _PER_MINUTE.search(told):
+                continue
+            return rule.reason
+    return FailureReason.UNKNOWN
+
+
+def recognise(error: Exception, call: Call, *, begun: bool = False) -> ProviderError:
+    """Say what an exception of an SDK means. `begun` tells that part of the answer had come."""
+    response = getattr(error, "response", None)
+    headers: Mapping[str, str] = getattr(response, "headers", {})
+    facts = _facts(error)
+    names = {each.__name__ for each in type(error).__mro__}
+    broken = facts.status is None and bool(names & _NETWORK)
+    if broken and any("Timeout" in name for name in names):
+        reason, message = FailureReason.TIMEOUT, "no answer came in time"
+    elif begun and facts.status is None and (broken or "ValueError" in names):
+        reason, message = FailureReason.CUT, "the connection broke in the middle of the answer"
+    elif broken:
+        to = f" to {call.endpoint.host}" if call.endpoint.host else ""
+        reason, message = FailureReason.TIMEOUT, f"no connection{to}: {_root(error)}"
+    else:
+        reason, message = reason_for(facts.failed_with, f"{facts.code} {facts.message}"), facts.message
+    request_id = getattr(error, "request_id", None) or headers.get("x-request-id") or headers.get("request-id")
+    return ProviderError(
+        call.scrub(f"{call.endpoint.provider}: {message}")[:_SHOWN_CHARS],
+        reason=reason,
+        status=facts.failed_with,
+        code=call.scrub(facts.code) or None,
+        retry_after=retry_after(headers, facts.message),
+        request_id=call.scrub(request_id) if request_id else None,
+        hint=_OTHER_MODEL.format(call.endpoint.provider) if reason is FailureReason.MODEL_NOT_FOUND else None,
+    )
+
+
+def told(call: Call, code: object, message: str) -> ProviderError:
+    """The failure that an event in the middle of a stream reports."""
+    facts = _Facts(None, str(code or ""), message)
+    return ProviderError(
+        call.scrub(f"{call.endpoint.provider}: {message}")[:_SHOWN_CHARS],
+        reason=reason_for(facts.failed_with, f"{facts.code} {message}"),
+        status=facts.failed_with,
+        code=call.scrub(facts.code) or None,
+        retry_after=retry_after({}, message),
+    )
+
+
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Seconds the provider asks us to wait, from its headers or in its words."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    given = headers.get("retry-after")
+    if (seconds := _number(given)) is not None:
+        return seconds
+    if given:
+        try:
+            return _believable(max(0.0, parsedate_to_datetime(given).timestamp() - time.time()))
+        except (ValueError, OverflowError):
+            return None
+    said = _SAID.search(message)
+    amounts = [(float(number), _UNITS.get(unit.lower())) for number, unit in _AMOUNT.findall(said[1] if said else "")]
+    known = [number * unit for number, unit in amounts if unit is not None]
+    return _believable(sum(known)) if known and len(known) == len(amounts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    status: int | None
+    code: str
+    message: str
+
+    @property
+    def failed_with(self) -> int | None:
+        """The status; gateways pass on that of whom they ask as a code, in the middle of a stream that began well."""
+        if self.status and self.status >= 400:
+            return self.status
+        return int(self.code) if re.fullmatch(r"[45]\d\d", self.code) else None
+
+
+def _facts(error: Exception) -> _Facts:
+    body = getattr(error, "body", None)
+    inner: Any = body.get("error", body) if isinstance(body, dict) else body
+    message = inner if isinstance(inner, str) else None
+    words: list[object] = []
+    if isinstance(inner, dict):
+        message = inner.get("message") or inner.get("detail")
+        if message and (param := inner.get("param")) and str(param) not in str(message):
+            message = f"{message} ({param})"
+        details = inner.get("details")
+        words = [details.get("error_code") if isinstance(details, dict) else None, inner.get("code"), inner.get("type")]
+    code = next((str(word) for word in words if word), "")
+    status = getattr(error, "status_code", None)
+    return _Facts(status if isinstance(status, int) else None, code, str(message or error))
+
+
+def _root(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return _believable(float(text)) if text else None
+    except ValueError:
+        return None
+
+
+def _believable(seconds: float) -> float | None:
+    return seconds if 0 <= seconds < _LONGEST_WISH else None

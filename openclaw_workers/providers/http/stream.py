@@ -1,0 +1,53 @@
+"""Reading a stream to its end, whichever protocol its events are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta
+from openclaw_workers.providers.endpoint import Endpoint
+from openclaw_workers.providers.http.event_fields import fields_of
+from openclaw_workers.providers.http.interruptible import each
+
+_MALFORMED = (TypeError, AttributeError, KeyError, IndexError, ValidationError)
+"""What reading an event of another form leads to: the SDKs check none of it."""
+
+
+class EventReader(Protocol):
+    """Collects one answer."""
+
+    begun: bool
+
+    def take(self, event: Any) -> Iterable[StreamEvent]: ...
+
+    def end(self) -> Iterable[StreamEvent]: ...
+
+
+def read_events(events: Any, reader: EventReader, endpoint: Endpoint, cancel: Cancel) -> Iterator[StreamEvent]:
+    """Read all events of an SDK's stream.
+
+    Raises:
+        ProviderError: the stream was cut, its answer is none, or it is not in the form of its API.
+    """
+    try:
+        with events:
+            for event in each(iter(events), cancel):
+                yield from map(_with_text, reader.take(fields_of(event)))
+        yield from reader.end()
+    except _MALFORMED as error:
+        raise ProviderError(
+            f"{endpoint.provider}: the answer is not in the form of its API ({type(error).__name__})",
+            reason=FailureReason.CUT,
+            code="malformed_answer",
+        ) from None
+
+
+def _with_text(event: StreamEvent) -> StreamEvent:
+    if isinstance(event, TextDelta | ThinkingDelta) and not isinstance(event.text, str):
+        raise TypeError(f"{type(event.text).__name__} instead of text")
+    return event

@@ -1,0 +1,26 @@
+"""In place of a provider where the model that was named is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.errors import ProviderError
+from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent
+
+
+class MissingProvider(Provider):
+    """Keeps the model's place in a chain, so that people are told why it was passed over. It has no keys to ask by."""
+
+    api = "none"
+    summarises = False
+
+    def __init__(self, name: str, why: ProviderError) -> None:
+        self.name = name
+        self.why = why
+
+    def context_window(self, model: str) -> int:
+        raise self.why
+
+    def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
+        raise self.why

@@ -1,0 +1,77 @@
+"""What a program that serves as a model writes: plain text, or JSON objects line by line."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from openclaw_workers.config.models import CliAgentSettings
+from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, Usage
+
+
+class Output:
+    """Collects the answer. A line that is no JSON object, where one is expected, is not part of it."""
+
+    def __init__(self, settings: CliAgentSettings) -> None:
+        self._settings = settings
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._line = ""
+        self._text = ""
+        self.session: str | None = None
+        self.usage = Usage()
+
+    def take(self, chunk: bytes) -> Iterator[str]:
+        """The pieces of the answer that a chunk of output completes."""
+        text = self._decoder.decode(chunk)
+        if self._settings.output == "text":
+            yield from self._say(text)
+            return
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            yield from self._object(line)
+
+    def rest(self) -> Iterator[str]:
+        """What the end of the output completes."""
+        yield from self.take(b"\n" if self._settings.output == "jsonl" else b"")
+        yield from self._say(self._decoder.decode(b"", final=True))
+
+    def content(self) -> list[AssistantBlock]:
+        return [TextBlock(text=self._text)] if self._text.strip() else []
+
+    def _say(self, text: str) -> Iterator[str]:
+        if text:
+            self._text += text
+            yield text
+
+    def _object(self, line: str) -> Iterator[str]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return
+        if isinstance(session := _at(value, self._settings.session_field), str) and session:
+            self.session = session
+        if isinstance(text := _at(value, self._settings.text_field), str):
+            yield from self._say(text)
+        if isinstance(usage := _at(value, "usage"), dict):
+            self._count(usage)
+
+    def _count(self, usage: dict[str, Any]) -> None:
+        def tokens(name: str) -> int:
+            return value if isinstance(value := usage.get(name), int) and value > 0 else 0
+
+        self.usage = Usage(
+            input=tokens("input_tokens"),
+            output=tokens("output_tokens"),
+            cache_read=tokens("cache_read_input_tokens"),
+            cache_write=tokens("cache_creation_input_tokens"),
+        )
+
+
+def _at(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value

@@ -1,0 +1,73 @@
+"""A program whose output is handed on piece by piece, and which ends when it is not needed any more."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from openclaw_workers.cancel import Cancel
+from openclaw_workers.child_processes import ProcessExit, follow, signal_group
+from openclaw_workers.config.models import CliAgentSettings
+from openclaw_workers.errors import TurnAborted
+
+
+class Running:
+    """A program whose output is read by a thread of its own, so that it can be handed on piece by piece."""
+
+    def __init__(self, process: subprocess.Popen[bytes], settings: CliAgentSettings, cancel: Cancel) -> None:
+        self._process = process
+        self._settings = settings
+        self._cancel = cancel
+        self._own = Cancel()
+        self._chunks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._size_bytes = 0
+        self._thread = threading.Thread(target=self._follow, name="cli-agent", daemon=True)
+        self.ended = ProcessExit.BY_ITSELF
+        self.too_much = False
+
+    @property
+    def status(self) -> int:
+        return self._process.returncode or 0
+
+    def __enter__(self) -> Running:
+        self._stack = ExitStack()
+        self._stack.enter_context(self._cancel.on_set(self._stop))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Also where the reader goes away in the middle: nothing of the program is left behind.
+        self._stop()
+        self._thread.join()
+        self._stack.close()
+
+    def chunks(self) -> Iterator[bytes]:
+        while (chunk := self._chunks.get()) is not None:
+            yield chunk
+        self._thread.join()
+
+    def _stop(self) -> None:
+        self._own.set(TurnAborted("the program is not needed any more"))
+
+    def _follow(self) -> None:
+        try:
+            self.ended = follow(
+                self._process,
+                cancel=self._own,
+                timeout_seconds=self._settings.timeout_seconds,
+                on_output=self._take,
+            )
+        finally:
+            self._chunks.put(None)
+
+    def _take(self, chunk: bytes) -> None:
+        self._size_bytes += len(chunk)
+        if self._size_bytes > self._settings.max_output_bytes:
+            self.too_much = True
+            signal_group(self._process, signal.SIGKILL)
+        else:
+            self._chunks.put(chunk)

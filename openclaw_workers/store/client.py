@@ -1,0 +1,252 @@
+"""The Redis client and the scripts it runs; Redis errors become StoreUnavailable here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha1
+from importlib import resources
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import redis
+from hiredis import pack_command
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import (
+    MasterDownError,
+    NoPermissionError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+)
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.maint_notifications import MaintNotificationsConfig
+from redis.retry import Retry
+
+from openclaw_workers.errors import CorruptRecord, StoreFull, StoreUnavailable
+
+Client = redis.Redis
+
+FRESH_SECONDS = 0.25
+"""A connection that answered this lately is not looked at again before a script that is repeated if it fails."""
+
+_all_spares: WeakKeyDictionary[Any, deque[_PooledConnection]] = WeakKeyDictionary()
+"""Connections that no script uses at the moment, by the pool whose settings they share."""
+
+# What a server says when it cannot write now, also from within a script, where redis-py does not tell the kinds apart.
+DEMOTED = ("READONLY", "read only replica", "UNBLOCKED")
+FULL = ("OOM", "maxmemory")
+REFUSALS = (*DEMOTED, "LOADING", "BUSY", "MASTERDOWN", "MISCONF", "NOREPLICAS")
+
+REFUSED_WHEN_FULL = frozenset({"accept", "spawn"})
+"""Scripts that bring new work. All others carry on, end or clear up what is there, and must not be kept from it."""
+
+
+def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32) -> Client:
+    """A client for short commands and scripts.
+
+    It never retries by itself: a script cut off by a time-out may have run, and only its caller knows how to
+    repeat it (rule 13).
+    """
+    return redis.Redis.from_url(
+        url,
+        decode_responses=True,
+        encoding_errors="replace",  # else a damaged byte fails every script that meets it, and nobody sets it aside
+        socket_timeout=timeout_seconds,
+        socket_connect_timeout=timeout_seconds,
+        max_connections=max_connections,
+        retry=Retry(NoBackoff(), 0),
+        client_name="openclaw-workers",
+        # Who we are is the client's name. redis-py's own name and version would take two round trips more for each
+        # connection.
+        driver_info=None,
+        # For Redis Enterprise alone; it costs a command for each connection, and ties each one to its pool for ever.
+        maint_notifications_config=MaintNotificationsConfig(enabled=False),
+    )
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn what redis-py raises into the one error callers handle."""
+    try:
+        yield
+    except (RedisConnectionError, RedisTimeoutError) as error:
+        raise StoreUnavailable(
+            f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
+        ) from error
+    except OutOfMemoryError as error:
+        raise StoreFull from error
+    except (ReadOnlyError, MasterDownError, NoPermissionError) as error:
+        raise StoreUnavailable(
+            f"Redis cannot take writes now ({error})",
+            hint="check that it is the primary, and what its user may do",
+        ) from error
+    except ResponseError as error:
+        if _says(error, FULL):
+            raise StoreFull from error
+        if _says(error, REFUSALS):
+            raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
+        raise CorruptRecord("a record in Redis", str(error)) from error
+    except RedisError as error:
+        raise StoreUnavailable(f"Redis failed ({error})") from error
+
+
+@cache
+def script_source(name: str) -> tuple[str, str]:
+    """A script with the shared library in front of it, and its SHA."""
+    folder = resources.files("openclaw_workers.store") / "lua"
+    shared = sorted(
+        (path for path in (folder / "_lib").iterdir() if path.name.endswith(".lua")), key=lambda path: path.name
+    )
+    texts = [path.read_text() for path in shared]
+    if name not in REFUSED_WHEN_FULL:
+        texts.append("write_although_full()")
+    text = "\n".join([*texts, (folder / f"{name}.lua").read_text()])
+    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def run_script(
+    client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, repeats: bool = False
+) -> list[Any]:
+    """Run one script by name and return its tagged answer. `repeats`: the caller does until Redis has answered.
+
+    Raises:
+        StoreUnavailable: Redis did not answer; the script may or may not have run.
+        CorruptRecord: a key holds something the script cannot work with.
+    """
+    with store_errors():
+        try:
+            return _ask(client, name, keys, args, trusts=repeats)
+        except ResponseError as error:
+            if isinstance(error, ReadOnlyError) or _says(error, DEMOTED):
+                _hang_up(client)
+            raise
+
+
+def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
+    """Carry out single commands, each given as key, name and arguments, also when Redis is full.
+
+    Returns what each answered; None where its key holds another type than the command is for.
+
+    Raises:
+        StoreUnavailable: Redis did not answer; they may or may not have been carried out.
+    """
+    keys = [str(key) for key, *_ in commands]
+    words = [each for _, *rest in commands for each in (len(rest), *rest)]
+    answers = run_script(client, "write", keys, words)
+    for answer in answers:
+        if isinstance(answer, ResponseError) and not str(answer).startswith("WRONGTYPE"):
+            with store_errors():
+                raise answer
+    return [None if isinstance(answer, ResponseError) else answer for answer in answers]
+
+
+def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, trusts: bool) -> list[Any]:
+    text, digest = script_source(name)
+    held = _spare_connection(client, trusts=trusts)
+    try:
+        return _exchange(held, "EVALSHA", digest, keys, args)
+    except NoScriptError:
+        return _exchange(held, "EVAL", text, keys, args)
+    finally:
+        _spares(client).append(held)
+
+
+def _says(error: ResponseError, words: Sequence[str]) -> bool:
+    return any(word in str(error) for word in words)
+
+
+def _hang_up(client: Client) -> None:
+    """The server is no primary any more; its address may lead to the new one by now, but no open connection does."""
+    spares = _spares(client)
+    while spares:
+        with suppress(IndexError):  # another thread was faster
+            spares.pop().connection.disconnect()
+    client.connection_pool.disconnect(inuse_connections=False)
+
+
+def _exchange(
+    held: _PooledConnection, command: str, script: str, keys: Sequence[str], args: Sequence[Any]
+) -> list[Any]:
+    """One command on a connection that nobody else uses meanwhile.
+
+    Client.evalsha does the same at three times the processor time: for a pool with a lock and an inventory, for retries
+    that scripts must not have, for measurements nobody reads, and for a look at each argument.
+    """
+    # As text: hiredis ends the process where Ctrl-C comes while it makes one of a number.
+    told: Any = (str(each) if isinstance(each, int | float) else each for each in (len(keys), *keys, *args))
+    try:
+        held.connection.send_packed_command([pack_command((command, script, *told))])
+        answer = held.connection.read_response()
+    except ResponseError:
+        raise
+    except BaseException as error:
+        held.connection.disconnect()  # its answer may still come, and must not be taken for another's
+        if isinstance(error.__context__, BlockingIOError):
+            raise RedisTimeoutError("it took too long") from error
+        raise
+    held.used_at = time.monotonic()
+    return cast("list[Any]", answer)
+
+
+class _PooledConnection:
+    """A connection, and when it last answered."""
+
+    def __init__(self, pool: Any) -> None:
+        self.connection = pool.connection_class(**pool.connection_kwargs)
+        self.connection.register_connect_callback(self.let_the_kernel_wait)
+        self.used_at = 0.0
+
+    def is_fresh(self) -> bool:
+        return time.monotonic() - self.used_at < FRESH_SECONDS
+
+    def let_the_kernel_wait(self, connection: Any) -> None:
+        """Have the kernel end a wait that is too long.
+
+        Python would ask it before each read and write whether there is anything to do, and give up the interpreter to
+        another thread both times. With many threads that costs more than the exchange itself.
+        """
+        sock, seconds = connection._sock, connection.socket_timeout
+        if type(sock) is socket.socket and seconds:
+            limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+            sock.settimeout(None)
+
+
+def _spares(client: Client) -> deque[_PooledConnection]:
+    return _all_spares.setdefault(client.connection_pool, deque())
+
+
+def _spare_connection(client: Client, *, trusts: bool) -> _PooledConnection:
+    """The one that was used last, or a new one: a process has as many as it ever ran scripts at the same time.
+
+    A turn holds none while it waits for a model or a tool, so that hundreds of them get by with a few.
+    """
+    spares = _spares(client)
+    try:
+        held = spares.pop()
+        while held.connection.pid != os.getpid():  # made before a fork: it is the parent's
+            held = spares.pop()
+    except IndexError:
+        return _PooledConnection(client.connection_pool)
+    if held.connection.is_connected and not (trusts and held.is_fresh()) and _is_stale(held):
+        held.connection.disconnect()
+    return held
+
+
+def _is_stale(held: _PooledConnection) -> bool:
+    """The server hung up, or an answer came that nobody waits for."""
+    try:
+        return bool(held.connection.can_read())
+    except (RedisConnectionError, RedisTimeoutError, OSError):
+        return True

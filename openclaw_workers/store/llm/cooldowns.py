@@ -1,0 +1,101 @@
+"""Which keys of which providers work just now, known to the whole fleet: one worker's 429 spares all others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from openclaw_workers.errors import FailureReason
+from openclaw_workers.store.client import Client, run_script, store_errors, write
+from openclaw_workers.store.keys import Keys
+
+log = structlog.get_logger(__name__)
+
+MINUTE, HOUR = 60_000, 3_600_000
+PAUSES: dict[FailureReason, tuple[int, int]] = {
+    FailureReason.RATE_LIMIT: (5 * MINUTE, HOUR),
+    FailureReason.AUTH: (5 * MINUTE, HOUR),
+    FailureReason.TIMEOUT: (MINUTE // 2, 5 * MINUTE),
+    FailureReason.BILLING: (5 * HOUR, 24 * HOUR),
+    FailureReason.AUTH_PERMANENT: (24 * HOUR, 24 * HOUR),
+}
+"""First and longest pause by reason, doubling on repeats; other failures say nothing about the key."""
+
+PERMANENT = frozenset({FailureReason.BILLING, FailureReason.AUTH_PERMANENT})
+"""What does not pass by itself: such a key is not even probed."""
+
+JITTER_THOUSANDTHS = 100
+PROBE_EVERY_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """How one key stands; `until` is 0 when it may be used."""
+
+    until: int = 0
+    reason: FailureReason | None = None
+    """The one that keeps it from being used; of several a permanent one, else the one that lasts longest."""
+    used_at: int = 0
+    has_failed: bool = False
+    """A failure is noted, be its pause over or not: the next success is to be noted too, which ends it."""
+
+
+class Cooldowns:
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    def states(self, names: Sequence[str]) -> tuple[dict[str, KeyState], int]:
+        """How these keys stand, and the time by Redis."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.time()
+            for name in names:
+                pipe.hmget(self._keys.health(name), _FIELDS)
+            (seconds, micros), *found = pipe.execute()
+        now = seconds * 1000 + micros // 1000
+        return {name: _state(name, fields, now) for name, fields in zip(names, found, strict=True)}, now
+
+    def failed(self, name: str, call: str, reason: FailureReason, retry_after_ms: int = 0) -> None:
+        """Note a failure: the key is left alone for a while."""
+        first, longest = PAUSES.get(reason, (0, 0))
+        asked = retry_after_ms if reason is FailureReason.RATE_LIMIT else 0
+        self._note(name, call, reason, pauses=(first, longest, asked))
+
+    def succeeded(self, name: str, call: str, took_ms: int) -> None:
+        """Note a success: the key may be used again, unless it has failed since the call began."""
+        self._note(name, call, "", took_ms=took_ms)
+
+    def may_probe(self, name: str) -> bool:
+        """Whether this call may try a key that is left alone; one in the fleet at a time."""
+        (probing,) = write(self._redis, (self._keys.probe(name), "SET", 1, "NX", "PX", PROBE_EVERY_MS))
+        return bool(probing)
+
+    def _note(
+        self, name: str, call: str, reason: str, *, pauses: tuple[int, int, int] = (0, 0, 0), took_ms: int = 0
+    ) -> None:
+        jitter = random.randrange(JITTER_THOUSANDTHS)
+        run_script(self._redis, "cooldown", [self._keys.health(name)], [call, reason, *pauses, jitter, took_ms])
+
+
+_FIELDS = [*(f"until_{reason}" for reason in PAUSES), "failed_at", "used_at"]
+
+
+def _state(name: str, fields: Sequence[str | None], now: int) -> KeyState:
+    *ends, failed_at, used_at = (_time(name, value) for value in fields)
+    paused = {reason: end for reason, end in zip(PAUSES, ends, strict=True) if end > now}
+    has_failed = any(ends)
+    if not paused or failed_at > now:  # ahead: the clock stepped back since, and a pause would last as much longer
+        return KeyState(used_at=used_at, has_failed=has_failed)
+    worst = max(paused, key=lambda reason: (reason in PERMANENT, paused[reason]))
+    return KeyState(max(paused.values()), worst, used_at, has_failed)
+
+
+def _time(name: str, value: str | None) -> int:
+    """What cannot be read is as if it were not there: at worst the provider says once more that the key fails."""
+    if value is None or value.isdecimal():
+        return int(value or 0)
+    log.warning("health.unreadable", key=name, value=value[:40])
+    return 0

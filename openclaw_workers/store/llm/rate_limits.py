@@ -1,0 +1,122 @@
+"""Limits and budgets that the whole fleet shares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import structlog
+
+from openclaw_workers.domain.ids import RunId
+from openclaw_workers.store.client import Client, run_script
+from openclaw_workers.store.keys import Keys
+
+log = structlog.get_logger(__name__)
+
+KEEP_MS = 15_000
+"""How long what a call has taken outlives its owner."""
+SILENT_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a provider, a key or a model may be asked for; 0 is no limit."""
+
+    name: str
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    concurrent: int = 0
+
+    def most(self) -> dict[str, int]:
+        return {
+            "requests": self.requests_per_minute,
+            "tokens": self.tokens_per_minute,
+            "concurrent": self.concurrent,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    tokens: float = 0
+    cost: float = 0
+    calls: float = 0
+    seconds: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much may be spent under a name; None is no limit."""
+
+    name: str
+    tokens: float | None = None
+    cost: float | None = None
+    calls: float | None = None
+    seconds: float | None = None
+
+    def limits(self) -> dict[str, float]:
+        return {what: limit for what, limit in asdict(self).items() if what != "name" and limit is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    budget: Budget
+    what: str
+    spent: float
+    limit: float
+
+
+class RateLimits:
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    def ask(self, limits: Sequence[Limit], run: RunId, call: str, tokens: int) -> int:
+        """Ask for a place in all of them; 0 when it is given, else the milliseconds after which to ask again."""
+        reply = self._limit("ask", limits, run, call, tokens)
+        return 0 if reply[0] == "go" else int(reply[1])
+
+    def done(self, limits: Sequence[Limit], run: RunId, call: str) -> None:
+        """The call is over, or is not made after all."""
+        self._limit("done", limits, run, call, 0)
+
+    def hold(
+        self, run: RunId, call: str, limits: Sequence[Limit], budgets: Sequence[Budget], lasted: float = 0.0
+    ) -> Exhausted | float:
+        """The call goes on, so many seconds by now: keep what it has taken.
+
+        Returns how many seconds it may go on for, as far as is known now; or that the time of a budget is used up.
+        """
+        k = self._keys
+        keys = [key for limit in limits for key in (k.working(limit.name), k.asked(limit.name))]
+        keys += [key for budget in budgets for key in (k.spent(budget.name), k.aside(budget.name))]
+        allowed = [budget.seconds or 0 for budget in budgets]
+        reply = run_script(self._redis, "hold", keys, [run, call, KEEP_MS, len(limits), int(lasted * 1000), *allowed])
+        if reply[0] == "over":
+            _, number, spent, limit = reply
+            return Exhausted(budgets[int(number) - 1], "seconds", float(spent), float(limit))
+        return float("inf") if int(reply[1]) < 0 else int(reply[1]) / 1000
+
+    def reserve(self, run: RunId, call: str, amounts: Amounts, budgets: Sequence[Budget]) -> Exhausted | bool:
+        """Set a call's price aside; False when others have set the rest aside and it is worth asking again."""
+        keys = [key for budget in budgets for key in (self._keys.spent(budget.name), self._keys.aside(budget.name))]
+        wanted = json.dumps({"call": call, "keep_ms": KEEP_MS, **asdict(amounts)})
+        limits = [json.dumps(budget.limits()) for budget in budgets]
+        reply = run_script(self._redis, "reserve", keys, [run, wanted, len(budgets), *limits])
+        if int(reply[1]):
+            log.warning("budget.unreadable", budgets=[budget.name for budget in budgets], count=int(reply[1]))
+        if reply[0] == "over":
+            _, _, number, what, spent, limit = reply
+            return Exhausted(budgets[int(number) - 1], what, float(spent), float(limit))
+        return bool(reply[0] == "go")
+
+    def _limit(
+        self, verb: Literal["ask", "done"], limits: Sequence[Limit], run: RunId, call: str, tokens: int
+    ) -> list[str]:
+        k = self._keys
+        names = [limit.name for limit in limits]
+        keys = [key for name in names for key in (k.recent(name), k.working(name), k.waiting(name), k.asked(name))]
+        most = [json.dumps(limit.most()) for limit in limits]
+        given = [verb, run, tokens, KEEP_MS, SILENT_MS, call, len(limits), *most]
+        return run_script(self._redis, "limit", keys, given)

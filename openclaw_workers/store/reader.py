@@ -1,0 +1,256 @@
+"""Reading what is stored: sessions, runs, transcripts, events. Damaged records are set aside, never fatal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.session_row import SessionEntry, from_hash
+from openclaw_workers.domain.transcript import TranscriptEntry, load_entry
+from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.store.client import Client, run_script, store_errors
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.pipelines import each_answer
+from openclaw_workers.store.quarantine import Note, Quarantine, fields_at_fault
+
+PAGE = 200
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """The engine's view of a session, for people to read."""
+
+    state: str
+    run: str
+    lease_until: int
+    owner: str
+    attempt: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    id: str
+    type: str
+    seq: int
+    at: int
+    data: dict[str, Any]
+
+
+class Reader:
+    """Everything that looks without changing; the one exception is putting damaged records aside."""
+
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._quarantine = Quarantine(redis, keys)
+        self._left: set[tuple[str, int]] = set()
+
+    @property
+    def unreadable(self) -> int:
+        """How many records it had to leave out so far."""
+        return len(self._left)
+
+    def session(self, key: SessionKey) -> SessionEntry | None:
+        (raw,) = self.hashes("session", [key], self._keys.row)
+        return self.readable(f"session {key}", lambda: from_hash(raw), raw) if raw else None
+
+    def row(self, key: SessionKey) -> dict[str, str]:
+        """A session's row as it is stored; empty when there is none."""
+        with store_errors():
+            return _text(self._redis.hgetall(self._keys.row(key)))
+
+    def sessions(self, limit: int = 100) -> list[SessionEntry]:
+        """Sessions, most recently used first. Unreadable rows are left out and quarantined."""
+        return list(islice(self.each_session(page=limit), limit))
+
+    def each_session(self, page: int = 200) -> Iterator[SessionEntry]:
+        """All sessions, most recently used first."""
+        for key, row in self._pages("session", self._keys.sessions, self._keys.row, page):
+            entry = self.readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
+            if entry is not None:
+                yield entry
+
+    def control(self, key: SessionKey) -> SessionState:
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hmget(self._keys.ctl(key), ["state", "run", "lease_until", "owner", "attempt"])
+            pipe.zcard(self._keys.inbox(key))
+            found, waiting = each_answer(pipe)
+        if found is None:
+            self.quarantine(f"session {key}", _unfit(self._keys.ctl(key)), "")
+        state, run, until, owner, attempt = found or ["unreadable", *[None] * 4]
+        return SessionState(
+            state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting or 0
+        )
+
+    def run(self, run_id: RunId) -> Run | None:
+        (raw,) = self.hashes("run", [run_id], self._keys.run)
+        return self._run(run_id, raw) if raw else None
+
+    def some_runs(self, ids: Sequence[RunId]) -> list[Run]:
+        """The records of these runs, in this order; expired and unreadable ones are left out."""
+        raws = self.hashes("run", ids, self._keys.run)
+        found = [self._run(run_id, raw) for run_id, raw in zip(ids, raws, strict=True) if raw]
+        return [run for run in found if run is not None]
+
+    def _run(self, run_id: str, raw: dict[str, str]) -> Run | None:
+        return self.readable(f"run {run_id}", lambda: _run(raw), raw)
+
+    def runs(self, limit: int = 50) -> list[Run]:
+        """Runs, newest first."""
+        return list(islice(self.each_run(page=limit), limit))
+
+    def each_run(self, page: int = 200) -> Iterator[Run]:
+        """All runs, newest first."""
+        for run_id, raw in self._pages("run", self._keys.runs, self._keys.run, page):
+            run = self._run(run_id, raw)
+            if run is not None:
+                yield run
+
+    def _pages(
+        self, kind: str, index: str, key_of: Callable[[str], str], page: int
+    ) -> Iterator[tuple[str, dict[str, str]]]:
+        """The hashes that an index names, highest score first; what has expired is left out.
+
+        What moves to the front meanwhile pushes others onto the next page; none of them is given twice.
+        """
+        start, names, given = 0, [""] * page, set[str]()
+        while len(names) == page:
+            with store_errors():
+                names = [str(name) for name in self._redis.zrange(index, start, start + page - 1, desc=True)]
+            new = [name for name in names if name not in given]
+            yield from ((name, row) for name, row in zip(new, self.hashes(kind, new, key_of), strict=True) if row)
+            given.update(names)
+            start += page
+
+    def hashes(self, kind: str, names: Sequence[str], key_of: Callable[[str], str]) -> list[dict[str, str]]:
+        """Records of one kind; empty where there is none, or something that is no record, which is told of."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.hgetall(key_of(name))
+            found = each_answer(pipe)
+        for name, raw in zip(names, found, strict=True):
+            if raw is None:
+                self._left_out(f"{kind} {name}", _unfit(key_of(name)), "")
+        return [_text(raw or {}) for raw in found]
+
+    def running(self) -> list[SessionKey]:
+        with store_errors():
+            return [SessionKey(str(key)) for key in self._redis.zrange(self._keys.running, 0, -1)]
+
+    def transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> list[TranscriptEntry]:
+        return self.entries(key, self._raws(key, start, end))
+
+    def _raws(self, key: SessionKey, start: int, end: int) -> list[str]:
+        """Stored entries, read in portions that keep Redis from others for about a millisecond each."""
+        answers: list[list[str]] = []
+        known = 0
+        while True:
+            length, place, raws = run_script(self._redis, "page", [self._keys.log(key)], [start, end])
+            if length < known:  # it was reset meanwhile: this is another transcript
+                break
+            answers.append(raws)
+            known, start = length, start if start >= 0 else max(0, length + start)
+            if place <= start or not raws:
+                break
+            end = place - 1
+        return [raw for answer in reversed(answers) for raw in answer]
+
+    def pages_back(self, key: SessionKey) -> Iterator[list[TranscriptEntry]]:
+        """The transcript as it is now, in pages: the newest first, each in order; without what is added meanwhile."""
+        with store_errors():
+            end = int(self._redis.llen(self._keys.log(key)))
+        while end > 0:
+            start = max(0, end - PAGE)
+            yield self.transcript(key, start, end - 1)
+            end = start
+
+    def raw_transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> tuple[list[str], int]:
+        """Entries as they are stored, without the unreadable ones, and how many those were."""
+        raws = self._raws(key, start, end)
+        whole = [raw for raw in raws if self.entries(key, [raw])]
+        return whole, len(raws) - len(whole)
+
+    def entries(self, key: SessionKey, raws: Iterable[str]) -> list[TranscriptEntry]:
+        """Parse stored entries; an unreadable one is quarantined and left out."""
+        found = (self.readable(f"transcript of {key}", lambda raw=raw: load_entry(raw), raw) for raw in raws)  # type: ignore[misc]
+        return [entry for entry in found if entry is not None]
+
+    def events(self, key: SessionKey, after: str, *, block_ms: int = 0, count: int = 500) -> list[Event]:
+        """Events after a stream id; waits up to `block_ms`, which must stay under the client's time-out."""
+        with store_errors():
+            reply: Any = self._redis.xread({self._keys.events(key): after}, count=count, block=block_ms or None)
+        return [_event(str(event_id), fields) for _, items in reply or [] for event_id, fields in items]
+
+    def last_event_id(self, key: SessionKey) -> str:
+        with store_errors():
+            last = self._redis.xrevrange(self._keys.events(key), count=1)
+        return str(last[0][0]) if last else "0"
+
+    def quarantined(self) -> list[Note]:
+        return self._quarantine.notes()
+
+    def quarantine(self, where: str, why: str, raw: object) -> None:
+        """Keep a damaged record for a person to look at, once."""
+        self._quarantine.keep(where, why, raw)
+
+    def readable(self, where: str, read: Callable[[], T], raw: object) -> T | None:
+        """What could be made of a record; one that is damaged is told of and left out."""
+        try:
+            return read()
+        except (ValidationError, CorruptRecord, ValueError, RecursionError) as error:
+            self._left_out(where, _why(error), raw)
+            return None
+
+    def _left_out(self, where: str, why: str, raw: object) -> None:
+        self._left.add((where, hash(str(raw))))
+        self.quarantine(where, why, raw)
+
+
+def _unfit(key: str) -> str:
+    return f"{key} holds another type than a hash"
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case ValidationError():
+            return fields_at_fault(error)
+        case CorruptRecord(why=why):
+            return why
+    return str(error)
+
+
+def _number(raw: str | None, otherwise: int) -> int:
+    return int(raw) if raw and raw.isdecimal() else otherwise
+
+
+def _text(raw: object) -> dict[str, str]:
+    return {str(field): str(value) for field, value in dict(raw).items()}  # type: ignore[call-overload]
+
+
+_JSON = {"attempts": "[]", "covers": "[]", "folded": "[]", "metadata": "{}", "dead": "[]", "model_attempts": "[]"}
+"""Fields of a run that are kept as JSON, and what they are where there is nothing."""
+
+
+def _run(raw: dict[str, str]) -> Run:
+    usage = {field: raw.get(f"usage_{field}", 0) for field in ("input", "output", "cacheRead", "cacheWrite")}
+    fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
+    for name, nothing in _JSON.items():
+        try:
+            fields[name] = json.loads(raw.get(name) or nothing)
+        except (ValueError, RecursionError) as error:
+            raise CorruptRecord("run", f"{name} is not JSON: {error}") from error
+    return Run.model_validate({**fields, "usage": usage})
+
+
+def _event(event_id: str, fields: dict[str, str]) -> Event:
+    return Event(event_id, fields["type"], int(fields["seq"]), int(fields["at"]), json.loads(fields["data"]))

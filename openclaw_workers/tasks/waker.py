@@ -1,0 +1,143 @@
+"""Sending tasks by name. Ids only: no message text ever enters a queue or Flower."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+from celery import Celery
+from celery.exceptions import TimeoutError as CeleryTimeout
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.engine.wake import lane_of
+from openclaw_workers.errors import BadInput, TransientError
+from openclaw_workers.store.client import FULL, Client, write
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.tasks.kombu.wake_message import WOKEN_AT, WakeMessage, published_in_memory
+
+log = structlog.get_logger(__name__)
+
+TURN = "openclaw.turn"
+SUBAGENT = "openclaw.subagent"
+ANNOUNCE = "openclaw.announce"
+PROMPT = "openclaw.prompt"
+CHORD_OVER_SECONDS = 86_400
+UNREACHABLE = (OperationalError, RedisError, OSError)
+
+
+class CeleryWaker:
+    """Implements engine.wake.Waker on Celery's queues."""
+
+    def __init__(self, app: Celery, redis: Client, namespace: str) -> None:
+        self._app = app
+        self._envelopes: dict[Lane, WakeMessage] = {}
+        self._redis = redis
+        self._keys = Keys(namespace)
+
+    def turn(self, session: SessionKey, run: RunId) -> bool:
+        lane = lane_of(session)
+        return self._send(TURN, [session, run], lane, run, _shown(session, run))
+
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        lane = lane_of(session)
+        if lane not in self._envelopes:
+            self._envelopes[lane] = WakeMessage(self._app, TURN, lane)
+        return self._envelopes[lane].fill([session, run], task_id=run, shown=_shown(session, run))
+
+    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
+        """Celery's own chord protocol, with ids of ours, so that any process can publish any part of it again."""
+        try:
+            self._app.backend.set_chord_size(batch, len(headers))
+        except UNREACHABLE as error:
+            log.warning("chord.unpublished", batch=batch, error=str(error))
+            return False
+        published = [self.header(*each, batch, index) for index, each in enumerate(headers)]
+        return all(published)
+
+    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
+        body = self._app.signature(ANNOUNCE, args=[batch], immutable=True, queue=Lane.SERVICE, argsrepr=f"({batch})")
+        shown = _shown(session, run)
+        return self._send(
+            SUBAGENT, [session, run], Lane.SUBAGENT, run, shown, group_id=batch, group_index=index, chord=body
+        )
+
+    def forget_chord(self, batch: BatchId) -> None:
+        backend: Any = self._app.backend
+        try:
+            # Celery's own note that a chord is over: without it a late header would begin to count anew.
+            backend.client.set(backend.get_key_for_group(batch, ".c"), "done", nx=True, ex=CHORD_OVER_SECONDS)
+            backend.client.delete(*(backend.get_key_for_group(batch, part) for part in (".j", ".t", ".s", ".d")))
+        except UNREACHABLE as error:
+            log.debug("chord.left", batch=batch, error=str(error))
+
+    def prompt(self, agent_id: str, seconds: float = 15) -> dict[str, Any]:
+        """Have a worker of the service lane tell an agent's system prompt.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not be built.
+        """
+        try:
+            asked = self._app.send_task(
+                PROMPT, args=[agent_id], queue=Lane.SERVICE, expires=seconds, ignore_result=False, retry=False
+            )
+            told: dict[str, Any] = asked.get(timeout=seconds)
+        except (*UNREACHABLE, CeleryTimeout) as error:
+            hint = "`ocw status` shows the workers, `ocw up` starts them"
+            raise TransientError("no worker of lane service answered", hint=hint) from error
+        except Exception as error:
+            # Celery raises what the worker raised, or something by the same name.
+            raise BadInput(f"the prompt of {agent_id} cannot be built: {error}") from error
+        asked.forget()
+        return told
+
+    def oldest_ms(self, lane: Lane) -> int:
+        try:
+            raw = self._redis.lindex(self._keys.broker_queue(lane), -1)
+            return int(json.loads(str(raw))["headers"][WOKEN_AT]) if raw else 0
+        except (RedisError, ValueError, KeyError, TypeError):
+            return 0
+
+    def _send(self, name: str, args: list[Any], lane: Lane, task_id: str, shown: str, **options: Any) -> bool:
+        task = {
+            "name": name,
+            "args": args,
+            "queue": lane,
+            "task_id": task_id,
+            "argsrepr": shown,
+            "kwargsrepr": "{}",
+            "ignore_result": True,
+            "retry": False,
+            "headers": {WOKEN_AT: int(time.time() * 1000)},
+            **options,
+        }
+        try:
+            self._app.send_task(**task)
+        except UNREACHABLE as error:
+            if any(word in str(error) for word in FULL):
+                return self._push(task, lane)
+            log.warning("wake.unpublished", task=name, id=task_id, error=str(error))
+            return False
+        return True
+
+    def _push(self, task: dict[str, Any], lane: Lane) -> bool:
+        """A full Redis takes no message from Celery. It is put into the queue by a script, which it does take."""
+        message = published_in_memory(self._app, lane, **task)
+        try:
+            write(self._redis, (self._keys.broker_queue(lane), "LPUSH", json.dumps(message)))
+        except TransientError as error:
+            log.warning("wake.unpublished", task=task["name"], id=task["task_id"], error=error.message)
+            return False
+        return True
+
+
+def _shown(session: SessionKey, run: RunId) -> str:
+    """What Flower and Celery's events show of a turn: who and where, never what was said."""
+    return f"({session}, lane={lane_of(session)}, agent={agent_of(session)}, {run})"

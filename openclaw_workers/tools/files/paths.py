@@ -1,0 +1,89 @@
+"""Paths a model names, kept inside the agent's workspace.
+
+A name is resolved once, with every symbolic link followed, and compared with the workspace. The file is then
+opened step by step from the workspace's own descriptor without following links, so that a link put there in
+between leads to an error and not outside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw_workers.errors import ToolError
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspacePath:
+    """A path inside the workspace that holds no link and no `..`."""
+
+    root: str
+    parts: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        return "/".join(self.parts) or "."
+
+    @property
+    def path(self) -> str:
+        return os.path.join(self.root, *self.parts)
+
+
+def locate(workspace: Path, named: str) -> WorkspacePath:
+    """Find what a model means by a path: relative to the workspace, or absolute and inside it.
+
+    Raises:
+        ToolError: the path is empty, impossible, or leads outside.
+    """
+    if not named.strip():
+        raise ToolError("the path is empty; name a file in the workspace, such as 'notes.txt'")
+    if "\0" in named:
+        raise ToolError(f"the path {named!r} holds a NUL character; no file can have that name")
+    if named == "~" or named.startswith("~/"):
+        raise ToolError(f"{named!r} is outside the workspace {workspace}; name a path relative to it")
+    root = os.path.realpath(workspace)
+    try:
+        real = os.path.realpath(os.path.join(root, named))
+    except OSError as error:
+        raise ToolError(f"cannot resolve {named!r}: {error.strerror}; name another path") from error
+    if real == root:
+        return WorkspacePath(root, ())
+    inside = root.rstrip("/") + "/"
+    if not real.startswith(inside):
+        raise ToolError(f"{named!r} is outside the workspace {workspace}; name a path relative to it")
+    return WorkspacePath(root, tuple(real[len(inside) :].split("/")))
+
+
+@contextmanager
+def parent_directory(place: WorkspacePath, *, create: bool = False) -> Iterator[int]:
+    """Open the directory that holds `place`, following no link on the way; `create` makes what is missing."""
+    if create:
+        os.makedirs(place.root, exist_ok=True)
+    current = os.open(place.root, _DIRECTORY)
+    try:
+        for part in place.parts[:-1]:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=current)
+            inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=current)
+            os.close(current)
+            current = inner
+        yield current
+    finally:
+        os.close(current)
+
+
+@contextmanager
+def os_errors_told(doing: str, place: WorkspacePath) -> Iterator[None]:
+    """Turn the system's refusals into words a model can act on."""
+    try:
+        yield
+    except NotADirectoryError as error:
+        raise ToolError(f"cannot {doing} {place.shown}: a part of that path is a file, not a directory") from error
+    except OSError as error:
+        raise ToolError(f"cannot {doing} {place.shown}: {error.strerror or error}") from error

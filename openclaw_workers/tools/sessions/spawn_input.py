@@ -1,0 +1,133 @@
+"""The arguments of `sessions_spawn`, with the names of OpenClaw and of MiniClaw."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, StringConstraints, field_validator
+
+from openclaw_workers.config.base import WEEK_SECONDS
+from openclaw_workers.domain.tree import AnnounceMode, Cleanup, SpawnMode
+from openclaw_workers.tools.base import ToolInput, Words
+
+MOST_FILES = 50
+MOST_FILE_BYTES = 1_000_000
+MOST_TOTAL_BYTES = 5_000_000
+MOST_NESTED = 20
+MOST_EXACT = 2**53
+"""Beyond it Redis scripts no longer tell whole numbers apart."""
+
+
+def _announce(value: object) -> object:
+    if isinstance(value, bool):
+        return AnnounceMode.BATCH if value else AnnounceMode.NONE
+    return value
+
+
+def _check_json(value: object, depth: int = 0) -> None:
+    """What every reader of a record can read: scripts know no endless or endlessly nested values."""
+    match value:
+        case float() if not math.isfinite(value):
+            raise ValueError(f"expected finite numbers, not {value}")
+        case int() if abs(value) > MOST_EXACT:
+            raise ValueError("expected numbers up to 2^53; write longer ones as text")
+        case dict() | list() if depth == MOST_NESTED:
+            raise ValueError(f"is nested more than {MOST_NESTED} deep")
+        case dict():
+            for each in value.values():
+                _check_json(each, depth + 1)
+        case list():
+            for each in value:
+                _check_json(each, depth + 1)
+
+
+class Attachment(ToolInput):
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    """File name; it is made safe for the child's workspace."""
+
+    content: str
+    """The file, base64 encoded."""
+
+    @field_validator("content")
+    @classmethod
+    def _is_base64(cls, value: str) -> str:
+        value = "".join(value.split())  # programs write it in lines
+        try:
+            size = len(base64.b64decode(value, validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise ValueError(f"expected base64: {error}") from error
+        if size > MOST_FILE_BYTES:
+            raise ValueError(f"has {size:,} bytes; a file may have {MOST_FILE_BYTES:,}")
+        return value
+
+
+class SpawnInput(ToolInput):
+    task: Annotated[Words, Field(validation_alias=AliasChoices("task", "message"))]
+    """What the sub-agent is to do. It sees nothing else of this conversation."""
+
+    label: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
+    """A short name for it."""
+
+    runtime: Literal["subagent"] = "subagent"
+    """How it runs."""
+
+    agent_id: Annotated[str | None, Field(alias="agentId")] = None
+    """Another agent to do it, where that is allowed; otherwise yourself."""
+
+    model: str | None = None
+    """Its model, as provider/model or an alias."""
+
+    thinking: str | None = None
+    """Its thinking level: off, minimal, low, medium, high or xhigh."""
+
+    run_timeout_seconds: Annotated[
+        int | None, Field(ge=0, le=WEEK_SECONDS, validation_alias=AliasChoices("runTimeoutSeconds", "timeoutSeconds"))
+    ] = None
+    """Seconds it may take, waiting for its own sub-agents included; 0 for no limit but that of every turn."""
+
+    mode: SpawnMode | None = None
+    """run: one task. session: it stays, bound to a thread."""
+
+    thread: StrictBool = False
+    """Bind it to a thread of its own, for mode session."""
+
+    cleanup: Cleanup = Cleanup.KEEP
+    """delete: its session goes once the result is delivered. keep: it is archived later."""
+
+    announce: Annotated[AnnounceMode, BeforeValidator(_announce)] = AnnounceMode.BATCH
+    """batch: one report when all sub-agents of this message are done. each: one per sub-agent. none: no report."""
+
+    deliver: StrictBool = False
+    """Show what it says while it works to those who watch this session."""
+
+    context: Literal["isolated", "fork"] = "isolated"
+    """isolated: it knows only its task. fork: it begins with this conversation."""
+
+    workspace_dir: Annotated[str | None, Field(alias="workspaceDir")] = None
+    """A directory to work in, inside your workspace."""
+
+    wake_on_descendant_settle: Annotated[StrictBool, Field(alias="wakeOnDescendantSettle")] = True
+    """Whether it gets another turn with the results of its own sub-agents before it reports."""
+
+    attachments: Annotated[list[Attachment], Field(max_length=MOST_FILES)] = Field(default_factory=list)
+    """Files for it to work with."""
+
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    """Kept with it, and told with its result."""
+
+    @field_validator("metadata")
+    @classmethod
+    def _is_plain(cls, value: dict[str, Any]) -> dict[str, Any]:
+        _check_json(value)
+        return value
+
+    @field_validator("attachments")
+    @classmethod
+    def _bounded(cls, files: list[Attachment]) -> list[Attachment]:
+        total = sum(len(file.content) * 3 // 4 for file in files)
+        if total > MOST_TOTAL_BYTES:
+            raise ValueError(f"have {total:,} bytes in all; at most {MOST_TOTAL_BYTES:,} are taken")
+        return files

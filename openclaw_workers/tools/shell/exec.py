@@ -1,0 +1,138 @@
+"""The `exec` tool: one shell command in the workspace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from pydantic import Field
+
+from openclaw_workers.child_processes import ProcessExit, dies_with_this_worker, follow
+from openclaw_workers.errors import ToolError, ToolTimedOut
+from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
+from openclaw_workers.tools.files.paths import locate, os_errors_told
+
+MAX_OUTPUT_BYTES = 50 * 1024
+# A flood of output is shown by its latest lines: people cannot read more, and the loop over them costs time.
+_PROGRESS_LINES_PER_READ = 20
+_PROGRESS_LINE_CHARS = 500
+
+
+class ExecInput(ToolInput):
+    command: str = Field(min_length=1)
+    """Shell command to run."""
+    timeout_seconds: float | None = Field(default=None, gt=0)
+    """The command and all it started are ended after so many seconds; unset: 120, or what is configured."""
+    workdir: str = "."
+    """Directory to run it in, relative to the workspace."""
+
+
+class Exec(Tool[ExecInput]):
+    """Run a shell command in the workspace and return its output and exit code.
+
+    There is no input to type into. Background processes are ended when the command ends.
+    """
+
+    name = "exec"
+    effect = Effect.ONCE
+    input_type = ExecInput
+
+    def quotes_others(self, args: ExecInput) -> bool:
+        return True
+
+    def run(self, args: ExecInput, ctx: ToolContext) -> str:
+        """Run the command; it and its process group do not outlive this call, nor this worker.
+
+        The working directory is inside the workspace and the environment holds no secrets, but the command
+        itself runs with the rights of the worker and can go wherever those reach.
+        """
+        timeout_seconds = min(args.timeout_seconds or ctx.exec_seconds, ctx.timeout_seconds)
+        output = HeadAndTail(MAX_OUTPUT_BYTES)
+        progress = _LineByLine(ctx.progress)
+
+        def take(chunk: bytes) -> None:
+            output.add(chunk)
+            progress.add(chunk)
+
+        ended, code = _run(args, ctx, timeout_seconds, take)
+        progress.finish()
+        if ended is ProcessExit.CANCELLED:
+            ctx.cancel.check()
+        if ended is ProcessExit.TIMED_OUT:
+            told = f"the command was ended after {timeout_seconds:g} s; what it did until then stands. Output so far:"
+            raise ToolTimedOut(told, output=output.text() or "(none)")
+        return _told(output.text(), code)
+
+
+def _run(
+    args: ExecInput, ctx: ToolContext, timeout_seconds: float, take: Callable[[bytes], None]
+) -> tuple[ProcessExit, int]:
+    if "\0" in args.command:
+        raise ToolError("the command holds a NUL character, which no shell accepts")
+    place = locate(ctx.workspace, args.workdir)
+    shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
+    with ExitStack() as until_done:
+        with os_errors_told("run a command in", place):
+            os.makedirs(place.root, exist_ok=True)
+            spawn = until_done.enter_context(dies_with_this_worker())
+            process = spawn([shell, "-c", args.command], cwd=place.path, stderr=subprocess.STDOUT)
+        ended = follow(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
+    return ended, process.returncode
+
+
+def _told(output: str, code: int) -> str:
+    ending = f"[exit code {code}]" if code >= 0 else f"[ended by {signal.Signals(-code).name}]"
+    if not output:
+        return f"(no output)\n{ending}"
+    return f"{output}{'' if output.endswith(chr(10)) else chr(10)}{ending}"
+
+
+class HeadAndTail:
+    """The first and the last part of a stream of any length, in bounded memory."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._half = max_bytes // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped_bytes = 0
+
+    def add(self, chunk: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        excess = len(self._tail) - self._half
+        if excess > 0:
+            del self._tail[:excess]
+            self._dropped_bytes += excess
+
+    def text(self) -> str:
+        if not self._dropped_bytes:
+            return _decoded(self._head + self._tail)
+        note = f"\n[... {self._dropped_bytes:,} bytes left out here ...]\n"
+        return _decoded(self._head) + note + _decoded(self._tail)
+
+
+def _decoded(data: bytearray) -> str:
+    # A question mark is one byte like the byte it stands for, so that the bound on bytes holds for noise too.
+    return data.decode(errors="replace").replace("\ufffd", "?")
+
+
+class _LineByLine:
+    """Turns chunks into lines for people who watch."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._unfinished = b""
+
+    def add(self, chunk: bytes) -> None:
+        *lines, rest = (self._unfinished + chunk).split(b"\n")
+        self._unfinished = rest[-_PROGRESS_LINE_CHARS:]
+        for line in lines[-_PROGRESS_LINES_PER_READ:]:
+            self._show(line[:_PROGRESS_LINE_CHARS].decode(errors="replace"))
+
+    def finish(self) -> None:
+        if self._unfinished:
+            self._show(self._unfinished.decode(errors="replace"))

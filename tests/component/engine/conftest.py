@@ -1,0 +1,182 @@
+"""The engine in this process, on a real Redis, with a waker that only remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import yaml
+
+from openclaw_workers.config.loader import Loaded, load
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, WorkerId
+from openclaw_workers.domain.messages import Authority, Route
+from openclaw_workers.domain.runs import Lane, Run
+from openclaw_workers.domain.transcript import TranscriptEntry
+from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.stores import Stores, open_stores
+from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.turn.prepare import Preparer
+from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.store.inbox import Receipt
+from openclaw_workers.store.turns import Taken, TurnRules, Turns
+from tests.support.redis_server import RedisServer
+
+SESSION = SessionKey("agent:main:main")
+CLI = Route(channel="cli")
+
+
+@dataclass
+class MemoryWaker:
+    """Implements Waker; a test carries the wake-ups itself, or loses them."""
+
+    turns: list[tuple[SessionKey, RunId]] = field(default_factory=list)
+    oldest: int = 0
+
+    def turn(self, session: SessionKey, run: RunId) -> bool:
+        self.turns.append((session, run))
+        return True
+
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        return ""
+
+    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
+        self.turns += headers
+        return True
+
+    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
+        return self.turn(session, run)
+
+    def forget_chord(self, batch: BatchId) -> None:
+        """There is none here."""
+
+    def oldest_ms(self, lane: Lane) -> int:
+        return self.oldest
+
+
+@dataclass
+class EngineHarness:
+    """One worker's worth of engine."""
+
+    loaded: Loaded
+    stores: Stores
+    waker: MemoryWaker
+    process: WorkerState
+    turns: Turns
+    preparer: Preparer
+    runner: TurnRunner
+    intake: Intake
+    control: Control
+    sweeper: Sweeper
+    announcer: Announcer
+    archives: ArchiveWriter
+
+    def archive_all(self) -> list[Path | None]:
+        """Write every archive out, as the sweep does."""
+        waiting = map(str, self.stores.redis.hkeys(self.stores.keys.archives))
+        return [self.archives.write(archive_id) for archive_id in waiting]
+
+    def say(self, text: str, session: SessionKey = SESSION, **more: Any) -> Queued:
+        given = {"route": CLI, "authority": Authority.OWNER, **more}
+        queued = self.intake.accept(text, session=session, **given)
+        assert isinstance(queued, Queued), queued
+        return queued
+
+    def take(self, session: SessionKey = SESSION, *, nonce: str = "n") -> Taken:
+        """Own the session's run as a worker does, and leave it at that."""
+        taken = self.turns.take(
+            session,
+            RunId(self.ctl("run", session)),
+            Lane.MAIN,
+            nonce=nonce,
+            time_ms=60_000,
+            freshness=self.preparer.freshness(session),
+            may_suspect=True,
+        )
+        assert isinstance(taken, Taken)
+        return taken
+
+    def work(self) -> int:
+        """Carry every wake-up that is there, and those that come of it; returns how many runs ended."""
+        carried = 0
+        while self.waker.turns:
+            carried += self.runner.run(*self.waker.turns.pop(0)) is not None
+        return carried
+
+    def receipt(self, queued: Queued) -> Receipt:
+        receipt = self.stores.inbox.receipt(queued.session_key, queued.message_id)
+        assert receipt is not None
+        return receipt
+
+    def run_of(self, queued: Queued) -> Run:
+        run = self.stores.reader.run(self.receipt(queued).run or RunId(""))
+        assert run is not None
+        return run
+
+    def log(self, session: SessionKey = SESSION) -> list[TranscriptEntry]:
+        return self.stores.reader.transcript(session)
+
+    def ctl(self, name: str, session: SessionKey = SESSION) -> str:
+        return str(self.stores.redis.hget(self.stores.keys.ctl(session), name) or "")
+
+    def set_ctl(self, name: str, value: object, session: SessionKey = SESSION) -> None:
+        self.stores.redis.hset(self.stores.keys.ctl(session), name, str(value))
+
+    def events(self, session: SessionKey = SESSION) -> list[str]:
+        return [event.type for event in self.stores.reader.events(session, "0")]
+
+
+MakeEngine = Callable[..., EngineHarness]
+
+
+@pytest.fixture
+def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace: str, tmp_path: Path) -> MakeEngine:
+    def make(config: Mapping[str, Any] | None = None, *, url: str = "", grace_seconds: float = 30) -> EngineHarness:
+        path = tmp_path / "openclaw.yaml"
+        given = dict(config or {})
+        engine = {"namespace": namespace, "leaseSeconds": 4.0, **given.pop("engine", {})}
+        tree = {"engine": engine, "messages": {"queue": {"debounceMs": 0}}, **given}
+        path.write_text(yaml.safe_dump(tree))
+        loaded = load(path, env={"HOME": str(tmp_path)}, cwd=tmp_path, state_dir=tmp_path / "state")
+        stores = open_stores(loaded.settings, url or redis_server.url)
+        waker, process = MemoryWaker(), WorkerState(grace_seconds=grace_seconds)
+        timing, worker = stores.timing, WorkerId("here/1/a")
+        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
+        turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
+        models = Models(loaded, stores.redis, stores.keys)
+        preparer = Preparer(loaded, stores.reader, stores.tree, models, default_model="offline/script")
+        spawner = Spawner(stores, waker, loaded, default_model="offline/script")
+        runner = TurnRunner(turns, preparer, process, waker, spawner)
+        announcer = Announcer(stores, waker)
+        archives = ArchiveWriter(stores.archives, loaded)
+        sweeper = Sweeper(stores, waker, runner, announcer, worker, archives=archives, period_seconds=1)
+        return EngineHarness(
+            loaded,
+            stores,
+            waker,
+            process,
+            turns,
+            preparer,
+            runner,
+            Intake(stores, waker),
+            Control(stores, waker),
+            sweeper,
+            announcer,
+            archives,
+        )
+
+    return make
+
+
+@pytest.fixture
+def engine(make_engine: MakeEngine) -> EngineHarness:
+    return make_engine()

@@ -1,0 +1,204 @@
+"""Model calls that were under way when their run was taken away by a reset or a deletion (rule 14, I9)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.ledger import ModelCall
+from openclaw_workers.domain.transcript import Usage
+from openclaw_workers.store.keys import ORPHAN
+from openclaw_workers.store.llm.ledger import Ledger
+from openclaw_workers.store.llm.ledger_entries import LedgerEntries
+from openclaw_workers.store.turns import Lease
+from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
+from tests.component.engine.other_worker import call_recorded, die, take_elsewhere
+
+OWNER = WorkerId("here/1/a")
+
+both = pytest.mark.parametrize("verb", ["reset", "delete"])
+
+
+def end(engine: EngineHarness, verb: str) -> None:
+    engine.control.reset(SESSION) if verb == "reset" else engine.control.delete(SESSION)
+
+
+def ledger(engine: EngineHarness) -> list[ModelCall]:
+    return list(Ledger(engine.stores.redis, engine.stores.keys).calls())
+
+
+def orphans(engine: EngineHarness) -> list[str]:
+    """Those on record, each of which is also due for a look."""
+    redis, keys = engine.stores.redis, engine.stores.keys
+    known = sorted(map(str, redis.hkeys(keys.orphans)))
+    due = [str(item) for item in redis.zrange(keys.due, 0, -1)]
+    assert sorted(item.removeprefix(ORPHAN) for item in due if item.startswith(ORPHAN)) == known
+    return known
+
+
+def look(engine: EngineHarness) -> None:
+    """The lease that the owner had has run out, and a sweep comes by."""
+    for orphan in orphans(engine):
+        engine.stores.redis.zadd(engine.stores.keys.due, {ORPHAN + orphan: 1})
+    engine.sweeper.sweep()
+
+
+def beat(engine: EngineHarness, seconds_ago: float) -> None:
+    now, _ = engine.stores.redis.time()
+    engine.stores.redis.zadd(engine.stores.keys.workers, {OWNER: int((now - seconds_ago) * 1000)})
+
+
+@both
+def test_the_call_of_a_dead_owner_is_booked_although_nobody_takes_over(engine: EngineHarness, verb: str) -> None:
+    engine.say("a question of some length")
+    lease = take_elsewhere(engine).lease
+    end(engine, verb)
+    assert orphans(engine) == [f"{lease.run}:{lease.fence}"]
+    beat(engine, seconds_ago=60)
+
+    look(engine)
+
+    (call,) = ledger(engine)
+    assert (call.run, call.session, call.outcome, call.estimated) == (lease.run, SESSION, "lost", True)
+    assert (call.provider, call.model, call.usage.output) == ("offline", "script", 0)
+    assert call.usage.input > 0
+    run = engine.stores.reader.run(lease.run)
+    assert run is not None
+    assert (run.state, run.usage) == ("killed", call.usage)
+    assert orphans(engine) == []
+
+
+@both
+def test_it_is_booked_too_if_the_turn_was_taken_from_the_dead_and_nobody_had_it_yet(
+    engine: EngineHarness, verb: str
+) -> None:
+    engine.say("hello")
+    take_elsewhere(engine)
+    die(engine)
+    assert engine.ctl("state") == "queued"
+
+    end(engine, verb)
+    look(engine)
+
+    assert [call.outcome for call in ledger(engine)] == ["lost"]
+    assert orphans(engine) == []
+
+
+@pytest.mark.parametrize("end_by", ["reset", "delete", "sweep"])
+def test_a_message_with_a_model_of_its_own_was_asking_that_one(make_engine: MakeEngine, end_by: str) -> None:
+    """Also where the message is gone with its session, or nobody prepares its turn again."""
+    engine = make_engine({"engine": {"maxAttempts": 1}})
+    engine.say("hello", model="offline/demo")
+    take_elsewhere(engine)
+    if end_by == "sweep":
+        die(engine)
+    else:
+        end(engine, end_by)
+        look(engine)
+
+    (call,) = ledger(engine)
+    assert (call.outcome, call.provider, call.model) == ("lost", "offline", "demo")
+
+
+@both
+def test_an_owner_at_work_in_a_tool_was_asking_nobody(engine: EngineHarness, verb: str) -> None:
+    engine.say("hello")
+    call_recorded(engine, take_elsewhere(engine), "true")
+    end(engine, verb)
+    assert orphans(engine) == []
+
+
+@both
+@pytest.mark.parametrize("dead", [True, False])
+def test_an_owner_that_waited_for_its_turn_to_ask_was_asking_nobody(
+    engine: EngineHarness, verb: str, dead: bool
+) -> None:
+    engine.say("hello")
+    engine.turns.rest(take_elsewhere(engine).lease, rests=True)
+    if dead:
+        die(engine)
+    end(engine, verb)
+    look(engine)
+    assert (ledger(engine), orphans(engine)) == ([], [])
+
+
+@pytest.mark.parametrize("state", ["idle", "queued"])
+def test_a_session_that_nobody_carries_leaves_no_call_behind(engine: EngineHarness, state: str) -> None:
+    engine.say("hello")
+    if state == "idle":
+        engine.work()
+    end(engine, "reset")
+    assert orphans(engine) == []
+
+
+def test_an_owner_that_lives_is_left_to_say_itself_what_it_asked(engine: EngineHarness) -> None:
+    engine.say("hello")
+    lease = take_elsewhere(engine).lease
+    end(engine, "reset")
+    beat(engine, seconds_ago=0)
+    for _ in range(2):
+        look(engine)
+        assert (ledger(engine), len(orphans(engine))) == ([], 1)
+
+    said = told_by(lease, Usage(input=3, output=2))
+    engine.runner.let_go(lease, LedgerEntries([said]))
+
+    assert orphans(engine) == []
+    look(engine)
+    assert ledger(engine) == [said]
+    run = engine.stores.reader.run(lease.run)
+    assert run is not None
+    assert run.usage == said.usage
+
+
+def test_an_owner_that_slept_corrects_what_was_guessed(engine: EngineHarness) -> None:
+    engine.say("hello")
+    lease = take_elsewhere(engine).lease
+    end(engine, "delete")
+    look(engine)
+    assert [call.outcome for call in ledger(engine)] == ["lost"]
+
+    said = told_by(lease, Usage(input=3, output=2))
+    engine.runner.let_go(lease, LedgerEntries([said]))
+
+    assert ledger(engine) == [said]
+
+
+def test_an_heir_that_was_taken_away_too_is_not_forgotten_by_the_owner_before_it(engine: EngineHarness) -> None:
+    engine.say("hello")
+    first = take_elsewhere(engine).lease
+    die(engine)
+    second = take_elsewhere(engine).lease
+    end(engine, "reset")
+
+    engine.runner.let_go(first)
+
+    assert orphans(engine) == [f"{second.run}:{second.fence}"]
+
+
+def test_an_orphan_that_cannot_be_read_is_reported_and_given_up(engine: EngineHarness) -> None:
+    redis, keys = engine.stores.redis, engine.stores.keys
+    redis.hset(keys.orphans, "run-1:1", "torn")
+    redis.zadd(keys.due, {ORPHAN + "run-1:1": 1})
+
+    engine.sweeper.sweep()
+
+    assert orphans(engine) == []
+    assert any("orphan run-1:1" in str(raw) for raw in redis.lrange(keys.quarantine, 0, -1))
+
+
+def told_by(lease: Lease, usage: Usage) -> ModelCall:
+    return ModelCall(
+        id=f"{lease.run}:{lease.fence}:1",
+        at=int(time.time() * 1000),
+        run=lease.run,
+        session=lease.session,
+        agent="main",
+        tree=lease.session,
+        provider="offline",
+        model="script",
+        usage=usage,
+        outcome="aborted",
+    )

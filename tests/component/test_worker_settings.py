@@ -1,0 +1,143 @@
+"""What of our settings reaches a worker process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from openclaw_workers.cli.commands import worker as module
+from openclaw_workers.cli.commands.up import _plan
+from openclaw_workers.cli.context import CliContext
+from openclaw_workers.cli.main import run
+from openclaw_workers.domain.runs import Lane
+
+SWEEPS = """
+import time
+from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.tasks.worker import Worker, WorkerFacts
+
+looks = []
+
+def look(sweeper):
+    looks.append(time.monotonic())
+    if len(looks) == 3:
+        sweeper.stop()
+    return 3600
+
+Sweeper.sweep = look
+Worker(WorkerFacts("main", 1, "threads"))._sweeper.run()
+print(looks[-1] - looks[0])
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    lanes = {lane.value: {"concurrency": 21 + number} for number, lane in enumerate(Lane)}
+    config = {"lanes": lanes, "engine": {"sweepSeconds": 0.1}}
+    (tmp_path / "openclaw.json").write_text(json.dumps(config))
+    where = {"OPENCLAW_CONFIG": str(tmp_path / "openclaw.json"), "OPENCLAW_STATE_DIR": str(tmp_path)}
+    return {**os.environ, **where, "REDIS_URL": "redis://127.0.0.1:1/0"}
+
+
+@pytest.mark.parametrize(("lane", "concurrency"), [("main", 21), ("subagent", 22), ("service", 23)])
+def test_a_worker_carries_as_many_as_its_lane_is_set_to(
+    lane: str, concurrency: int, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    cli = CliContext()
+
+    CliRunner().invoke(module.worker, ["--lane", lane], obj=cli, catch_exceptions=False)
+
+    [argv] = started
+    assert argv[argv.index("-c") + 1] == str(concurrency)
+    assert _plan(cli.loaded, {}, with_flower=False).concurrency[Lane(lane)] == concurrency
+
+
+def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert run(["worker", "--lane", "main", "--loglevel", "bogus", "--json"]) == 2
+    assert started == []
+    assert run(["worker", "--lane", "main", "--loglevel", "debug"]) == 0
+    [argv] = started
+    assert argv[argv.index("-l") + 1] == "DEBUG"
+
+
+PLAIN_CELERY = [sys.executable, "-m", "celery", "-A", "openclaw_workers.tasks.app", "worker", "-Q", "main"]
+
+
+@pytest.mark.parametrize("argv", [PLAIN_CELERY, module.celery_argv(Lane.MAIN, 1)], ids=["celery", "ours"])
+def test_a_worker_does_not_start_while_a_tool_that_is_denied_would_run_all_the_same(
+    argv: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "openclaw.json").write_text('{"tools": {"deny": ["exec"]}}')
+
+    done = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 3, done.stderr
+    assert "tools.deny: not in effect yet: these tools are there all the same" in done.stderr
+    assert "--accept-not-in-effect" in done.stderr
+
+
+def test_our_own_command_refuses_before_celery_is_started_and_hands_on_that_it_was_accepted(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "openclaw.json").write_text('{"sandbox": {"mode": "non-main"}}')
+
+    assert run(["worker", "--lane", "main", "--json"]) == 3
+    assert started == []
+    assert run(["worker", "--lane", "main", "--accept-not-in-effect"]) == 0
+    assert "--accept-not-in-effect" in started[0]
+
+
+def test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to(environment: dict[str, str]) -> None:
+    done = subprocess.run([sys.executable, "-c", SWEEPS], env=environment, capture_output=True, text=True, check=True)
+
+    assert 0.2 <= float(done.stdout.splitlines()[-1]) < 1.5
+
+
+def test_a_file_in_the_working_directory_is_not_taken_for_a_library(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("structlog", "rich", "redis", "celeryconfig"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('this is not the library')")
+    code = "from openclaw_workers.tasks.app import app; app.loader.import_default_modules(); print(len(app.tasks))"
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
+
+
+def test_another_checkout_in_the_working_directory_is_not_run_instead_of_us(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "openclaw_workers").mkdir()
+    (tmp_path / "openclaw_workers" / "__init__.py").write_text("raise SystemExit('this is another checkout')")
+    argv = module.celery_argv(Lane.MAIN, 1)
+    report = [*argv[: argv.index("worker")], "report"]
+
+    done = subprocess.run(report, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "InstalledOnly" in done.stdout

@@ -1,0 +1,69 @@
+"""What the session tools take, and who has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openclaw_workers.domain.tree import Role
+from openclaw_workers.errors import ToolError, ToolInputInvalid
+from openclaw_workers.tools.policy.by_depth import tools_at
+from openclaw_workers.tools.sessions.send import SessionsSend, Subagents
+from tests.component.tools.conftest import Call
+
+CONTROL = {"sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history", "subagents"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "wrong"),
+    [
+        ("sessions_list", {"limit": 0}, "limit"),
+        ("sessions_list", {"kinds": ["dream"]}, "kinds"),
+        ("sessions_list", {"messageLimit": 21}, "messageLimit"),
+        ("sessions_history", {}, "sessionKey"),
+        ("sessions_history", {"sessionKey": "main", "limit": 501}, "limit"),
+        ("sessions_send", {"message": "hi"}, "expected sessionKey, label or agentId"),
+        ("sessions_send", {"sessionKey": "a", "label": "b", "message": "hi"}, "expected sessionKey alone"),
+        ("sessions_send", {"sessionKey": "a"}, "message"),
+        ("sessions_send", {"sessionKey": "a", "message": " \n"}, "message: expected words"),
+        ("sessions_spawn", {"task": ""}, "task"),
+        ("sessions_spawn", {"task": " \n"}, "task: expected words"),
+        ("sessions_spawn", {"message": "\t"}, "message: expected words"),
+        ("sessions_send", {"sessionKey": "a", "message": "hi", "timeoutSeconds": -1}, "timeoutSeconds"),
+        ("subagents", {"action": "stop"}, "input: stop expects target"),
+        ("subagents", {"action": "send", "target": "#1"}, "input: send expects message"),
+        ("subagents", {"action": "feed", "target": "#1"}, "action"),
+    ],
+)
+def test_wrong_arguments_are_named(call: Call, tool: str, arguments: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ToolInputInvalid, match=wrong):
+        call(tool, **arguments)
+
+
+@pytest.mark.parametrize("word", ["message", "content", "text"])
+def test_a_message_goes_by_several_names(word: str) -> None:
+    args = SessionsSend().parse({"label": "notes", word: "hi"})
+
+    assert (args.message, args.timeout_seconds) == ("hi", 30)
+
+
+@pytest.mark.parametrize("word", ["target", "id", "runId", "subRunId", "sessionKey", "label"])
+def test_a_sub_agent_goes_by_several_names(word: str) -> None:
+    args = Subagents().parse({"action": "kill", word: "run-1"})
+
+    assert (args.action, args.target) == ("stop", "run-1")
+
+
+@pytest.mark.parametrize("tool", ["sessions_list", "session_status", "sessions_yield", "subagents"])
+def test_without_sessions_a_tool_says_so(call: Call, tool: str) -> None:
+    with pytest.raises(ToolError, match="no other sessions here"):
+        call(tool)
+
+
+def test_a_leaf_keeps_only_its_own_status() -> None:
+    everything = {tool.name for tool in tools_at(0, Role.MAIN)}
+
+    assert everything >= CONTROL | {"session_status"}
+    assert {tool.name for tool in tools_at(1, Role.ORCHESTRATOR)} >= CONTROL
+    assert everything - {tool.name for tool in tools_at(1, Role.LEAF)} == CONTROL

@@ -1,0 +1,105 @@
+"""What a turn does to keep its conversation within the window, call by call."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC
+
+from openclaw_workers.agent.context.compaction import Context
+from openclaw_workers.agent.context.request_view import RequestView
+from openclaw_workers.agent.context.window_keeper import WindowKeeper
+from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.model.tokens import Estimator
+from openclaw_workers.config.context import CompactionSettings, ContextPruningSettings
+from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, TranscriptEntry
+from openclaw_workers.errors import FailureReason, ProviderError
+from tests.unit.agent.entries import assistant, result, user
+
+NOTED = "tokens before the newest message in a window of 4000"
+
+
+class Talk:
+    """A conversation that is kept within a window of 4000 tokens; the summariser says what `summary` is."""
+
+    def __init__(self, *entries: TranscriptEntry) -> None:
+        self.log = list(entries)
+        self.summary = ""
+        self.summarised = 0
+        context = Context(4000, 200, Estimator("openai", "m", Calibration()))
+        settings = CompactionSettings.model_validate({"reserveTokensFloor": 400, "memoryFlush": {"enabled": False}})
+        self.keeper = WindowKeeper(
+            view=RequestView(context, settings, ContextPruningSettings()),
+            run_id="run",
+            tools=frozenset(),
+            zone=UTC,
+            summarise=self._summarise,
+            flush=lambda _: [],
+            record=self.log.append,
+        )
+
+    def _summarise(self, messages: list[TranscriptEntry], instructions: str) -> str:
+        self.summarised += 1
+        return self.summary
+
+    def make_room(self) -> None:
+        self.keeper.make_room(self.log)
+
+    @property
+    def told(self) -> list[str]:
+        return [entry.text for entry in self.log if isinstance(entry, NoticeEntry)]
+
+
+def test_a_compaction_in_vain_is_tried_again_when_what_the_model_sees_has_grown() -> None:
+    # Given large results that pruning clears, because the conversation has rested
+    read = [each for n in range(6) for each in (assistant("", f"o{n}"), result(f"o{n}", "x" * 8000))]
+    since = [each for n in range(7) for each in (user("q" * 900), assistant("a" * 900))]
+    for entry in (*read, *since):
+        entry.timestamp = 1
+    talk = Talk(user("go"), *read, *since)
+
+    # When a summary fails, and the conversation then grows by far more than the five percent that are asked for
+    talk.make_room()
+    tried = talk.summarised
+    assert tried
+    (told,) = talk.told
+    talk.make_room()
+    assert talk.summarised == tried, "not before it has grown"
+    answer = assistant("a" * 900)
+    answer.timestamp = int(time.time() * 1000)
+    talk.log += [answer, user("q" * 900)]
+    talk.summary = "in short"
+    talk.make_room()
+
+    # Then it is compacted
+    assert talk.summarised > tried
+    assert isinstance(talk.log[-1], CompactionEntry)
+    assert int(told.split()[4]) < 4000, "and what was noted is the size of what was seen"
+
+
+def test_what_could_not_be_dropped_while_it_was_new_is_dropped_when_it_is_old() -> None:
+    # Given a result larger than the window, and little before it: a summary of that saves nothing
+    talk = Talk(user("hello"), assistant("hi"), user("read it"), assistant("", "c0"), result("c0", "x" * 60_000))
+    talk.summary = "long " * 400
+    talk.make_room()
+    talk.make_room()
+    assert talk.told == [f"Compaction achieved nothing at {talk.told[0].split()[4]} {NOTED}: no gain"]
+
+    # When the model has answered, and people go on
+    talk.log += [assistant("I read it."), user("and what does it say?")]
+    talk.make_room()
+
+    # Then it gives way, though the conversation as a whole is hardly larger than before
+    assert isinstance(talk.log[-1], CompactionEntry)
+    assert talk.keeper.view.size(talk.log, 0) < 1500
+
+
+def test_a_request_refused_later_in_a_turn_is_compacted_although_an_earlier_try_was_in_vain() -> None:
+    talk = Talk(user("go"), *(each for n in range(9) for each in (user("q" * 900), assistant("a" * 900))))
+    talk.make_room()
+    assert talk.told
+    talk.log += [each for n in range(3) for each in (assistant("", f"c{n}"), result(f"c{n}", "x" * 900))]
+    talk.summary = "in short"
+
+    talk.keeper.overflowed(talk.log, ProviderError("too long", reason=FailureReason.CONTEXT_OVERFLOW))
+
+    assert isinstance(talk.log[-1], CompactionEntry)

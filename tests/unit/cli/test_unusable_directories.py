@@ -1,0 +1,72 @@
+"""Directories that cannot be used: each is told as what it is, never as a fault of ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.cli.main import run
+from openclaw_workers.state_dir import StateLock
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG", "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(params=["no directory", "no user"])
+def trouble(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is said of a working directory that was deleted, and of a home that nobody has."""
+    if request.param == "no user":
+        monkeypatch.setenv("OPENCLAW_STATE_DIR", "~no-such-user/x")
+        return "no home directory for the state directory"
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    return "the working directory cannot be used"
+
+
+@pytest.mark.parametrize("words", ["status", "up", "up --detach", "down", "config check", "worker --lane main"])
+def test_the_code_says_that_what_was_asked_cannot_be_done(
+    words: str, trouble: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words.split()) == 2
+    assert trouble in capsys.readouterr().err
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "state" / "logs" / "detached.log"
+    log.mkdir(parents=True)
+
+    assert run(["--state-dir", str(tmp_path / "state"), "up", "--detach"]) == 2
+    assert f"{log} cannot be used: Is a directory" in capsys.readouterr().err
+
+
+def test_nobody_is_told_to_move_away_the_lock_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(lock: StateLock) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path / "up.lock"))
+
+    monkeypatch.setattr(StateLock, "acquire", refuse)
+
+    assert run(["--state-dir", str(tmp_path), "up"]) == 2
+    told = capsys.readouterr().err
+    assert f"{tmp_path / 'up.lock'} cannot be used: Permission denied" in told
+    assert "move it away" not in told
+
+
+def test_a_configuration_that_docker_made_a_directory_is_not_said_to_be_absent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "openclaw.yaml").mkdir()
+
+    assert run(["config", "check"]) == 3
+    assert f"{tmp_path / 'openclaw.yaml'} is a directory" in capsys.readouterr().err

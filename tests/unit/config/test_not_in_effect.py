@@ -1,0 +1,118 @@
+"""A setting that does nothing says so, and whoever sets it is told; what the others do is shown by `effects`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from openclaw_workers.cli.commands.config import config
+from openclaw_workers.config.example import example
+from openclaw_workers.config.loader import ACCEPT_OPTION, load
+from openclaw_workers.errors import ConfigurationError
+from tests.unit.config.conftest import LoadText
+from tests.unit.config.test_articles import FIXTURES
+
+DENIED = "not in effect yet: these tools are there all the same"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("004-4.2-fallbacks.json", {}),
+        ("004-5.2-tools-sandbox.json", {"sandbox.tools.deny": DENIED}),
+        ("004-7.2-heartbeat.json", {"heartbeat": "not in effect yet: it takes none"}),
+        ("004-5.2-tools-group.json", {"telegram": "not in effect yet: there is only the command line"}),
+    ],
+)
+def test_a_block_of_the_articles_that_nothing_obeys_yet_is_told_of_as_it_is_written(
+    name: str, expected: dict[str, str], tmp_path: Path
+) -> None:
+    assert load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=tmp_path).pending == expected
+
+
+def test_a_sandbox_that_is_none_is_told_of_for_each_agent(load_text: LoadText) -> None:
+    settings = "agents: {profiles: {open: {sandbox: trusted}, public: {sandbox: restricted, tools: {deny: [exec]}}}}"
+
+    pending = load_text(settings).pending
+
+    assert set(pending) == {"agents.profiles.public.sandbox", "agents.profiles.public.tools.deny"}
+    assert pending["agents.profiles.public.sandbox"].endswith("every tool runs on the host")
+
+
+def test_a_setting_that_repeats_its_default_is_told_of_too(load_text: LoadText) -> None:
+    assert load_text("heartbeat: {every: 30m}").pending == {"heartbeat": "not in effect yet: it takes none"}
+
+
+def test_all_defaults_written_down_stop_no_start(load_text: LoadText) -> None:
+    loaded = load_text(example())
+
+    assert "agents.defaults.heartbeat" in loaded.pending
+    assert loaded.unenforced == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("tools: {deny: [exec]}", "tools.deny"),
+        ("tools: {allow: [read]}", "tools.allow"),
+        ("tools: {profile: minimal}", "tools.profile"),
+        ("tools: {byProvider: {openai: {deny: [exec]}}}", "tools.byProvider"),
+        ("tools: {subagents: {tools: {deny: [exec]}}}", "tools.subagents.tools.deny"),
+        ("sandbox: {mode: non-main}", "sandbox.mode"),
+        ("sandbox: {tools: {deny: [exec]}}", "sandbox.tools.deny"),
+        ("sandbox: restricted", "sandbox"),
+        ("agents: {list: [{id: main, tools: {deny: [exec]}}]}", "agents.list[0].tools.deny"),
+        ("agents: {profiles: {main: {sandbox: {mode: all}}}}", "agents.profiles.main.sandbox.mode"),
+    ],
+)
+def test_what_restricts_tools_stops_a_start_wherever_it_is_written(text: str, path: str, load_text: LoadText) -> None:
+    loaded = load_text(text)
+
+    assert loaded.unenforced == (path,)
+    with pytest.raises(ConfigurationError) as refused:
+        loaded.require_enforced()
+    assert refused.value.problems == [f"{path}: {loaded.pending[path]}"]
+    assert ACCEPT_OPTION in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "tools: {deny: [], allow: [], profile: full}",
+        "sandbox: trusted",
+        "sandbox: {mode: 'off', scope: session}",
+        "tools: {byProvider: {openai: {alsoAllow: [read]}}}",
+        "contextPruning: {tools: {deny: [exec]}}",
+        "heartbeat: {every: 5m}",
+    ],
+)
+def test_what_restricts_no_tool_stops_no_start(text: str, load_text: LoadText) -> None:
+    load_text(text).require_enforced()
+
+
+def test_variables_are_told_of_by_name(load_text: LoadText) -> None:
+    assert list(load_text("", env={"QDRANT_URL": "http://h:6333"}).pending) == ["environment QDRANT_URL"]
+
+
+def test_check_and_show_tell_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENCLAW_CONFIG", str(tmp_path / "openclaw.yaml"))
+    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\nheartbeat: {every: 5m}\n")
+
+    def ocw(*words: str) -> str:
+        return CliRunner().invoke(config, words).output
+
+    assert f"note: tools.deny: {DENIED}\n" in ocw("check")
+    assert json.loads(ocw("check", "--json"))["pending"] == {
+        "heartbeat": "not in effect yet: it takes none",
+        "tools.deny": DENIED,
+    }
+    assert json.loads(ocw("check", "--json"))["unenforced"] == ["tools.deny"]
+    assert f"start with tools.deny only if {ACCEPT_OPTION} is given\n" in ocw("check")
+    assert ocw("show", "tools.deny").endswith("file, not in effect yet\n")
+    rows = {row["path"]: row["pending"] for row in json.loads(ocw("show", "--json"))["values"]}
+    assert rows["agents.defaults.heartbeat.every"] is True
+    assert rows["tools.loopDetection.enabled"] is False

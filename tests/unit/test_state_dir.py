@@ -1,0 +1,102 @@
+"""How commands find a running `ocw up`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from openclaw_workers.cli.local.detach import stop_running
+from openclaw_workers.config.loader import load
+from openclaw_workers.errors import BadInput, ConflictError, NotFound
+from openclaw_workers.state_dir import (
+    Runtime,
+    StateLock,
+    prepare_state_dir,
+    read_runtime,
+    resolve_redis_url,
+    running_pid,
+    write_runtime,
+)
+
+RUNTIME = Runtime(pid=1, redis_url="redis://:p@127.0.0.1:1/0", started_at=1)
+
+
+def resolve(state_dir: Path, **env: str) -> str:
+    return resolve_redis_url(load(env=env, cwd=state_dir, state_dir=state_dir).settings, env, state_dir)
+
+
+def test_the_address_comes_from_the_environment_then_the_file_then_the_running_up(tmp_path: Path) -> None:
+    lock = StateLock(tmp_path)
+    lock.acquire()
+    write_runtime(tmp_path, RUNTIME)
+    assert resolve(tmp_path) == RUNTIME.redis_url
+
+    (tmp_path / "openclaw.yaml").write_text("redis: {url: 'redis://file/0'}\n")
+    assert resolve(tmp_path) == "redis://file/0"
+    assert resolve(tmp_path, REDIS_URL="redis://environment/0") == "redis://environment/0"
+    lock.release()
+
+
+def test_what_a_killed_up_left_behind_is_not_believed(tmp_path: Path) -> None:
+    write_runtime(tmp_path, RUNTIME)
+
+    with pytest.raises(NotFound) as caught:
+        resolve(tmp_path)
+
+    assert "ocw up" in (caught.value.hint or "")
+
+
+def test_the_lock_names_its_holder_and_admits_one(tmp_path: Path) -> None:
+    lock = StateLock(tmp_path)
+    lock.acquire()
+
+    assert running_pid(tmp_path) == os.getpid()
+    with pytest.raises(ConflictError, match=f"pid {os.getpid()}"):
+        StateLock(tmp_path).acquire()
+    lock.release()
+    assert running_pid(tmp_path) is None
+
+
+def test_the_record_is_closed_to_others_and_garbage_reads_as_none(tmp_path: Path) -> None:
+    write_runtime(tmp_path, RUNTIME)
+    assert (tmp_path / "runtime.json").stat().st_mode & 0o077 == 0
+    assert read_runtime(tmp_path) == RUNTIME
+
+    (tmp_path / "runtime.json").write_text('{"pid": "x"')
+    assert read_runtime(tmp_path) is None
+
+
+def test_whoever_may_not_look_is_not_told_that_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, _flags: int) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    write_runtime(tmp_path, RUNTIME)
+    monkeypatch.setattr(os, "open", refuse)
+
+    for look in (running_pid, stop_running, resolve):
+        with pytest.raises(BadInput, match=r"cannot tell whether `ocw up` is running: .*: Permission denied"):
+            look(tmp_path)
+
+
+def test_an_up_of_another_user_is_not_ours_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pid: int, _signal: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    lock = StateLock(tmp_path)
+    lock.acquire()
+    monkeypatch.setattr(os, "kill", refuse)
+
+    with pytest.raises(BadInput, match="is another user's"):
+        stop_running(tmp_path)
+    lock.release()
+
+
+@pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff")])
+def test_a_name_that_redis_cannot_be_told_is_refused_before_anything_is_made(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="its name has a line break or is not UTF-8"):
+        prepare_state_dir(tmp_path / name)
+
+    assert list(tmp_path.iterdir()) == []

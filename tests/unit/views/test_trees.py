@@ -1,0 +1,105 @@
+"""Runs drawn as trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openclaw_workers.domain.ids import BatchId, RunId
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.tree import Batch
+from openclaw_workers.views.trees import build_trees, carrier, delivery, find, tree_json, tree_text
+
+ROOT = "agent:main:main"
+
+
+def run(name: str, at: int, **more: Any) -> Run:
+    given = {"id": f"run-{name}", "session_key": ROOT, "state": "ok", "queued_at": at, "ended_at": at + 1000, **more}
+    return Run.model_validate(given)
+
+
+def child(name: str, at: int, of: str, batch: str, **more: Any) -> Run:
+    session = f"agent:main:subagent:{name}"
+    given = {"session_key": session, "label": name, "parent_run_id": f"run-{of}", "batch": batch, "settled_at": at + 9}
+    return run(name, at, **{**given, **more})
+
+
+def batch(name: str, state: str, **more: Any) -> dict[BatchId, Batch]:
+    given = {"parent_session": ROOT, "parent_session_id": "sid", "parent_run": "run-root", "root": ROOT}
+    record = {"id": name, "state": state, "mode": "batch", "members": [], "created_at": 1, **given, **more}
+    return {BatchId(name): Batch.model_validate(record)}
+
+
+TREE = [
+    child("b", 3, "root", "batch-1", batch_index=1),
+    run("root", 1),
+    child("deep", 4, "a", "batch-2"),
+    child("a", 3, "root", "batch-1"),
+    run("reply", 9, covers=["announce-batch-1"]),
+]
+
+
+def test_children_stand_below_who_spawned_them_and_the_reply_after_them() -> None:
+    (top,) = build_trees(TREE, {})
+
+    assert [(node.run.id, node.is_reply) for node in top.children] == [
+        ("run-a", False),
+        ("run-b", False),
+        ("run-reply", True),
+    ]
+    assert [line.split("  ")[0] for line in tree_text([top]).splitlines()[1:]] == [
+        ROOT,
+        "├─ a",
+        "│",
+        "├─ b",
+        "└─ reply",
+    ]
+    assert "│  └─ deep" in tree_text([top])
+
+
+def test_a_line_tells_lane_age_tokens_and_cost_and_that_a_result_is_not_delivered_yet() -> None:
+    usage = {"input": 1200, "output": 34}
+    spent = child("a", 3, "root", "batch-1", lane="subagent", usage=usage, cost=0.0123, ended_at=4203)
+
+    head, line = tree_text(build_trees([spent], batch("batch-1", "settled"))).splitlines()
+
+    assert head.split() == ["TREE", "STATE", "LANE", "HOST", "AGE", "TOKENS", "COST", "RESULT", "RUN"]
+    assert line.split() == ["a", "ok", "subagent", "-", "4.2s", "1234", "$0.0123", "pending", "run-a"]
+
+
+def test_results_that_joined_a_persons_turn_do_not_make_it_a_reply() -> None:
+    talk = run("talk", 9, covers=["msg-1", "announce-batch-1"])
+    assert [top.run.id for top in build_trees([*TREE[:4], talk], {})] == ["run-root", "run-talk"]
+
+
+def test_a_tree_has_settled_when_nothing_works_and_every_result_is_delivered() -> None:
+    assert build_trees(TREE, batch("batch-1", "delivered"))[0].is_settled
+    assert not build_trees(TREE, batch("batch-1", "settled"))[0].is_settled
+    assert not build_trees([*TREE, child("c", 5, "root", "batch-3", settled_at=None)], {})[0].is_settled
+    assert not build_trees([*TREE, child("c", 5, "a", "batch-3", state="parked")], {})[0].is_settled
+
+
+def test_a_run_whose_parent_is_forgotten_is_a_tree_of_its_own() -> None:
+    assert [top.run.id for top in build_trees([child("orphan", 1, "gone", "batch-9")], {})] == ["run-orphan"]
+
+
+def test_a_node_is_found_at_any_depth_and_told_with_its_subtree() -> None:
+    tops = build_trees(TREE, batch("batch-1", "blocked"))
+    found = find(tops, RunId("run-a"))
+    assert found is not None
+    facts = tree_json(found)
+    assert (facts["label"], facts["delivery"], facts["ageMs"]) == ("a", "blocked", 1000)
+    assert [each["runId"] for each in facts["children"]] == ["run-deep"]
+
+
+def test_the_way_of_a_result_is_told_in_a_word() -> None:
+    told = [delivery(each) for name in ("running", "settled", "blocked") for each in batch("b", name).values()]
+    assert told == ["", "pending", "blocked"]
+    assert [delivery(each) for each in batch("b", "settled", tries=2).values()] == ["pending, 2 failed"]
+    assert delivery(None) == ""
+
+
+def test_a_host_is_told_only_of_what_it_has_or_has_ended() -> None:
+    attempts = [{"worker": "host/1/a", "at": 1}]
+    states = ("queued", "running", "parked", "ok")
+    assert [carrier(run("r", 1, state=state, attempts=attempts)) for state in states] == ["", "host/1", "", "host/1"]
+    assert carrier(run("r", 1)) == ""
