@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
         if cmd_name not in _FLAT:
             return None
         module, _, name = _FLAT[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f"openclaw_workers.cli.{module}"), name)
+        command: click.Command = getattr(import_module(f"openclaw_workers.cli.commands.{module}"), name)
         _take_places(command)
         return command
 

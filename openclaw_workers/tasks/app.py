@@ -1,11 +1,10 @@
-"""The Celery application: `celery -A openclaw_workers.tasks.app worker -Q main`, configured by celeryconfig.py."""
+"""The Celery application: `celery -A openclaw_workers.tasks.app worker -Q main`, configured by `celery_settings`."""
 
 from __future__ import annotations
 
-import runpy
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 from celery import Celery
@@ -21,8 +20,8 @@ warnings.filterwarnings("ignore", category=SecurityWarning, message=".*superuser
 
 
 def _settings() -> dict[str, Any]:
-    """By its place: by its name Celery would rather take another's, from the directory it is started in."""
-    found = runpy.run_path(str(Path(__file__).parents[2] / "celeryconfig.py"))
+    """Our own module by its full name: Celery would prefer a `celeryconfig.py` in the working directory."""
+    found = vars(import_module("openclaw_workers.tasks.celery_settings"))
     return {name: value for name, value in found.items() if not name.startswith("_")}
 
 

@@ -14,11 +14,12 @@ import pytest
 from openclaw_workers.cli.commands.worker import celery_argv
 from openclaw_workers.domain.runs import Lane
 
+ROOT = Path(__file__).parents[2]
 SHOWN = ("worker_send_task_events", "broker_transport_options", "broker_url")
 
 
 def celery_settings(tmp_path: Path, **engine: Any) -> dict[str, Any]:
-    """celeryconfig.py as a process of its own reads it."""
+    """The settings as a process of its own reads them, through the top-level file."""
     (tmp_path / "openclaw.json").write_text(json.dumps({"engine": engine}))
     env = {
         **os.environ,
@@ -27,7 +28,7 @@ def celery_settings(tmp_path: Path, **engine: Any) -> dict[str, Any]:
         "REDIS_URL": "redis://somewhere/0",
     }
     code = f"import json, celeryconfig; print(json.dumps({{name: getattr(celeryconfig, name) for name in {SHOWN}}}))"
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     shown: dict[str, Any] = json.loads(done.stdout)
     return shown
 
@@ -61,13 +62,14 @@ def test_modules_of_the_directory_it_is_started_in_are_not_taken_for_ours(tmp_pa
 
 
 def test_the_settings_are_read_once(tmp_path: Path) -> None:
-    """They are looked at for every message; when the file was read each time, spawning was three times as slow."""
+    """Celery looks at them for every message; reading them each time made spawning three times as slow."""
     code = """
-import runpy
-reads, read = [], runpy.run_path
-runpy.run_path = lambda path: (reads.append(path), read(path))[1]
-from openclaw_workers.tasks.app import app
-print(app.conf.task_acks_late, app.conf.task_default_queue, app.conf.task_compression, len(reads))
+import sys
+from openclaw_workers.tasks import app
+reads = []
+sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code is app._settings.__code__ and reads.append(1))
+conf = app.app.conf
+print(conf.task_acks_late, conf.task_default_queue, conf.task_compression, len(reads))
 """
     env = {**os.environ, "OPENCLAW_STATE_DIR": str(tmp_path), "REDIS_URL": "redis://somewhere/0"}
 

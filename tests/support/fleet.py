@@ -340,9 +340,9 @@ class Fleet:
         }
 
     def _celery_app(self) -> Celery:
-        """A client with the real celeryconfig.py, read under this fleet's configuration."""
+        """A client with the real Celery settings, read under this fleet's configuration."""
         with patch.dict(os.environ, self.environment(), clear=True), _fresh_settings():
-            settings = runpy.run_module("celeryconfig")
+            settings = runpy.run_module("openclaw_workers.tasks.celery_settings")
         app = Celery("openclaw-tests", set_as_current=False)
         app.conf.update({name: value for name, value in settings.items() if name.islower() and name[0] != "_"})
         return app

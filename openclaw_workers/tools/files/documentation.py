@@ -8,7 +8,7 @@ from pathlib import Path
 
 PREFIX = "docs://"
 _PLACES = (
-    Path(__file__).parents[2] / "docs",  # a checkout
+    Path(__file__).parents[3] / "docs",  # a checkout
     Path(sys.prefix) / "share" / "openclaw-workers" / "docs",  # an installed wheel
 )
 
