@@ -108,6 +108,11 @@ class CliContext:
         return session
 
     @property
+    def main_key(self) -> str:
+        """The configured short name of main sessions."""
+        return self.loaded.settings.session.main_key
+
+    @property
     def sorting(self) -> SessionRules:
         """How messages, and a person's short session names, are sorted into sessions."""
         from openclaw_workers.config.resolve import default_agent_id

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,93 +11,50 @@ from openclaw_workers.cli.follow import Ended, Follower, Gap, Note, Quiet
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.screen import Screen
 from openclaw_workers.domain.encoding import encodable
-from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
+from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
-from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.views.answers import Answer, answer_json, answer_of_run, answer_without_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from openclaw_workers.cli.context import CliContext
-    from openclaw_workers.domain.transcript import Attachment, Usage
+    from openclaw_workers.domain.transcript import Attachment
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 
 CHANNEL = "cli"
 
-_WHY = {
-    RunState.ERROR: "RunFailed",
-    RunState.KILLED: "RunStopped",
-    RunState.TIMEOUT: "RunTimedOut",
-}
+
+def exit_code_of(answer: Answer) -> Exit:
+    if answer.status == "rejected":
+        return Exit.REFUSED
+    return Exit.RUN_FAILED if answer.error else Exit.OK
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The answer to one message; `as_json` gives the fields docs/cli.md promises."""
-
-    session: SessionKey
-    status: str
-    run: RunId | None = None
-    session_id: str | None = None
-    text: str | None = None
-    usage: Usage | None = None
-    error: dict[str, str | None] | None = None
-    model: str | None = None
-    cost: float | None = None
-    fallback_from: str | None = None
-    reason: str | None = None
-    tree: dict[str, Any] | None = None
-    """With `--wait tree`: the later replies, and what became of the sub-agents."""
-
-    @property
-    def exit_code(self) -> Exit:
-        if self.status == "rejected":
-            return Exit.REFUSED
-        return Exit.RUN_FAILED if self.error else Exit.OK
-
-    def as_json(self) -> dict[str, Any]:
-        """The tree's fields stand beside the others."""
-        return {**self._own_facts(), **(self.tree or {})}
-
-    def _own_facts(self) -> dict[str, Any]:
-        return {
-            "ok": self.error is None,
-            "runId": self.run,
-            "sessionKey": self.session,
-            "sessionId": self.session_id,
-            "status": self.status,
-            "reason": self.reason,
-            "text": self.text,
-            "usage": usage_json(self.usage) if self.usage else None,
-            "model": self.model,
-            "fallbackFrom": self.fallback_from,
-            "cost": self.cost,
-            "error": self.error,
-        }
-
-
-def tell(cli: CliContext, result: Result, *, is_text_shown: bool) -> None:
+def print_answer(cli: CliContext, answer: Answer, *, is_text_shown: bool) -> None:
     """Print an answer, or why there is none."""
     if cli.json:
-        if result.session_id is None:
-            result = replace(result, session_id=session_id_of(cli, result.session))
-        echo_json(result.as_json())
-    elif result.text and not is_text_shown:
-        click.echo(result.text)
-    if result.error and not cli.json:
-        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
+        if answer.session_id is None:
+            answer = replace(answer, session_id=session_id_of(cli, answer.session))
+        echo_json(answer_json(answer))
+        return
+    if answer.text and not is_text_shown:
+        click.echo(answer.text)
+    report_error(answer)
+
+
+def report_error(answer: Answer) -> None:
+    """Say on stderr why there is no answer."""
+    if answer.error:
+        report(str(answer.error["type"]), str(answer.error["message"]), answer.error["hint"], as_json=False)
 
 
 def session_id_of(cli: CliContext, key: SessionKey) -> str | None:
     row = cli.stores.reader.session(key)
     return row.session_id if row else None
-
-
-def usage_json(usage: Usage) -> dict[str, int]:
-    return {**usage.model_dump(by_alias=True), "total": usage.total}
 
 
 def send(
@@ -195,33 +152,8 @@ def wait(follower: Follower, screen: Screen, *, on_quiet: Callable[[], None] = l
     raise AssertionError("a follower ends with Ended")
 
 
-def result_of(session: SessionKey, ended: Ended) -> Result:
+def answer_of(session: SessionKey, ended: Ended) -> Answer:
     if ended.run is not None:
-        return _of_run(ended.run)
-    receipt = ended.receipt
-    assert receipt is not None, "one of the two is always there"
-    if receipt.state == "rejected":
-        return rejected(session, receipt.reason or "busy")
-    hint = "send it again" if receipt.state == "cancelled" else "`/queue` shows and sets the queue's limits"
-    error = {"type": f"Message{receipt.state.capitalize()}", "message": _settled(receipt.state, receipt.reason)}
-    return Result(session, receipt.state, error={**error, "hint": hint})
-
-
-def _of_run(run: Run) -> Result:
-    error: dict[str, str | None] | None = None
-    if run.state is not RunState.OK:
-        message = run.error or f"the turn was stopped ({run.reason or 'no reason given'})"
-        error = {"type": _WHY[run.state], "message": message, "hint": f"`ocw runs show {run.id}` tells more"}
-    said, took = run.text or "", run.usage
-    answered = run.model, run.cost, run.fallback_from, run.reason
-    return Result(run.session_key, run.state, run.id, run.session_id, said, took, error, *answered)
-
-
-def _settled(state: str, reason: str | None) -> str:
-    return f"the message was {state} before a turn began" + (f" ({reason})" if reason else "")
-
-
-def rejected(session: SessionKey, reason: str) -> Result:
-    told = "is busy and its queue mode is reject" if reason == "busy" else "has a full queue"
-    hint = "wait for its turn to end (`ocw runs watch`), or choose another queue mode with `/queue`"
-    return Result(session, "rejected", error={"type": "Rejected", "message": f"{session} {told}", "hint": hint})
+        return answer_of_run(ended.run)
+    assert ended.receipt is not None, "a conversation ends with a run or a receipt"
+    return answer_without_run(session, ended.receipt)

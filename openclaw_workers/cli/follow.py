@@ -222,7 +222,7 @@ class Follower:
         if self._idle_since is None or time.monotonic() - self._idle_since < PATIENCE_SECONDS:
             return None
         self._idle_since = None
-        from openclaw_workers.engine.wake import lane_of
+        from openclaw_workers.domain.runs import lane_of
 
         lane = lane_of(self.session)
         if not has_worker(self._stores, lane):

@@ -14,9 +14,8 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.engine.wake import lane_of
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import Client
 from openclaw_workers.store.keys import Keys

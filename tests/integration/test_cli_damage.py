@@ -44,7 +44,7 @@ def test_a_row_of_the_wrong_type_hides_no_other_session(staffed: Fleet, ocw_cli:
         assert done.json["unreadable"] == 1
     assert session_key("whole") in text.out
     for done in (listed, text, tree, exported):
-        assert "1 damaged record was left out and set aside" in done.err
+        assert "1 damaged record was left out and quarantined" in done.err
     assert (exported.code, exported.json["unreadable"]) == (0, 1)
     assert ocw_cli("sessions", "delete", spoilt, "--yes").code == 0
     assert ocw_cli("sessions", "list", "--json").json["unreadable"] == 0
@@ -102,9 +102,9 @@ def test_a_run_of_the_wrong_type_hides_no_other_run(staffed: Fleet, ocw_cli: Ocw
     runs = [run["runId"] for run in listed.json["runs"]]
     assert (listed.code, whole in runs, spoilt in runs, listed.json["unreadable"]) == (0, True, False, 1)
     for done in (listed, text):
-        assert "1 damaged record was left out and set aside" in done.err
+        assert "1 damaged record was left out and quarantined" in done.err
     assert [tree.code for tree in trees] == [0, 0, 0]
-    assert "1 damaged record was left out and set aside" in trees[0].err
+    assert "1 damaged record was left out and quarantined" in trees[0].err
     assert ocw_cli("runs", "tree", "spoilt-run", "--json").json == {"ok": True, "trees": [], "unreadable": 1}
     assert shown.code == 1
     assert (
@@ -135,7 +135,7 @@ def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
     ]
     assert status.json["lanes"][0]["waiting"] == 2
     assert status.json["leases"] == []
-    assert "1 damaged record(s) set aside" in text.out
+    assert "1 damaged record(s) quarantined" in text.out
     listed = {session["sessionKey"]: session["state"] for session in ocw("sessions", "list", "--json").json["sessions"]}
     assert listed == {one: "queued", two: "unreadable", three: "queued"}
     assert ocw("sessions", "show", "two").code == ocw("sessions", "show", "three").code == 0
@@ -169,7 +169,7 @@ def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(unsta
     assert f"run {run} cannot be read: attempt: Input should be a valid integer" in shown.err
     assert "`ocw status --damaged` tells what to do" in shown.err
     for told in (status.err, ocw("status").out):
-        assert "set aside; `ocw status --damaged` lists them" in told
+        assert "quarantined; `ocw status --damaged` lists them" in told
     assert [note["at"] for note in ocw("status", "--damaged", "--json").json["damaged"]] == [row["at"], record["at"]]
 
 

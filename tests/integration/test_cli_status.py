@@ -63,7 +63,7 @@ def test_damaged_records_hide_nothing_else_and_are_told_of(unstaffed: Fleet) -> 
     assert (status["lanes"][0]["waiting"], status["lanes"][0]["queued"]) == (5, 2)
     assert status["lanes"][0]["oldestWaitingAt"] is not None, "of the other session"
     assert (shown.code, shown.json["error"]["type"]) == (1, "CorruptRecord")
-    assert "1 damaged record(s) set aside" in text
+    assert "1 damaged record(s) quarantined" in text
     assert ocw("sessions", "show", "one", "--json").json["receipts"] == {"accepted": 1, "unreadable": 1}
     assert len(ocw("sessions", "list", "--json").json["sessions"]) == 2
 

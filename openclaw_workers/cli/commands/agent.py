@@ -10,7 +10,15 @@ from typing import NoReturn
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, rejected, result_of, screen_for, send, session_id_of, tell, wait
+from openclaw_workers.cli.conversation import (
+    answer_of,
+    exit_code_of,
+    print_answer,
+    screen_for,
+    send,
+    session_id_of,
+    wait,
+)
 from openclaw_workers.cli.follow import Follower
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import (
@@ -19,16 +27,17 @@ from openclaw_workers.cli.output import (
     Seconds,
     WaitOver,
     echo_json,
-    error_json,
     json_option,
     leave,
     report,
 )
-from openclaw_workers.cli.tree_wait import Interrupted, whole_tree
+from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.ids import MessageId, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, OpenClawError, StoreUnavailable
+from openclaw_workers.views.answers import Answer, answer_json, rejection
+from openclaw_workers.views.errors import error_json
 
 
 @click.command(
@@ -103,7 +112,7 @@ def agent(
         message = sys.stdin.read()
     key = cli.session_key(session, agent=agent_id, thread=thread)
     ident = MessageId(message_id or new_message_id())
-    answer = send(
+    receipt = send(
         cli,
         message,
         key,
@@ -116,19 +125,19 @@ def agent(
         thread=thread,
         files=files,
     )
-    match answer:
-        case Answered(told):
-            _tell(cli, Result(key, "command", text=told))
+    match receipt:
+        case Answered(text):
+            _finish(cli, Answer(key, "command", text=text))
         case Rejected(_, reason):
-            _tell(cli, rejected(key, reason))
+            _finish(cli, rejection(key, reason))
         case Queued() if no_wait:
-            _tell_accepted(cli, answer)
+            _print_accepted(cli, receipt)
         case Queued():
             is_tree = wait_for == "tree" or (wait_for is None and not cli.json and sys.stdout.isatty())
-            _tell(cli, _answer(cli, answer, timeout, is_tree=is_tree), is_text_shown=True)
+            _finish(cli, _answer(cli, receipt, timeout, is_tree=is_tree), is_text_shown=True)
 
 
-def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Result:
+def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:
     began = time.monotonic()
     follower = Follower(
         cli.stores,
@@ -140,17 +149,17 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: 
     )
     screen = screen_for(cli, queued.session_key)
     try:
-        result = result_of(queued.session_key, wait(follower, screen))
+        answer = answer_of(queued.session_key, wait(follower, screen))
     except WaitOver as error:
         screen.finish(None)
         _leave_it(cli, follower, error, Exit.WAIT_OVER)
     except KeyboardInterrupt:
         screen.finish(None)
         _leave_it(cli, follower, _interrupted(follower), Exit.INTERRUPTED)
-    if not is_tree or result.run is None:
-        return result
+    if not is_tree or answer.run is None:
+        return answer
     left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
-    return whole_tree(cli, result, follower.after, left)
+    return wait_for_tree(cli, answer, follower.after, left)
 
 
 def _interrupted(follower: Follower) -> Interrupted:
@@ -170,23 +179,23 @@ def _leave_it(cli: CliContext, follower: Follower, error: OpenClawError, code: E
         except StoreUnavailable:
             run = session_id = None
         status = run.state if run else "queued"
-        unfinished = Result(follower.session, status, follower.run, session_id, error=error_json(error))
-        echo_json(unfinished.as_json())
+        unfinished = Answer(follower.session, status, follower.run, session_id, error=error_json(error))
+        echo_json(answer_json(unfinished))
     else:
         report(type(error).__name__, error.message, error.hint, as_json=False)
     leave(code)
 
 
-def _tell_accepted(cli: CliContext, queued: Queued) -> None:
+def _print_accepted(cli: CliContext, queued: Queued) -> None:
     if cli.json:
-        accepted = Result(queued.session_key, "accepted", queued.run, session_id_of(cli, queued.session_key))
-        echo_json(accepted.as_json())
+        accepted = Answer(queued.session_key, "accepted", queued.run, session_id_of(cli, queued.session_key))
+        echo_json(answer_json(accepted))
     elif queued.run:
         click.echo(f"accepted as {queued.run} in {queued.session_key}; `ocw runs watch {queued.run}` shows it")
     else:
         click.echo(f"accepted; it is answered after what {queued.session_key} has to do already, or together with it")
 
 
-def _tell(cli: CliContext, result: Result, *, is_text_shown: bool = False) -> None:
-    tell(cli, result, is_text_shown=is_text_shown)
-    leave(result.exit_code)
+def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:
+    print_answer(cli, answer, is_text_shown=is_text_shown)
+    leave(exit_code_of(answer))

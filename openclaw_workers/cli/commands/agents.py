@@ -9,7 +9,8 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.follow import has_worker
-from openclaw_workers.cli.output import echo_json, json_option, printable, table
+from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.render.text import printable, table
 from openclaw_workers.config.resolve import (
     AgentConfig,
     agent_ids,

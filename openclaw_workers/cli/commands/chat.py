@@ -8,15 +8,17 @@ from collections import deque
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, rejected, result_of, screen_for, send, tell, wait
+from openclaw_workers.cli.conversation import answer_of, exit_code_of, print_answer, screen_for, send, wait
 from openclaw_workers.cli.follow import Ended, Follower
 from openclaw_workers.cli.keyboard import Keyboard
 from openclaw_workers.cli.later_replies import Replies
-from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report, styled
+from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report
 from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.text import styled
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
+from openclaw_workers.views.answers import Answer, rejection
 
 LEAVE = frozenset({"/exit", "/quit"})
 LOOK_MS = 200
@@ -102,7 +104,7 @@ class Chat:
         """Show the next reply that sub-agents' results lead to; False when there is none to come."""
         ended = self._replies.next(lambda: screen_for(self._cli, self._session), go_on=self._look)
         if ended is not None:
-            self._tell(result_of(self._session, ended), is_text_shown=True)
+            self._print(answer_of(self._session, ended), is_text_shown=True)
         return ended is not None
 
     def _look(self) -> bool:
@@ -129,12 +131,12 @@ class Chat:
             match sent:
                 case Queued() as queued:
                     self._sent.append(queued)
-                case Answered(told):
-                    self._tell(Result(self._session, "command", text=told), is_text_shown=False)
+                case Answered(text=answer):
+                    self._print(Answer(self._session, "command", text=answer), is_text_shown=False)
                 case Rejected(_, reason):
-                    self._tell(rejected(self._session, reason), is_text_shown=True)
+                    self._print(rejection(self._session, reason), is_text_shown=True)
         except (BadInput, StoreUnavailable) as error:
-            self._tell_failure(error)
+            self._report(error)
 
     def _send_typed(self) -> None:
         """Send what was typed while a turn runs."""
@@ -156,7 +158,7 @@ class Chat:
             try:
                 self._follow(queued)
             except NotFound as error:
-                self._tell_failure(error)
+                self._report(error)
 
     def _follow(self, queued: Queued) -> None:
         screen = screen_for(self._cli, self._session)
@@ -169,14 +171,14 @@ class Chat:
             block_ms=self._block_ms,
         )
         ended = self._wait(follower, screen)
-        result = result_of(self._session, ended)
-        if result.run:
-            self._replies.follow(result.run, follower.after)
-        if result.status == "killed" and self._keyboard.is_person:
+        answer = answer_of(self._session, ended)
+        if answer.run_id:
+            self._replies.follow(answer.run_id, follower.after)
+        if answer.status == "killed" and self._keyboard.is_person:
             screen.note("stopped")
-        elif result.run != self._shown or result.error:
-            self._tell(result, is_text_shown=True)
-        self._shown = result.run or ""
+        elif answer.run_id != self._shown or answer.error:
+            self._print(answer, is_text_shown=True)
+        self._shown = answer.run_id or ""
 
     def _wait(self, follower: Follower, screen: Screen) -> Ended:
         """Ctrl-C stops the turn; a second one, when the stop is not heard, leaves the chat."""
@@ -196,11 +198,11 @@ class Chat:
         except (NotFound, StoreUnavailable) as error:
             screen.note(f"not stopped: {error.message}")
 
-    def _tell_failure(self, error: OpenClawError) -> None:
+    def _report(self, error: OpenClawError) -> None:
         self._failed = exit_code(error)
         report(type(error).__name__, error.message, error.hint, as_json=self._cli.json)
 
-    def _tell(self, result: Result, *, is_text_shown: bool) -> None:
-        if result.exit_code is not Exit.OK:
-            self._failed = result.exit_code
-        tell(self._cli, result, is_text_shown=is_text_shown)
+    def _print(self, answer: Answer, *, is_text_shown: bool) -> None:
+        if (code := exit_code_of(answer)) is not Exit.OK:
+            self._failed = code
+        print_answer(self._cli, answer, is_text_shown=is_text_shown)

@@ -1,11 +1,12 @@
-"""`ocw status --damaged`: records that were set aside, and what to do about them."""
+"""`ocw status --damaged`: quarantined records, and what to do about them."""
 
 from __future__ import annotations
 
 import click
 
 from openclaw_workers.cli.context import CliContext
-from openclaw_workers.cli.output import age, echo_json, printable
+from openclaw_workers.cli.output import echo_json
+from openclaw_workers.cli.render.text import age, printable
 
 ADVICE = """\
 Everything else goes on without them, and a damaged session answers its next message.
@@ -14,8 +15,8 @@ Run: `ocw sessions history KEY` still shows what it did; a run that has ended le
 What a record held is in `raw` with --json; what was moved to another key is kept there for 30 days."""
 
 
-def tell_damaged(cli: CliContext) -> None:
-    """List the notes, the latest first."""
+def list_damaged(cli: CliContext) -> None:
+    """Print one note per damaged record, newest first."""
     notes = cli.stores.reader.quarantined()
     if cli.json:
         echo_json({"ok": True, "damaged": notes})

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import echo_json, json_option, span, table
+from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.render.text import span, table
 from openclaw_workers.errors import NotFound
 from openclaw_workers.store.llm.cooldown_list import Cooldown, CooldownList
 

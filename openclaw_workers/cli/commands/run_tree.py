@@ -12,12 +12,15 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.find.sessions import find_run, find_session, tell_left_out, trees
-from openclaw_workers.cli.output import COUNT, cut, echo_json, json_option
+from openclaw_workers.cli.find.sessions import find_run, find_session, report_left_out, trees
+from openclaw_workers.cli.output import COUNT, echo_json, json_option
+from openclaw_workers.cli.render.text import cut_to_columns
+from openclaw_workers.cli.render.trees import tree_summary, tree_text
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.views.trees import Node, build_trees, find, summary, tree_json, tree_text
+from openclaw_workers.views.trees import Node, build_trees, find_node, tree_json
 
 RECENT = 500
 EVERY_SECONDS = 0.5
@@ -49,10 +52,10 @@ def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:
     if cli.json:
         echo_json(_facts(cli, tops))
     elif tops:
-        click.echo(f"{tree_text(tops)}\n\n{summary(tops)}")
+        click.echo(f"{tree_text(tops)}\n\n{tree_summary(tops)}")
     else:
         click.echo('no runs; `ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly"` makes a tree')
-    tell_left_out(cli.stores.reader.unreadable)
+    report_left_out(cli.stores.reader.unreadable)
 
 
 class TreeView:
@@ -78,7 +81,7 @@ class TreeView:
             return self._at_work()
         tops = self._trees_of(self._session)
         if self._run is not None:
-            found = find(tops, self._run)
+            found = find_node(tops, self._run)
             return [found] if found else []
         live = [top for top in tops if not top.is_settled]
         return live or tops[-self._limit :]
@@ -136,20 +139,20 @@ def _draw(tops: list[Node]) -> None:
     hidden = len(rows) - room
     if hidden > 0:
         rows = [*rows[:room], f"… {hidden} more"]
-    head = f"{time.strftime('%H:%M:%S')}  {summary(tops)}  (Ctrl-C leaves)"
-    click.echo(CLEAR + "\n".join(cut(row, columns) for row in [head, "", *rows]))
+    head = f"{time.strftime('%H:%M:%S')}  {tree_summary(tops)}  (Ctrl-C leaves)"
+    click.echo(CLEAR + "\n".join(cut_to_columns(row, columns) for row in [head, "", *rows]))
 
 
 def _tell(cli: CliContext, tops: list[Node]) -> None:
     if cli.json:
         echo_json(_facts(cli, tops))
     else:
-        click.echo(f"{time.strftime('%H:%M:%S')}  {summary(tops)}\n{tree_text(tops) if tops else ''}\n")
+        click.echo(f"{time.strftime('%H:%M:%S')}  {tree_summary(tops)}\n{tree_text(tops) if tops else ''}\n")
 
 
 def _facts(cli: CliContext, tops: list[Node]) -> dict[str, Any]:
     """docs/cli.md lists the fields."""
-    return {"ok": True, "trees": [tree_json(top) for top in tops], "unreadable": cli.stores.reader.unreadable}
+    return {"ok": True, "trees": [tree_json(top, now_ms()) for top in tops], "unreadable": cli.stores.reader.unreadable}
 
 
 def _changes(tops: list[Node]) -> str:

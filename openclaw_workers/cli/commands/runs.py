@@ -10,19 +10,23 @@ import click
 from openclaw_workers.cli.commands.run_tree import run_tree
 from openclaw_workers.cli.commands.subagent_control import wait_settled
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, result_of, wait
-from openclaw_workers.cli.find.sessions import find_run, find_session, tell_left_out
+from openclaw_workers.cli.conversation import answer_of, exit_code_of, report_error, wait
+from openclaw_workers.cli.find.sessions import find_run, find_session, report_left_out
 from openclaw_workers.cli.follow import Follower
-from openclaw_workers.cli.output import COUNT, echo_json, facts, json_option, leave, printable, report
+from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
 from openclaw_workers.cli.render.run_list import watch_all
+from openclaw_workers.cli.render.runs import run_details, run_table
 from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.subagents import tree_details
+from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, life_of, of_archived_run, of_run
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import dump_entry
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.store.inbox import Stopped
-from openclaw_workers.views.runs import run_json, run_table, shown
-from openclaw_workers.views.subagents import delivery_json, lineage
+from openclaw_workers.views.answers import Answer, answer_json
+from openclaw_workers.views.runs import pick, run_json
+from openclaw_workers.views.subagents import delivery_json
 
 
 @click.group(
@@ -58,13 +62,13 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
     )
     found = list(islice(wanted, limit))
     if cli.json:
-        told = [run_json(run) for run in found]
-        echo_json({"ok": True, "runs": told, "unreadable": cli.stores.reader.unreadable})
+        listed = [run_json(run) for run in found]
+        echo_json({"ok": True, "runs": listed, "unreadable": cli.stores.reader.unreadable})
     elif found:
         click.echo(run_table(found))
     else:
         click.echo("no runs")
-    tell_left_out(cli.stores.reader.unreadable)
+    report_left_out(cli.stores.reader.unreadable)
 
 
 @runs.command("show", epilog="Example: ocw runs show run-0123456789abcdef --json")
@@ -81,14 +85,15 @@ def show_run(cli: CliContext, run_id: str) -> None:
     children = [each for each in cli.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
     batch = cli.stores.tree.batch(run.batch) if run.batch else None
     if cli.json:
-        told = {"delivery": delivery_json(batch), "children": [each.id for each in children]}
+        tree = {"delivery": delivery_json(batch), "children": [each.id for each in children]}
         entries = [json.loads(dump_entry(entry)) for entry in journal]
-        about = {"sessionLife": life, "partial": run.partial, "journal": entries}
-        echo_json({"ok": True, **run_json(run), **told, **about})
+        echo_json(
+            {"ok": True, **run_json(run), **tree, "sessionLife": life, **pick(run, ["partial"]), "journal": entries}
+        )
         return
     spawned = [(f"child {number}", _child(each)) for number, each in enumerate(children, start=1)]
     partial = run.partial if run.partial and not journal else None
-    click.echo(facts([*shown(run), *lineage(run, batch), *spawned, ("partial", partial)]))
+    click.echo(field_list([*run_details(run), *tree_details(run, batch), *spawned, ("partial", partial)]))
     gone = {"anew": "its session has begun anew since", "deleted": "its session was deleted"}.get(life, "")
     if journal:
         click.echo(f"\njournal ({gone}; this is from its archive)" if is_archived else "\njournal")
@@ -116,7 +121,7 @@ def watch_run(cli: CliContext, run_id: str | None) -> None:
     if run_id is None:
         watch_all(cli)
         return
-    _tell(cli, _followed(cli, find_run(cli, run_id), is_quiet=cli.json))
+    _finish(cli, _followed(cli, find_run(cli, run_id), is_quiet=cli.json))
 
 
 @runs.command("stop", epilog="Example: ocw runs stop run-0123456789abcdef --wait")
@@ -157,14 +162,14 @@ def _child(run: Run) -> str:
     return f"{run.id} {run.label!r}, {run.state}"
 
 
-def _followed(cli: CliContext, run: Run, *, is_quiet: bool) -> Result:
+def _followed(cli: CliContext, run: Run, *, is_quiet: bool) -> Answer:
     follower = Follower(cli.stores, run.session_key, run=run.id)
-    return result_of(run.session_key, wait(follower, Screen(is_quiet=is_quiet)))
+    return answer_of(run.session_key, wait(follower, Screen(is_quiet=is_quiet)))
 
 
-def _tell(cli: CliContext, result: Result) -> None:
+def _finish(cli: CliContext, answer: Answer) -> None:
     if cli.json:
-        echo_json(result.as_json())
-    elif result.error:
-        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
-    leave(result.exit_code)
+        echo_json(answer_json(answer))
+    else:
+        report_error(answer)
+    leave(exit_code_of(answer))

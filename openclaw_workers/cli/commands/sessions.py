@@ -13,15 +13,20 @@ import click
 from openclaw_workers.cli.commands.export import export_sessions
 from openclaw_workers.cli.commands.session_tree import session_tree
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.find.sessions import find_key, find_session, overview, tell_left_out
-from openclaw_workers.cli.output import COUNT, age, echo_json, facts, json_option, printable, table
+from openclaw_workers.cli.find.sessions import find_key, find_session, overview, report_left_out
+from openclaw_workers.cli.output import COUNT, echo_json, json_option
+from openclaw_workers.cli.render.sessions import session_details, session_table
+from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
-from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.clock import now_ms
+from openclaw_workers.config.resolve import resolve_agent, resolve_agent_id
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.errors import BadInput
-from openclaw_workers.store.reader import SessionState
-from openclaw_workers.views.sessions import session_cost, session_json, session_kind, session_levels, session_shown
+from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.store.llm.ledger import Ledger, Total
+from openclaw_workers.views.sessions import session_cost, session_details_json, session_json
+
+DAY_MS = 86_400_000
 
 
 @click.group(
@@ -53,23 +58,13 @@ def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
     _check_agent(cli, agent_id, found)
     if cli.json:
-        told = [session_json(cli, row, control) for row, control in found]
-        echo_json({"ok": True, "sessions": told, "unreadable": reader.unreadable})
+        listed = [session_json(row, control, cli.main_key) for row, control in found]
+        echo_json({"ok": True, "sessions": listed, "unreadable": reader.unreadable})
     elif found:
-        click.echo(_listed(cli, found))
+        click.echo(session_table(found, cli.main_key))
     else:
         click.echo('no sessions; `ocw agent -m "hello"` begins one')
-    tell_left_out(reader.unreadable)
-
-
-def _listed(cli: CliContext, found: Sequence[tuple[SessionEntry, SessionState]]) -> str:
-    head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
-    rows = [
-        (row.session_key, session_kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
-        + (age(row.updated_at),)
-        for row, control in found
-    ]
-    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
+    report_left_out(reader.unreadable)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
@@ -80,18 +75,39 @@ def show_session(cli: CliContext, key: str) -> None:
     """Show everything known about one session but its transcript."""
     session, row = find_session(cli, key)
     control = cli.stores.reader.control(session)
-    receipts, spent = overview(cli).receipts(session), session_cost(cli, row)
     damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
+    receipts = overview(cli).receipts(session)
+    spent = _cost(cli, row)
+    thinking = _thinking_default(cli, row.agent_id)
     if cli.json:
-        told = {"receipts": dict(receipts), "quarantined": damaged, "cost": spent.cost, "modelCalls": spent.calls}
-        told |= session_levels(cli, row)
-        stored = row.model_dump(mode="json", by_alias=True, exclude_none=True)
-        echo_json({"ok": True, **session_json(cli, row, control), **told, "row": stored})
+        details = session_details_json(
+            row,
+            control,
+            cli.main_key,
+            receipts=receipts,
+            damaged=damaged,
+            spent=spent,
+            thinking_default=thinking,
+        )
+        echo_json({"ok": True, **details})
         return
-    messages = ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))
-    click.echo(facts([*session_shown(cli, row, control, spent), ("messages", messages)]))
+    lines = session_details(row, control, cli.main_key, receipts=receipts, spent=spent, thinking_default=thinking)
+    click.echo(field_list(lines))
     for note in damaged:
-        click.echo(printable(f"set aside: {note['where']}: {note['why']}"))
+        click.echo(printable(f"quarantined: {note['where']}: {note['why']}"))
+
+
+def _cost(cli: CliContext, row: SessionEntry) -> Total:
+    """Read the days of the ledger since the session was created or last reset."""
+    days = 2 + (now_ms() - row.session_started_at) // DAY_MS
+    return session_cost(row, Ledger(cli.stores.redis, cli.stores.keys).calls(days))
+
+
+def _thinking_default(cli: CliContext, agent_id: str) -> str | None:
+    try:
+        return resolve_agent(cli.loaded.settings, agent_id).thinking_default
+    except NotFound:
+        return None  # the agent is no longer configured
 
 
 @sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
@@ -139,7 +155,7 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
         for path in exported.files:
             click.echo(path)
         click.echo(f"{len(rows)} session(s) written", err=True)
-    tell_left_out(left_out)
+    report_left_out(left_out)
     _tell_unreadable(exported.unreadable)
 
 
@@ -190,5 +206,5 @@ def _check_agent(cli: CliContext, agent_id: str | None, found: Sequence[object])
 
 def _tell_unreadable(count: int) -> None:
     if count:
-        told = f"{count} damaged entr{'y was' if count == 1 else 'ies were'} left out and set aside"
-        click.echo(f"{told}; `ocw status --damaged` lists them", err=True)
+        entries = f"{count} damaged entr{'y was' if count == 1 else 'ies were'}"
+        click.echo(f"{entries} left out and quarantined; `ocw status --damaged` lists them", err=True)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, rejected, result_of, screen_for, wait
-from openclaw_workers.cli.conversation import send as hand_in
+from openclaw_workers.cli.conversation import answer_of, exit_code_of, report_error, screen_for, wait
+from openclaw_workers.cli.conversation import send as send_message
 from openclaw_workers.cli.find.sessions import trees
 from openclaw_workers.cli.find.subagents import find_subagent
 from openclaw_workers.cli.follow import Follower
 from openclaw_workers.cli.keyboard import check_stdin
-from openclaw_workers.cli.output import echo_json, json_option, leave, report
+from openclaw_workers.cli.output import echo_json, json_option, leave
 from openclaw_workers.domain.ids import BatchId, RunId, new_message_id
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import ConflictError, NotFound
+from openclaw_workers.views.answers import Answer, answer_json, rejection
 
 LOOK_SECONDS = 0.1
 
@@ -60,27 +62,27 @@ def _say(cli: CliContext, run: Run, message: str, mode: QueueMode, *, and_wait: 
     session = run.session_key
     if cli.stores.reader.session(session) is None:
         raise NotFound(f"the session of {run.label!r} was removed after its result was delivered")
-    match hand_in(cli, message, session, new_message_id(), mode=mode):
+    match send_message(cli, message, session, new_message_id(), mode=mode):
         case Answered(text):
-            _tell(cli, Result(session, "command", text=text))
+            _finish(cli, Answer(session, "command", text=text))
         case Rejected(_, reason):
-            _tell(cli, rejected(session, reason))
+            _finish(cli, rejection(session, reason))
         case Queued() as queued if and_wait:
-            _tell(cli, _answer(cli, queued), is_text_shown=True)
+            _finish(cli, _answer(cli, queued), is_text_shown=True)
         case Queued() as queued:
-            _tell_accepted(cli, run, queued, mode)
+            _print_accepted(cli, run, queued, mode)
 
 
-def _answer(cli: CliContext, queued: Queued) -> Result:
+def _answer(cli: CliContext, queued: Queued) -> Answer:
     follower = Follower(
         cli.stores, queued.session_key, message=queued.message_id, run=queued.run, after=queued.event_id
     )
-    return result_of(queued.session_key, wait(follower, screen_for(cli, queued.session_key)))
+    return answer_of(queued.session_key, wait(follower, screen_for(cli, queued.session_key)))
 
 
-def _tell_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -> None:
+def _print_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -> None:
     if cli.json:
-        echo_json(Result(run.session_key, "accepted", queued.run).as_json())
+        echo_json(answer_json(Answer(run.session_key, "accepted", queued.run)))
     elif queued.run and queued.run != run.id:
         click.echo(f"{run.label!r} had ended and goes on as {queued.run}; {run.requester_session_key} hears the result")
     elif mode is QueueMode.STEER:
@@ -89,14 +91,14 @@ def _tell_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -
         click.echo(f"accepted; {run.label!r} answers it after what it does now")
 
 
-def _tell(cli: CliContext, result: Result, *, is_text_shown: bool = False) -> None:
+def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:
     if cli.json:
-        echo_json(result.as_json())
-    elif result.text and not is_text_shown:
-        click.echo(result.text)
-    if result.error and not cli.json:
-        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
-    leave(result.exit_code)
+        echo_json(answer_json(answer))
+    else:
+        if answer.text and not is_text_shown:
+            click.echo(answer.text)
+        report_error(answer)
+    leave(exit_code_of(answer))
 
 
 @click.command(epilog="Example: ocw subagents stop 3 --wait")

@@ -10,12 +10,14 @@ from openclaw_workers.cli.commands.subagent_control import retry, send, steer, s
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.find.sessions import find_session, trees
 from openclaw_workers.cli.find.subagents import find_subagent, register
-from openclaw_workers.cli.output import COUNT, echo_json, facts, json_option
+from openclaw_workers.cli.output import COUNT, echo_json, json_option
+from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
+from openclaw_workers.cli.render.text import field_list
 from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.domain.transcript import load_entry
 from openclaw_workers.domain.tree import SpawnMode
 from openclaw_workers.errors import NotFound
-from openclaw_workers.views.subagents import is_open, subagent_json, subagent_shown, subagent_table
+from openclaw_workers.views.subagents import is_open, subagent_json
 
 
 @click.group(
@@ -53,8 +55,8 @@ def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> 
     if live:
         found = [each for each in found if is_open(each[1], batches)][-limit:]
     if cli.json:
-        told = [subagent_json(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
-        echo_json({"ok": True, "subagents": told})
+        listed = [subagent_json(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
+        echo_json({"ok": True, "subagents": listed})
     elif found:
         click.echo(subagent_table(found, batches, known.numbers))
     else:
@@ -72,10 +74,10 @@ def show_subagent(cli: CliContext, subagent: str) -> None:
     row = cli.stores.reader.session(run.session_key) if run.spawn_mode is SpawnMode.SESSION else None
     thread = row.last_thread_id if row else None
     if cli.json:
-        told = subagent_json(run, batch, register(cli).numbers.get(run.id))
-        echo_json({"ok": True, **told, "threadId": thread})
+        number = register(cli).numbers.get(run.id)
+        echo_json({"ok": True, **subagent_json(run, batch, number), "threadId": thread})
     else:
-        click.echo(facts([*subagent_shown(run, batch), ("thread", thread)]))
+        click.echo(field_list([*subagent_details(run, batch), ("thread", thread)]))
 
 
 @subagents.command("log", epilog="Example: ocw subagents log 3 --limit 20")

@@ -89,11 +89,11 @@ def find_run(cli: CliContext, wanted: str) -> Run:
     return run
 
 
-def tell_left_out(count: int) -> None:
-    """Say on stderr that what was listed is not all there is."""
+def report_left_out(count: int) -> None:
+    """Say on stderr that the list is incomplete."""
     if count:
-        told = f"{count} damaged record{' was' if count == 1 else 's were'} left out and set aside"
-        click.echo(f"{told}; `ocw status --damaged` lists them", err=True)
+        records = f"{count} damaged record{' was' if count == 1 else 's were'}"
+        click.echo(f"{records} left out and quarantined; `ocw status --damaged` lists them", err=True)
 
 
 def _damaged(where: str, cli: CliContext, *, hint: str) -> CorruptRecord:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from openclaw_workers.cli.find.sessions import find_run
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.subagents import spawn_order
 from openclaw_workers.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -60,15 +61,10 @@ class SubagentIndex:
         return named[-1]
 
 
-def spawned_at(run: Run) -> tuple[int, int, int, str]:
-    """By time; those of one message, whatever their batches, in the order of its calls."""
-    return run.queued_at, run.spawn_seq, run.batch_index, run.id
-
-
 def register(cli: CliContext) -> SubagentIndex:
     """Reads every run on record; numbers are for people, who look seldom."""
     children = [run for run in cli.stores.reader.each_run(500) if run.is_child]
-    return SubagentIndex(sorted(children, key=spawned_at))
+    return SubagentIndex(sorted(children, key=spawn_order))
 
 
 def find_subagent(cli: CliContext, wanted: str) -> Run:

@@ -11,7 +11,7 @@ from openclaw_workers.cli.local import flower, private_redis, redis_trouble, wor
 from openclaw_workers.cli.local.kept_port import KeptPort, any_free_port
 from openclaw_workers.cli.local.redis_binary import find_redis_server
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
-from openclaw_workers.clock import SystemClock
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import StoreUnavailable, TransientError
 from openclaw_workers.logs import SUPERVISED_VARIABLE, mask_secrets
@@ -72,7 +72,7 @@ class LocalProcesses:
             redis_url=redis_url,
             flower_url=flower.url_of(self._flower) if self._flower else None,
             pids=self._supervisor.pids,
-            started_at=SystemClock().now_ms(),
+            started_at=now_ms(),
             stop_seconds=self._plan.grace_seconds + 40,
         )
         write_runtime(self._plan.state_dir, self._runtime)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
@@ -12,7 +13,6 @@ from typing import Any, Self
 
 from openclaw_workers.cli.local.child import Backoff, Child, ChildSpec
 from openclaw_workers.cli.local.console import Console
-from openclaw_workers.clock import Clock, SystemClock
 
 SELF = "up"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -41,11 +41,9 @@ class Supervisor:
         self,
         console: Console,
         *,
-        clock: Clock | None = None,
         backoff: Backoff | None = None,
     ) -> None:
         self._console = console
-        self._clock = clock or SystemClock()
         self._backoff = backoff or Backoff()
         self.on_change: Callable[[], object] = lambda: None
         self._children: dict[str, Child] = {}
@@ -100,7 +98,7 @@ class Supervisor:
     def wait_ready(self, names: Iterable[str], *, within_seconds: float) -> StartFailure | None:
         """Return None once all are ready, or as soon as a stop is asked for; otherwise who failed."""
         waiting = set(names)
-        deadline = self._clock.monotonic() + within_seconds
+        deadline = time.monotonic() + within_seconds
         while not self.stop_requested:
             for child in [self._children[name] for name in sorted(waiting)]:
                 self._probe(child)
@@ -110,7 +108,7 @@ class Supervisor:
                     return StartFailure(child.spec.name, "it keeps ending", tuple(child.tail))
             if not waiting:
                 return None
-            if self._clock.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 late = self._children[min(waiting)]
                 why = f"it was not ready within {within_seconds:g} s"
                 return StartFailure(late.spec.name, why, tuple(late.tail))
@@ -143,10 +141,10 @@ class Supervisor:
     def _stop_rank(self, children: list[Child], patience: int) -> None:
         for child in children:
             child.terminate()
-        begun_at = self._clock.monotonic()
+        begun_at = time.monotonic()
         killed: set[str] = set()
         while alive := [child for child in children if child.pid is not None]:
-            waited_seconds = self._clock.monotonic() - begun_at
+            waited_seconds = time.monotonic() - begun_at
             is_hard = self._stop_requests > patience
             for child in alive:
                 if child.spec.name in killed or not (is_hard or waited_seconds > child.spec.stop_seconds):
@@ -163,7 +161,7 @@ class Supervisor:
 
     def _turn(self, nap_seconds: float) -> None:
         """Wait for something to happen, then deal with output, deaths and due restarts."""
-        now = self._clock.monotonic()
+        now = time.monotonic()
         due = [child.restart_at - now for child in self._children.values() if child.restart_at is not None]
         for key, _ in self._selector.select(max(0.0, min([nap_seconds, *due]))):
             if key.data is None:
@@ -173,7 +171,7 @@ class Supervisor:
         for child in list(self._children.values()):
             if child.has_exited():
                 self._on_death(child)
-            elif child.restart_at is not None and self._clock.monotonic() >= child.restart_at:
+            elif child.restart_at is not None and time.monotonic() >= child.restart_at:
                 self._launch(child)
 
     def _probe(self, child: Child) -> None:
@@ -182,7 +180,7 @@ class Supervisor:
 
     def _launch(self, child: Child) -> None:
         child.restart_at = None
-        child.launched_at = self._clock.monotonic()
+        child.launched_at = time.monotonic()
         try:
             child.launch()
         except BlockingIOError:
@@ -226,7 +224,7 @@ class Supervisor:
         self._plan_restart(child, how)
 
     def _plan_restart(self, child: Child, why: str) -> None:
-        now = self._clock.monotonic()
+        now = time.monotonic()
         lived_seconds = now - child.launched_at
         is_healthy = lived_seconds >= self._backoff.healthy_seconds
         child.deaths_in_a_row = 1 if is_healthy else child.deaths_in_a_row + 1

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from openclaw_workers.cli.output import echo_json
+from openclaw_workers.cli.render.runs import run_table
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.views.runs import run_json, run_table
+from openclaw_workers.views.runs import run_json
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openclaw_workers.cli.output import has_colour, printable, span
 from openclaw_workers.cli.render.activity import Activity
+from openclaw_workers.cli.render.text import has_colour, printable, span
 from openclaw_workers.domain.usage_line import usage_line
 
 if TYPE_CHECKING:

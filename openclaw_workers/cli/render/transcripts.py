@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from openclaw_workers.cli.output import printable
+from openclaw_workers.cli.render.text import printable
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,

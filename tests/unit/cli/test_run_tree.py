@@ -8,8 +8,8 @@ import shutil
 import click.utils
 import pytest
 
-from openclaw_workers.cli import output
 from openclaw_workers.cli.commands.run_tree import CLEAR, _draw
+from openclaw_workers.cli.render import text
 from openclaw_workers.views.trees import Node, build_trees
 from tests.unit.views.test_trees import ROOT, child, run
 
@@ -66,7 +66,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_a_heading_that_is_cut_leaves_no_style_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "has_colour", lambda stream: True)
+    monkeypatch.setattr(text, "has_colour", lambda stream: True)
 
     drawn = frame(trees("a"), capsys, monkeypatch, columns=6, lines=24)
 
