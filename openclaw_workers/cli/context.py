@@ -18,6 +18,7 @@ from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.errors import NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
@@ -60,6 +61,22 @@ class CliContext:
 
         setup_logging(level="warning")  # to stderr: what the engine has to say must not stand among the answers
         return open_stores(self.loaded.settings, self.redis_url)
+
+    @cached_property
+    def conversations(self) -> BlockingReader:
+        """Follows conversations."""
+        from openclaw_workers.client.blocking import BlockingReader
+        from openclaw_workers.store.tree_queries import Trees
+
+        stores = self.stores
+        return BlockingReader(
+            stores.reader,
+            stores.inbox,
+            stores.tree,
+            Trees(stores.redis, stores.keys, stores.reader),
+            stores.fleet,
+            timeout_seconds=stores.settings.engine.accept_timeout_seconds,
+        )
 
     @cached_property
     def waker(self) -> CeleryWaker:

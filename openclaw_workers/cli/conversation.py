@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openclaw_workers.cli.follow import Ended, Follower, Gap, Note, Quiet
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.client.protocol import Ended, Gap, Note, Quiet
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.store.reader import Event
 from openclaw_workers.views.answers import Answer, answer_json, answer_of_run, answer_without_run
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openclaw_workers.cli.context import CliContext
+    from openclaw_workers.client.conversation import Conversation
+    from openclaw_workers.client.protocol import Update
     from openclaw_workers.domain.transcript import Attachment
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 
@@ -132,24 +135,42 @@ def screen_for(cli: CliContext, session: SessionKey) -> Screen:
     return Screen(verbose=row.get("verboseLevel") or "on", usage=row.get("responseUsage") or "off")
 
 
-def wait(follower: Follower, screen: Screen, *, on_quiet: Callable[[], None] = lambda: None) -> Ended:
-    """Show a turn until it has ended."""
-    for update in follower:
+def show(
+    cli: CliContext, conversation: Conversation, screen: Screen, *, on_quiet: Callable[[], None] = lambda: None
+) -> Answer:
+    """Show a turn until it has ended, and return its answer.
+
+    Raises:
+        WaitOver: the time is up and the run continues.
+        NotFound: neither the message nor the run is known.
+    """
+    for update in cli.conversations.follow(conversation.steps()):
         match update:
             case Ended():
-                screen.finish(update.run.text if update.run else None)
-                if update.run:
-                    screen.tell_cost(update.run)
-                return update
-            case Note(text):
-                screen.note(text)
-            case Gap():
-                screen.miss()
+                return answer_of(conversation.session, finish(screen, update))
             case Quiet():
                 on_quiet()
-            case event:
-                screen.show(event)
-    raise AssertionError("a follower ends with Ended")
+            case _:
+                display(screen, update)
+    raise AssertionError("a conversation ends with Ended")
+
+
+def finish(screen: Screen, ended: Ended) -> Ended:
+    """Bring the screen to the committed answer."""
+    screen.finish(ended.run.text if ended.run else None)
+    if ended.run:
+        screen.show_cost(ended.run)
+    return ended
+
+
+def display(screen: Screen, update: Update) -> None:
+    match update:
+        case Note(text):
+            screen.note(text)
+        case Gap():
+            screen.mark_gap()
+        case Event():
+            screen.show(update)
 
 
 def answer_of(session: SessionKey, ended: Ended) -> Answer:

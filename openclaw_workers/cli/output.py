@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from openclaw_workers.cli.render.text import styled
+from openclaw_workers.client.deadline import WaitOver
 from openclaw_workers.errors import (
     BadInput,
     ConfigurationError,
@@ -37,10 +38,6 @@ class Exit(IntEnum):
     OUTPUT = 74  # the disk is full; EX_IOERR of sysexits.h
     WAIT_OVER = 124  # --timeout is over and the run goes on; the code of timeout(1)
     INTERRUPTED = 130  # Ctrl-C; 128 + SIGINT, as in a shell
-
-
-class WaitOver(OpenClawError):
-    """The wait is over, the run is not."""
 
 
 class StartFailed(OpenClawError):

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from openclaw_workers.cli.conversation import answer_of, screen_for
-from openclaw_workers.cli.later_replies import Replies
-from openclaw_workers.cli.output import Exit, WaitOver, echo_json, leave, report
+from openclaw_workers.cli.later_replies import show_next_reply
+from openclaw_workers.cli.output import Exit, echo_json, leave, report
 from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.client.deadline import Deadline, WaitOver
+from openclaw_workers.client.later_replies import LaterReplies
 from openclaw_workers.errors import OpenClawError
 from openclaw_workers.views.answers import Answer, answer_json, blocked_announce, later_reply_json
 from openclaw_workers.views.errors import error_json
@@ -22,11 +24,11 @@ class Interrupted(OpenClawError):
     """Ctrl-C while waiting; the run goes on."""
 
 
-def wait_for_tree(cli: CliContext, first: Answer, after: str, seconds: float | None) -> Answer:
+def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline) -> Answer:
     """Show the later replies until everything that the answer's run spawned has ended and was delivered."""
     assert first.run_id is not None, "only a run spawns"
-    replies = Replies(cli.stores, first.session, of_all=False, seconds=seconds)
-    replies.follow(first.run_id, after)
+    replies = LaterReplies(first.session, of_all=False, deadline=deadline)
+    cli.conversations.result(replies.add_run(first.run_id, after))
     later: list[Answer] = []
     screens = [Screen(is_quiet=cli.json)]
 
@@ -35,34 +37,36 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, seconds: float | N
         return screens[-1]
 
     try:
-        if count := replies.at_work():
+        if count := cli.conversations.result(replies.count_active()):
             many, them = ("sub-agents are", "them") if count > 1 else ("sub-agent is", "it")
             line = f"{count} {many} at work; Ctrl-C leaves {them} running, `ocw runs tree` shows {them}"
             screens[0].note(line, is_activity=True)
-        while ended := replies.next(screen):
+        while ended := show_next_reply(cli, replies, screen):
             later.append(answer_of(first.session, ended))
     except (WaitOver, KeyboardInterrupt) as stopped:
         screens[-1].finish(None)
         why = stopped if isinstance(stopped, WaitOver) else _interrupted(replies)
-        _leave_them(cli, replace(first, error=error_json(why), tree=_tree_json(replies, later, is_settled=False)), why)
+        tree = _tree_json(cli, replies, later, is_settled=False)
+        _leave(cli, replace(first, error=error_json(why), tree=tree), why)
     failed = [each.error for each in later if each.error] + [blocked_announce(batch) for batch in replies.blocked]
     return replace(
         first,
         error=first.error or (failed[-1] if failed else None),
-        tree=_tree_json(replies, later, is_settled=True),
+        tree=_tree_json(cli, replies, later, is_settled=True),
     )
 
 
-def _tree_json(replies: Replies, later: list[Answer], *, is_settled: bool) -> dict[str, Any]:
+def _tree_json(cli: CliContext, replies: LaterReplies, later: list[Answer], *, is_settled: bool) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
+    children = cli.conversations.result(replies.children())
     return {
         "settled": is_settled,
         "replies": [later_reply_json(answer) for answer in later],
-        "subagents": [outcome_json(run) for run in replies.children()],
+        "subagents": [outcome_json(run) for run in children],
     }
 
 
-def _interrupted(replies: Replies) -> Interrupted:
+def _interrupted(replies: LaterReplies) -> Interrupted:
     session = replies.session
     return Interrupted(
         f"interrupted; the sub-agents of {session} go on, and it hears of them",
@@ -70,8 +74,8 @@ def _interrupted(replies: Replies) -> Interrupted:
     )
 
 
-def _leave_them(cli: CliContext, unfinished: Answer, why: OpenClawError) -> NoReturn:
-    """Go away from sub-agents that go on, and say how it stands."""
+def _leave(cli: CliContext, unfinished: Answer, why: OpenClawError) -> NoReturn:
+    """Stop waiting for sub-agents that continue, and report their state."""
     if cli.json:
         echo_json(answer_json(unfinished))
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,27 +10,26 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import (
-    answer_of,
     exit_code_of,
     print_answer,
     screen_for,
     send,
     session_id_of,
-    wait,
+    show,
 )
-from openclaw_workers.cli.follow import Follower
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import (
     COUNT,
     Exit,
     Seconds,
-    WaitOver,
     echo_json,
     json_option,
     leave,
     report,
 )
 from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
+from openclaw_workers.client.conversation import Conversation
+from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.ids import MessageId, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
@@ -138,48 +136,46 @@ def agent(
 
 
 def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:
-    began = time.monotonic()
-    follower = Follower(
-        cli.stores,
+    deadline = Deadline(timeout)
+    conversation = Conversation(
         queued.session_key,
         message=queued.message_id,
         run=queued.run,
         after=queued.event_id,
-        seconds=timeout,
+        deadline=deadline,
     )
     screen = screen_for(cli, queued.session_key)
     try:
-        answer = answer_of(queued.session_key, wait(follower, screen))
+        answer = show(cli, conversation, screen)
     except WaitOver as error:
         screen.finish(None)
-        _leave_it(cli, follower, error, Exit.WAIT_OVER)
+        _leave(cli, conversation, error, Exit.WAIT_OVER)
     except KeyboardInterrupt:
         screen.finish(None)
-        _leave_it(cli, follower, _interrupted(follower), Exit.INTERRUPTED)
+        _leave(cli, conversation, _interrupted(conversation), Exit.INTERRUPTED)
     if not is_tree or answer.run is None:
         return answer
-    left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
-    return wait_for_tree(cli, answer, follower.after, left)
+    return wait_for_tree(cli, answer, conversation.after, deadline)
 
 
-def _interrupted(follower: Follower) -> Interrupted:
-    if follower.run:
-        what, stop = f"run {follower.run}", f"ocw runs stop {follower.run}"
+def _interrupted(conversation: Conversation) -> Interrupted:
+    if conversation.run:
+        what, stop = f"run {conversation.run}", f"ocw runs stop {conversation.run}"
     else:
-        what, stop = "the message", f"ocw agent --session {follower.session} -m /stop"
-    return Interrupted(f"interrupted; {what} goes on in {follower.session}", hint=f"stop it with `{stop}`")
+        what, stop = "the message", f"ocw agent --session {conversation.session} -m /stop"
+    return Interrupted(f"interrupted; {what} continues in {conversation.session}", hint=f"stop it with `{stop}`")
 
 
-def _leave_it(cli: CliContext, follower: Follower, error: OpenClawError, code: Exit) -> NoReturn:
-    """Go away from a run that goes on, and say how it stands."""
+def _leave(cli: CliContext, conversation: Conversation, error: OpenClawError, code: Exit) -> NoReturn:
+    """Stop waiting for a run that continues, and report its state."""
     if cli.json:
         try:
-            run = cli.stores.reader.run(follower.run) if follower.run else None
-            session_id = session_id_of(cli, follower.session)
+            run = cli.stores.reader.run(conversation.run) if conversation.run else None
+            session_id = session_id_of(cli, conversation.session)
         except StoreUnavailable:
             run = session_id = None
         status = run.state if run else "queued"
-        unfinished = Answer(follower.session, status, follower.run, session_id, error=error_json(error))
+        unfinished = Answer(conversation.session, status, conversation.run, session_id, error=error_json(error))
         echo_json(answer_json(unfinished))
     else:
         report(type(error).__name__, error.message, error.hint, as_json=False)

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.follow import has_worker
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
+from openclaw_workers.client.conversation import has_worker
 from openclaw_workers.config.resolve import (
     AgentConfig,
     agent_ids,
@@ -74,7 +74,7 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
     A worker of the service lane is asked for it, because it is made of files in the agent's workspace.
     """
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    if not has_worker(cli.stores, Lane.SERVICE):
+    if not has_worker(cli.stores.fleet.workers(), Lane.SERVICE):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
     told = cli.waker.prompt(agent)
     texts = {part["name"]: part["text"] for part in told.pop("texts")}

@@ -8,13 +8,14 @@ from collections import deque
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import answer_of, exit_code_of, print_answer, screen_for, send, wait
-from openclaw_workers.cli.follow import Ended, Follower
+from openclaw_workers.cli.conversation import answer_of, exit_code_of, print_answer, screen_for, send, show
 from openclaw_workers.cli.keyboard import Keyboard
-from openclaw_workers.cli.later_replies import Replies
+from openclaw_workers.cli.later_replies import show_next_reply
 from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report
 from openclaw_workers.cli.render.screen import Screen
 from openclaw_workers.cli.render.text import styled
+from openclaw_workers.client.conversation import BLOCK_MS, Conversation
+from openclaw_workers.client.later_replies import LaterReplies
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
@@ -63,8 +64,8 @@ class Chat:
         self._thread = thread
         self._keyboard = keyboard
         self._sent: deque[Queued] = deque()
-        self._block_ms = LOOK_MS if keyboard.is_person else 2000
-        self._replies = Replies(cli.stores, session, of_all=keyboard.is_person, block_ms=self._block_ms)
+        self._block_ms = LOOK_MS if keyboard.is_person else BLOCK_MS
+        self._replies = LaterReplies(session, of_all=keyboard.is_person, block_ms=self._block_ms)
         self._shown = ""
         """The run whose answer was printed last; messages that were answered together share it."""
         self._failed = Exit.OK
@@ -88,7 +89,7 @@ class Chat:
 
     def _attend(self) -> bool:
         """While sub-agents work, show a person what they bring; what is typed is sent at once. Says whether it was."""
-        if not self._keyboard.is_person or not (count := self._replies.at_work()):
+        if not self._keyboard.is_person or not (count := self._cli.conversations.result(self._replies.count_active())):
             return False
         many = "sub-agents are" if count > 1 else "sub-agent is"
         self._note(f"{count} {many} at work; type to go on meanwhile, /stop stops them")
@@ -102,7 +103,9 @@ class Chat:
 
     def _hear(self) -> bool:
         """Show the next reply that sub-agents' results lead to; False when there is none to come."""
-        ended = self._replies.next(lambda: screen_for(self._cli, self._session), go_on=self._look)
+        ended = show_next_reply(
+            self._cli, self._replies, lambda: screen_for(self._cli, self._session), go_on=self._look
+        )
         if ended is not None:
             self._print(answer_of(self._session, ended), is_text_shown=True)
         return ended is not None
@@ -162,37 +165,35 @@ class Chat:
 
     def _follow(self, queued: Queued) -> None:
         screen = screen_for(self._cli, self._session)
-        follower = Follower(
-            self._cli.stores,
+        conversation = Conversation(
             self._session,
             message=queued.message_id,
             run=queued.run,
             after=queued.event_id,
             block_ms=self._block_ms,
         )
-        ended = self._wait(follower, screen)
-        answer = answer_of(self._session, ended)
+        answer = self._show(conversation, screen)
         if answer.run_id:
-            self._replies.follow(answer.run_id, follower.after)
+            self._cli.conversations.result(self._replies.add_run(answer.run_id, conversation.after))
         if answer.status == "killed" and self._keyboard.is_person:
             screen.note("stopped")
         elif answer.run_id != self._shown or answer.error:
             self._print(answer, is_text_shown=True)
         self._shown = answer.run_id or ""
 
-    def _wait(self, follower: Follower, screen: Screen) -> Ended:
-        """Ctrl-C stops the turn; a second one, when the stop is not heard, leaves the chat."""
+    def _show(self, conversation: Conversation, screen: Screen) -> Answer:
+        """Show a turn. Ctrl-C stops it; Ctrl-C again, before it has stopped, leaves the chat."""
         try:
-            return wait(follower, screen, on_quiet=self._send_typed)
+            return show(self._cli, conversation, screen, on_quiet=self._send_typed)
         except KeyboardInterrupt:
             screen.note("stopping; Ctrl-C again leaves the chat")
-            self._stop(follower, screen)
-        return wait(follower, screen)
+            self._stop(conversation, screen)
+        return show(self._cli, conversation, screen)
 
-    def _stop(self, follower: Follower, screen: Screen) -> None:
+    def _stop(self, conversation: Conversation, screen: Screen) -> None:
         """The turn and what it has spawned, or its message if no turn has it yet; never what earlier turns began."""
         try:
-            stopped = self._cli.control.stop_run(follower.run) if follower.run else None
+            stopped = self._cli.control.stop_run(conversation.run) if conversation.run else None
             if stopped is None or stopped.run is None:
                 self._cli.control.stop_turn(self._session)
         except (NotFound, StoreUnavailable) as error:

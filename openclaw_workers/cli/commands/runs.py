@@ -10,9 +10,8 @@ import click
 from openclaw_workers.cli.commands.run_tree import run_tree
 from openclaw_workers.cli.commands.subagent_control import wait_settled
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import answer_of, exit_code_of, report_error, wait
+from openclaw_workers.cli.conversation import exit_code_of, report_error, show
 from openclaw_workers.cli.find.sessions import find_run, find_session, report_left_out
-from openclaw_workers.cli.follow import Follower
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
 from openclaw_workers.cli.render.run_list import watch_all
 from openclaw_workers.cli.render.runs import run_details, run_table
@@ -20,6 +19,7 @@ from openclaw_workers.cli.render.screen import Screen
 from openclaw_workers.cli.render.subagents import tree_details
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, life_of, of_archived_run, of_run
+from openclaw_workers.client.conversation import Conversation
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import dump_entry
 from openclaw_workers.errors import ConflictError
@@ -163,8 +163,7 @@ def _child(run: Run) -> str:
 
 
 def _followed(cli: CliContext, run: Run, *, is_quiet: bool) -> Answer:
-    follower = Follower(cli.stores, run.session_key, run=run.id)
-    return answer_of(run.session_key, wait(follower, Screen(is_quiet=is_quiet)))
+    return show(cli, Conversation(run.session_key, run=run.id), Screen(is_quiet=is_quiet))
 
 
 def _finish(cli: CliContext, answer: Answer) -> None:

@@ -10,13 +10,13 @@ from typing import NoReturn
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import answer_of, exit_code_of, report_error, screen_for, wait
+from openclaw_workers.cli.conversation import exit_code_of, report_error, screen_for, show
 from openclaw_workers.cli.conversation import send as send_message
 from openclaw_workers.cli.find.sessions import trees
 from openclaw_workers.cli.find.subagents import find_subagent
-from openclaw_workers.cli.follow import Follower
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import echo_json, json_option, leave
+from openclaw_workers.client.conversation import Conversation
 from openclaw_workers.domain.ids import BatchId, RunId, new_message_id
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
@@ -74,10 +74,8 @@ def _say(cli: CliContext, run: Run, message: str, mode: QueueMode, *, and_wait: 
 
 
 def _answer(cli: CliContext, queued: Queued) -> Answer:
-    follower = Follower(
-        cli.stores, queued.session_key, message=queued.message_id, run=queued.run, after=queued.event_id
-    )
-    return answer_of(queued.session_key, wait(follower, screen_for(cli, queued.session_key)))
+    conversation = Conversation(queued.session_key, message=queued.message_id, run=queued.run, after=queued.event_id)
+    return show(cli, conversation, screen_for(cli, queued.session_key))
 
 
 def _print_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -> None:

@@ -92,7 +92,7 @@ class Screen:
             for line in str(data.get("result", "")).splitlines():
                 self.note(f"  {line}", is_activity=True)
 
-    def miss(self) -> None:
+    def mark_gap(self) -> None:
         """Events were lost: a hole in the text would be worse than a pause before the rest of it."""
         self._is_whole = False
 
@@ -118,7 +118,7 @@ class Screen:
         for line in self._activity.rest():
             self.note(line, is_activity=True)
 
-    def tell_cost(self, run: Run) -> None:
+    def show_cost(self, run: Run) -> None:
         """After the answer: that it is not whole, that another model gave it, and what it took where that is on."""
         if run.reason == "length":
             self.note(f"the answer stops here: {run.model} has reached its output limit (maxTokens)", is_activity=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.cli.output import Exit, WaitOver, exit_code
+from openclaw_workers.cli.output import Exit, exit_code
+from openclaw_workers.client.deadline import WaitOver
 from openclaw_workers.errors import (
     BadInput,
     ConfigurationError,

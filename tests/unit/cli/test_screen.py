@@ -91,7 +91,7 @@ def test_after_a_gap_nothing_is_printed_until_the_text_is_known_whole(
     screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say(screen, "one ")
-    screen.miss()
+    screen.mark_gap()
     _say(screen, "three ")
     screen.finish("one two three four")
 
@@ -261,23 +261,23 @@ RUN = Run(
 def test_what_a_reply_took_is_told_as_the_session_wants_it(
     capsys: pytest.CaptureFixture[str], usage: str, line: str
 ) -> None:
-    Screen(usage=usage).tell_cost(RUN)
+    Screen(usage=usage).show_cost(RUN)
     assert capsys.readouterr().err == line
 
 
 def test_a_run_that_asked_no_model_took_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen(usage="full").tell_cost(RUN.model_copy(update={"usage": Usage()}))
+    Screen(usage="full").show_cost(RUN.model_copy(update={"usage": Usage()}))
     assert capsys.readouterr().err == ""
 
 
 def test_people_hear_of_a_fallback(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     failed = ModelAttempt(model="a/one", reason=FailureReason.RATE_LIMIT)
-    screen.tell_cost(RUN.model_copy(update={"model_attempts": [failed]}))
+    screen.show_cost(RUN.model_copy(update={"model_attempts": [failed]}))
     assert capsys.readouterr().err == "· a/one failed (rate_limit); b/two answered instead\n"
 
 
 def test_people_hear_that_an_answer_is_not_whole(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
-    screen.tell_cost(RUN.model_copy(update={"reason": "length"}))
+    screen.show_cost(RUN.model_copy(update={"reason": "length"}))
     assert capsys.readouterr().err == "· the answer stops here: b/two has reached its output limit (maxTokens)\n"
 
 
