@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 def now_ms() -> int:
     """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+    return int(time.time() * 1000)
 
 
 def iso(at_ms: int) -> str:

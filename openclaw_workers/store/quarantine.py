@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from hashlib import sha1
 from typing import TypedDict
 
 from pydantic import ValidationError
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.store.client import Client, store_errors
 from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
@@ -43,7 +43,7 @@ class Quarantine:
             pipe.lpush(k.quarantine, note)
             pipe.ltrim(k.quarantine, 0, KEPT - 1)
             # Not in the note itself, which would then be another one each time the record is met.
-            pipe.zadd(k.quarantine_times, {_digest(note): int(time.time() * 1000)}, nx=True)
+            pipe.zadd(k.quarantine_times, {_digest(note): now_ms()}, nx=True)
             pipe.zremrangebyrank(k.quarantine_times, 0, -KEPT - 1)
             _, notes, _, times, _ = each_answer(pipe)
         for key, answer in ((k.quarantine, notes), (k.quarantine_times, times)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from celery.exceptions import TimeoutError as CeleryTimeout
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.domain.session_key import agent_of
@@ -119,7 +119,7 @@ class CeleryWaker:
                 kwargsrepr="{}",
                 ignore_result=True,
                 retry=False,
-                headers={WOKEN_AT: int(time.time() * 1000)},
+                headers={WOKEN_AT: now_ms()},
                 **options,
             )
         except UNREACHABLE as error:

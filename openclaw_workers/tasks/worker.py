@@ -7,12 +7,12 @@ import os
 import secrets
 import socket
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.llm.selection import Models
@@ -79,7 +79,7 @@ class Worker:
             period_seconds=settings.engine.sweep_seconds,
         )
         self.runner.on_delayed = self._sweeper.poke
-        fields = {**facts.as_fields(self.id), "started_at": str(int(time.time() * 1000))}
+        fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
             self.stores.fleet,
             self.process,

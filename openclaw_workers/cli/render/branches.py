@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from openclaw_workers.domain.shorten import one_line, shorten
+
 T = TypeVar("T")
 
 DRAWN = ("├─ ", "└─ ", "│  ")
@@ -21,9 +23,8 @@ def branches(tops: Sequence[T], children_of: Callable[[T], Sequence[T]]) -> Iter
 
 
 def short(name: str) -> str:
-    """A name that leaves room for what is told beside it."""
-    name = " ".join(name.split())
-    return name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1] + "…"
+    """A name that leaves room for the columns beside it."""
+    return shorten(one_line(name), NAME_CHARS)
 
 
 def _below(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from openclaw_workers.cli.render.text import printable
+from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -96,7 +97,7 @@ def _text(blocks: list[TextBlock]) -> str:
 
 def _called(call: ToolCallBlock) -> list[str]:
     arguments = json.dumps(call.arguments, ensure_ascii=False)
-    return [f"assistant calls {call.name} {printable(arguments[:200])}{'…' if len(arguments) > 200 else ''}"]
+    return [f"assistant calls {call.name} {printable(shorten(arguments, 200))}"]
 
 
 def _said(who: str, text: str) -> list[str]:
