@@ -62,7 +62,7 @@ def test_levels_that_were_set_are_shown(staffed: Fleet, ocw_cli: Ocw) -> None:
 def test_an_unknown_session_names_the_nearest_one(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("hi")), "garden"))
 
-    assert "did you mean agent:main:garden?" in ocw_cli("sessions", "show", "gardne").err
+    assert "did you mean 'agent:main:garden'?" in ocw_cli("sessions", "show", "gardne").err
 
 
 def test_history_gives_the_entries_as_they_are_stored(staffed: Fleet, ocw_cli: Ocw) -> None:

@@ -9,7 +9,7 @@ import click
 from openclaw_workers.cli.commands.subagent_control import retry, send, steer, stop
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.find.sessions import find_session, trees
-from openclaw_workers.cli.find.subagents import find_subagent, register
+from openclaw_workers.cli.find.subagents import find_subagent, subagent_index
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
 from openclaw_workers.cli.render.text import field_list
@@ -47,7 +47,7 @@ for command in (send, steer, stop, retry):
 def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> None:
     """List the sub-agents below a session, or all, in the order of spawning."""
     session = find_session(cli, key)[0] if key is not None else None
-    known = register(cli)
+    known = subagent_index(cli)
     found = known.below(session)
     if not live:
         found = found[-limit:]
@@ -74,7 +74,7 @@ def show_subagent(cli: CliContext, subagent: str) -> None:
     row = cli.stores.reader.session(run.session_key) if run.spawn_mode is SpawnMode.SESSION else None
     thread = row.last_thread_id if row else None
     if cli.json:
-        number = register(cli).numbers.get(run.id)
+        number = subagent_index(cli).numbers.get(run.id)
         echo_json({"ok": True, **subagent_json(run, batch, number), "threadId": thread})
     else:
         click.echo(field_list([*subagent_details(run, batch), ("thread", thread)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.routing.addressing import named_session
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
 from openclaw_workers.store.overview import Overview
@@ -67,8 +67,8 @@ def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry
         return key, row
     if overview(cli).is_listed(key):
         raise _damaged(f"session {key}", cli, hint=f"`ocw sessions reset {key}` begins it anew, `delete` removes it")
-    near = _nearest(key, overview(cli).session_keys())
-    raise NotFound(f"no session {key}", hint=near or "`ocw sessions list` shows the sessions there are")
+    guess = did_you_mean(key, overview(cli).session_keys(), cutoff=0.8)
+    raise NotFound(f"no session {key}", hint=guess or "`ocw sessions list` shows the sessions there are")
 
 
 def find_run(cli: CliContext, wanted: str) -> Run:
@@ -85,7 +85,8 @@ def find_run(cli: CliContext, wanted: str) -> Run:
         if overview(cli).has_run(run_id):
             raise _damaged(f"run {run_id}", cli, hint="`ocw status --damaged` tells what to do")
         recent = [run.id for run in islice(cli.stores.reader.each_run(), RECENT_RUNS)]
-        raise NotFound(f"no run {run_id}", hint=_nearest(run_id, recent) or "`ocw runs list` shows recent runs")
+        guess = did_you_mean(run_id, recent, cutoff=0.8)
+        raise NotFound(f"no run {run_id}", hint=guess or "`ocw runs list` shows recent runs")
     return run
 
 
@@ -99,8 +100,3 @@ def report_left_out(count: int) -> None:
 def _damaged(where: str, cli: CliContext, *, hint: str) -> CorruptRecord:
     told = [note["why"] for note in cli.stores.reader.quarantined() if note["where"] == where]
     return CorruptRecord(where, told[0] if told else "its record is gone", hint=hint)
-
-
-def _nearest(wanted: str, known: list[SessionKey] | list[RunId]) -> str | None:
-    near = get_close_matches(wanted, known, n=1, cutoff=0.8)
-    return f"did you mean {near[0]}?" if near else None

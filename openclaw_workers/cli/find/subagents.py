@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.find.sessions import find_run
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.subagents import spawn_order
+from openclaw_workers.domain.subagents import matching_subagents, spawn_order
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -43,26 +43,22 @@ class SubagentIndex:
             NotFound: nothing of that name, with the nearest label.
             BadInput: several sub-agents have that label.
         """
-        if wanted.isdecimal():
-            if not 1 <= int(wanted) <= len(self.runs):
-                raise NotFound(f"no sub-agent #{wanted}", hint="`ocw subagents list` shows their numbers")
-            return self.runs[int(wanted) - 1]
-        named = [run for run in self.runs if wanted in (run.session_key, run.label)]
-        named = named or [run for run in self.runs if run.label.lower() == wanted.lower()]
-        named = [run for run in named if run.settled_at is None] or named
-        if len({run.session_key for run in named}) > 1:
+        found = matching_subagents(self.runs, wanted)
+        if len(found) > 1:
             numbers = self.numbers
-            told = ", ".join(f"#{numbers[run.id]}" for run in named)
-            raise BadInput(f"several sub-agents are called {wanted!r}: {told}", hint="name one by its number or run id")
-        if not named:
-            near = get_close_matches(wanted, [run.label for run in self.runs], n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "`ocw subagents list` shows the sub-agents there are"
-            raise NotFound(f"no sub-agent {wanted!r}", hint=hint)
-        return named[-1]
+            listed = ", ".join(f"#{numbers[run.id]}" for run in found)
+            hint = "name one by its number or run id"
+            raise BadInput(f"several sub-agents are called {wanted!r}: {listed}", hint=hint)
+        if found:
+            return found[0]
+        if wanted.isdecimal():
+            raise NotFound(f"no sub-agent #{wanted}", hint="`ocw subagents list` shows their numbers")
+        guess = did_you_mean(wanted, [run.label for run in self.runs])
+        raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents there are")
 
 
-def register(cli: CliContext) -> SubagentIndex:
-    """Reads every run on record; numbers are for people, who look seldom."""
+def subagent_index(cli: CliContext) -> SubagentIndex:
+    """Read every run on record. That is slow, but only people ask for numbers, and seldom."""
     children = [run for run in cli.stores.reader.each_run(500) if run.is_child]
     return SubagentIndex(sorted(children, key=spawn_order))
 
@@ -75,7 +71,7 @@ def find_subagent(cli: CliContext, wanted: str) -> Run:
     """
     wanted = encodable(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
-        return register(cli).find(wanted)
+        return subagent_index(cli).find(wanted)
     run = find_run(cli, wanted)
     if not run.is_child:
         raise BadInput(f"{run.id} is no sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
