@@ -1,4 +1,4 @@
-"""What every command shares: where the configuration and the state are, and the doors into the engine.
+"""What every command shares: the configuration, the state directory, the stores and the engine.
 
 Everything heavy is imported when it is first used, so that `ocw --help` answers at once.
 """
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.store.overview import Overview
+    from openclaw_workers.store.tree_queries import Trees
     from openclaw_workers.tasks.waker import CeleryWaker
 
 
@@ -63,17 +65,28 @@ class CliContext:
         return open_stores(self.loaded.settings, self.redis_url)
 
     @cached_property
+    def overview(self) -> Overview:
+        from openclaw_workers.store.overview import Overview
+
+        return Overview(self.stores.redis, self.stores.keys)
+
+    @cached_property
+    def trees(self) -> Trees:
+        from openclaw_workers.store.tree_queries import Trees
+
+        return Trees(self.stores.redis, self.stores.keys, self.stores.reader)
+
+    @cached_property
     def conversations(self) -> BlockingReader:
         """Follows conversations."""
         from openclaw_workers.client.blocking import BlockingReader
-        from openclaw_workers.store.tree_queries import Trees
 
         stores = self.stores
         return BlockingReader(
             stores.reader,
             stores.inbox,
             stores.tree,
-            Trees(stores.redis, stores.keys, stores.reader),
+            self.trees,
             stores.fleet,
             timeout_seconds=stores.settings.engine.accept_timeout_seconds,
         )
@@ -112,7 +125,7 @@ class CliContext:
 
         agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
         person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
-        return session_for(person, self.sorting)
+        return session_for(person, self.session_rules)
 
     def _session_in_thread(self, thread: str) -> SessionKey:
         from openclaw_workers.domain.messages import Route
@@ -130,8 +143,8 @@ class CliContext:
         return self.loaded.settings.session.main_key
 
     @property
-    def sorting(self) -> SessionRules:
-        """How messages, and a person's short session names, are sorted into sessions."""
+    def session_rules(self) -> SessionRules:
+        """Which session a message, or a short session name, belongs to."""
         from openclaw_workers.config.resolve import default_agent_id
         from openclaw_workers.engine.routing.addressing import SessionRules
 

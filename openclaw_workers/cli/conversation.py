@@ -60,7 +60,7 @@ def session_id_of(cli: CliContext, key: SessionKey) -> str | None:
     return row.session_id if row else None
 
 
-def send(
+def send_message(
     cli: CliContext,
     text: str,
     session: SessionKey,

@@ -28,7 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
         "sessions": ("sessions:sessions", "List, read, export, reset and delete sessions."),
-        "runs": ("runs:runs", "List, inspect, watch and stop runs; show them as trees."),
+        "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
         "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
         "agents": ("agents:agents", "List agents and show their system prompts."),

@@ -113,3 +113,10 @@ def report(kind: str, message: str, hint: str | None, *, as_json: bool) -> None:
     click.echo(f"{styled('error:', sys.stderr, fg='red')} {message}", err=True)
     if hint:
         click.echo(f"{styled('hint:', sys.stderr, fg='cyan')} {hint}", err=True)
+
+
+def report_left_out(count: int) -> None:
+    """Say on stderr that damaged records are missing from a list."""
+    if count:
+        records = f"{count} damaged record{' was' if count == 1 else 's were'}"
+        click.echo(f"{records} left out and quarantined; `ocw status --damaged` lists them", err=True)

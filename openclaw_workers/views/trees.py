@@ -69,6 +69,11 @@ def age_ms(run: Run, now_ms: int) -> int:
     return max(0, (run.ended_at or now_ms) - run.queued_at)
 
 
+def trees_json(roots: Iterable[Node], unreadable: int, now_ms: int) -> dict[str, Any]:
+    """`unreadable` is the number of damaged records that were left out."""
+    return {"trees": [tree_json(root, now_ms) for root in roots], "unreadable": unreadable}
+
+
 def tree_json(node: Node, now_ms: int) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
     run = node.run

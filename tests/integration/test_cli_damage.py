@@ -167,7 +167,7 @@ def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(unsta
     assert "ocw sessions reset KEY" in text.out
     assert "ago)" in text.out
     assert f"run {run} cannot be read: attempt: Input should be a valid integer" in shown.err
-    assert "`ocw status --damaged` tells what to do" in shown.err
+    assert "`ocw status --damaged` says what to do" in shown.err
     for told in (status.err, ocw("status").out):
         assert "quarantined; `ocw status --damaged` lists them" in told
     assert [note["at"] for note in ocw("status", "--damaged", "--json").json["damaged"]] == [row["at"], record["at"]]

@@ -154,7 +154,7 @@ def test_a_message_to_a_settled_one_starts_it_again_and_its_parent_hears(staffed
     eventually(lambda: delivered(staffed, child), within=30)
 
     sent = ocw_cli("subagents", "send", "asked", json.dumps(program(say("second"))))
-    assert "had ended and goes on as run-" in sent.out
+    assert "had ended and continues as run-" in sent.out
     eventually(lambda: len(children(staffed, "follow")) == 2, within=30)
     eventually(lambda: delivered(staffed, children(staffed, "follow")[1]), within=30)
     waited = ocw_cli("subagents", "send", "asked", "-", "--wait", "--json", stdin=json.dumps(program(say("third"))))
@@ -181,7 +181,7 @@ def test_steering_joins_the_running_turn_and_a_message_waits_for_its_end(staffed
     gate.open()
     eventually(lambda: children(staffed, "steering")[0].state == "ok", within=30)
 
-    assert "answers it after what it does now" in later.out
+    assert "answers it after its current turn" in later.out
     assert "reads it before its next model call" in joined.out
     said = [
         entry.content[0].text if entry.role == "user" else entry.text

@@ -13,7 +13,7 @@ from openclaw_workers.cli.conversation import (
     exit_code_of,
     print_answer,
     screen_for,
-    send,
+    send_message,
     session_id_of,
     show,
 )
@@ -110,7 +110,7 @@ def agent(
         message = sys.stdin.read()
     key = cli.session_key(session, agent=agent_id, thread=thread)
     ident = MessageId(message_id or new_message_id())
-    receipt = send(
+    receipt = send_message(
         cli,
         message,
         key,

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import click
 
-from openclaw_workers.cli.commands.damaged import list_damaged
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.find.sessions import overview, trees
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.status import status_text
+from openclaw_workers.cli.render.text import age, printable
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.views.status import status_json
+
+ADVICE = """\
+Everything else works without these records, and a damaged session answers its next message.
+Session: `ocw sessions reset KEY` resets it now, `ocw sessions delete KEY` removes it.
+Run: `ocw sessions history KEY` still shows what it did; a run that has ended leaves the lists within 7 days.
+With --json, `raw` holds the content of a record; what was moved to another key is kept there for 30 days."""
 
 
 @click.command(
@@ -23,36 +28,46 @@ Examples:
   ocw status --damaged
 """
 )
-@click.option("--damaged", is_flag=True, help="List the records that could not be read instead, and what to do.")
+@click.option("--damaged", is_flag=True, help="List damaged records instead, and what to do about them.")
 @json_option
 @pass_cli
 def status(cli: CliContext, damaged: bool) -> None:
     """Show workers, lanes, queues and leases."""
     if damaged:
-        list_damaged(cli)
+        _list_damaged(cli)
         return
-    view = overview(cli)
-    undelivered = trees(cli).undelivered()
-    status = status_json(
+    undelivered = cli.trees.undelivered()
+    current = status_json(
         workers=_workers(cli),
-        held=view.held(),
-        queues={lane: view.queue(lane) for lane in Lane},
+        held=cli.overview.held(),
+        queues={lane: cli.overview.queue(lane) for lane in Lane},
         caps=cli.stores.caps,
-        waiting=view.waiting(),
-        totals=view.totals(),
+        waiting=cli.overview.waiting(),
+        totals=cli.overview.totals(),
         undelivered=undelivered,
         now_ms=now_ms(),
     )
     if cli.json:
-        echo_json({"ok": True, **status})
+        echo_json({"ok": True, **current})
     else:
-        click.echo(status_text(status, undelivered))
+        click.echo(status_text(current, undelivered))
 
 
 def _workers(cli: CliContext) -> list[WorkerInfo]:
-    """Every known worker. A worker with a damaged record is listed, and the record is quarantined."""
+    """Every known worker. A damaged record is quarantined, and its worker is listed all the same."""
     found = cli.stores.fleet.workers()
     for info in found:
         if info.is_damaged:
             cli.stores.reader.quarantine(f"worker {info.id}", "what it said of itself is no hash", "")
     return found
+
+
+def _list_damaged(cli: CliContext) -> None:
+    """One note for each damaged record, newest first."""
+    notes = cli.stores.reader.quarantined()
+    if cli.json:
+        echo_json({"ok": True, "damaged": notes})
+        return
+    for note in notes:
+        click.echo(f"{printable(note['where'])} ({age(note['at'])})\n  {printable(note['why'])}")
+    click.echo(f"\n{ADVICE}" if notes else "no damaged records")

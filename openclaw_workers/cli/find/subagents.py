@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from openclaw_workers.cli.find.sessions import find_run
+from openclaw_workers.cli.find.runs import find_run
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.subagents import matching_subagents, spawn_order

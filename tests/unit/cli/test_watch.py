@@ -8,8 +8,8 @@ import shutil
 import click.utils
 import pytest
 
-from openclaw_workers.cli.commands.run_tree import CLEAR, _draw
 from openclaw_workers.cli.render import text
+from openclaw_workers.cli.watch import CLEAR, draw_trees
 from openclaw_workers.views.trees import Node, build_trees
 from tests.unit.views.test_trees import ROOT, child, run
 
@@ -26,7 +26,7 @@ def frame(
 ) -> list[str]:
     patch.setattr(click.utils, "should_strip_ansi", lambda stream, color: False)  # as on a terminal
     patch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((columns, lines)))
-    _draw(tops)
+    draw_trees(tops)
     drawn = capsys.readouterr().out
     assert drawn.startswith(CLEAR)
     assert drawn.count(CLEAR) == 1
