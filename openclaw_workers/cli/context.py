@@ -52,7 +52,7 @@ class CliContext:
         try:
             return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
         except NotFound as error:
-            # To a script it is the same trouble as a Redis that does not answer.
+            # For a script this is the same failure as a Redis that does not answer.
             hint = f"start everything with `{typed('up', self.loaded)}` in another terminal"
             raise StoreUnavailable(error.message, hint=hint) from error
 
@@ -61,7 +61,7 @@ class CliContext:
         from openclaw_workers.engine.stores import open_stores
         from openclaw_workers.logs import setup_logging
 
-        setup_logging(level="warning")  # to stderr: what the engine has to say must not stand among the answers
+        setup_logging(level="warning")  # to stderr, apart from the answers
         return open_stores(self.loaded.settings, self.redis_url)
 
     @cached_property
@@ -112,11 +112,11 @@ class CliContext:
         return Control(self.stores, self.waker)
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
-        """The key of the session to send to; nothing is the agent's main session. A name goes before a thread.
+        """The session to send to: the named one, the one bound to the thread, or the agent's main session.
 
         Raises:
-            BadInput: it fits no form, or is another agent's.
-            NotFound: there is no such agent, or no session in the thread.
+            BadInput: the name is not valid, or it names another agent's session.
+            NotFound: there is no such agent, or no session is bound to the thread.
         """
         if thread and not wanted:
             return self._session_in_thread(encodable(thread))
@@ -133,7 +133,7 @@ class CliContext:
 
         session = session_in_thread(self.stores, Route(channel="cli", thread_id=thread))
         if session is None:
-            hint = "`ocw subagents info ID` shows the thread of a sub-agent that stays"
+            hint = "`ocw subagents info ID` shows the thread that a sub-agent is bound to"
             raise NotFound(f"no session is bound to thread {thread}", hint=hint)
         return session
 
@@ -158,7 +158,7 @@ class CliContext:
         )
 
     def export_environment(self) -> None:
-        """Make Celery's processes, which know nothing of our options, find the same configuration."""
+        """Pass our options on to Celery's processes, which read them from the environment."""
         if self.loaded.source is not None:
             os.environ["OPENCLAW_CONFIG"] = str(self.loaded.source)
         os.environ["OPENCLAW_STATE_DIR"] = str(self.loaded.state_dir)
@@ -168,7 +168,7 @@ class CliContext:
 def _person() -> str:
     try:
         return getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
+    except (KeyError, OSError):  # the user of a container may have no name
         return str(os.getuid())
 
 

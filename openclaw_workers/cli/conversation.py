@@ -1,4 +1,4 @@
-"""Sending a message and seeing it answered: what `ocw agent` and `ocw chat` have in common."""
+"""Sending a message and showing the answer, for every command that talks to an agent."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def send_message(
     thread: str = "",
     files: Sequence[Path] = (),
 ) -> Queued | Rejected | Answered:
-    """Hand a message in as the owner of this installation.
+    """Send a message as the owner of this installation.
 
     Raises:
-        BadInput: the text, the command, the model or a file is not usable.
-        StoreUnavailable: with the id under which it is safe to repeat.
+        BadInput: the text, the command, the model or a file cannot be used.
+        StoreUnavailable: Redis did not answer; the hint has the id under which sending again is safe.
     """
-    # What was typed in bytes that are no UTF-8 can be neither stored nor looked up.
+    # Bytes that are not UTF-8 can be neither stored nor looked up.
     message_id = MessageId(encodable(message_id))
     model = None if model is None else _full_name(cli, encodable(model))
-    intake = cli.intake  # where no Redis is known this ends here, and nothing can be in
+    intake = cli.intake  # raises here if no Redis is known, when nothing has been sent
     attachments = _attached(cli, files, session, message_id) if files else ()
     try:
         return intake.accept(
@@ -102,7 +102,7 @@ def send_message(
             attachments=attachments,
         )
     except StoreUnavailable as error:
-        hint = f"it may or may not be in; repeating it with --message-id {message_id} cannot double it"
+        hint = f"it may have been stored; sending it again with --message-id {message_id} does not duplicate it"
         raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
 
 
@@ -112,20 +112,20 @@ def _attached(cli: CliContext, files: Sequence[Path], session: SessionKey, messa
     from openclaw_workers.config.resolve import workspace_dir
     from openclaw_workers.engine.intake.attachments import attach
 
-    own = cli.stores.reader.row(session).get("spawnedWorkspaceDir")  # a sub-agent may work in a directory of its own
+    own = cli.stores.reader.row(session).get("spawnedWorkspaceDir")  # a sub-agent may have its own directory
     agents = workspace_dir(cli.loaded.settings, agent_of(session), cli.loaded.state_dir)
     return attach(files, Path(own) if own else agents, message)
 
 
 def _full_name(cli: CliContext, model: str) -> str:
-    """Before anything is stored, also the files that go with the message."""
+    """Resolve an alias before anything is stored, attachments included."""
     from openclaw_workers.config.model_names import named_model
 
     return named_model(cli.loaded.settings, model)
 
 
 def screen_for(cli: CliContext, session: SessionKey) -> Screen:
-    """A screen that shows as much as the session has switched on."""
+    """A screen with the session's `/verbose` and `/usage` levels."""
     if cli.json:
         return Screen(is_quiet=True)
     try:

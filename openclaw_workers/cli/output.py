@@ -29,23 +29,23 @@ class Exit(IntEnum):
 
     OK = 0
     RUN_FAILED = 1  # the run failed, was stopped or timed out, or its message was cancelled; look at the run
-    USAGE = 2  # what was typed cannot be done as typed; the code that click uses too
-    CONFIGURATION = 3  # no command would start with this configuration
-    STORE = 4  # Redis does not answer, or is not known; trying later may work
+    USAGE = 2  # a wrong option, argument or value; click uses the same code
+    CONFIGURATION = 3  # the configuration is not valid
+    STORE = 4  # Redis does not answer, or no Redis is known; trying again later may work
     NOT_FOUND = 5  # no such session, run or agent
-    REFUSED = 6  # busy, full, or already ended; trying later, or nothing, is the answer
-    INTERNAL = 70  # a fault of this program; EX_SOFTWARE of sysexits.h
+    REFUSED = 6  # busy, full, or already ended
+    INTERNAL = 70  # a bug in this program; EX_SOFTWARE of sysexits.h
     OUTPUT = 74  # the disk is full; EX_IOERR of sysexits.h
-    WAIT_OVER = 124  # --timeout is over and the run goes on; the code of timeout(1)
+    WAIT_OVER = 124  # --timeout is over and the run continues; the code of timeout(1)
     INTERRUPTED = 130  # Ctrl-C; 128 + SIGINT, as in a shell
 
 
 class StartFailed(OpenClawError):
-    """`ocw up` in the background ended before it was ready, with the exit code it would have had in front."""
+    """`ocw up` in the background ended before it was ready; its exit code is passed on."""
 
     def __init__(self, message: str, code: int, *, hint: str) -> None:
         super().__init__(message, hint=hint)
-        # 1 is how Python ends when it cannot even begin; less than 0 is a signal.
+        # Python itself exits with 1 if it cannot start; a negative code is a signal.
         self.exit = Exit(code) if code in list(Exit) and code != Exit.RUN_FAILED else Exit.INTERNAL
 
 
@@ -66,7 +66,7 @@ def exit_code(error: OpenClawError) -> Exit:
 
 
 class Seconds(click.FloatRange):
-    """How long to wait: a finite time, of which nan is none."""
+    """A finite number of seconds."""
 
     def __init__(self) -> None:
         super().__init__(0, 10 * 366 * 86_400)
@@ -79,7 +79,7 @@ class Seconds(click.FloatRange):
 
 
 COUNT = click.IntRange(1, 10**9)
-"""How many of something: what Redis and Python's own tools can count to."""
+"""A positive count that Redis and Python's itertools accept."""
 
 
 def leave(code: int) -> NoReturn:
@@ -90,7 +90,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def json_option(command: F) -> F:
-    """`--json` after the command; it means the same as before it."""
+    """`--json` after the command, with the same meaning as before it."""
     option = click.option("--json", is_flag=True, expose_value=False, callback=answer_in_json, help="Answer in JSON.")
     return option(command)
 
@@ -101,12 +101,12 @@ def answer_in_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def echo_json(value: object) -> None:
-    """One line, so that a stream of answers can be read line by line."""
+    """Print JSON on one line, so that several answers can be read line by line."""
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
 def report(kind: str, message: str, hint: str | None, *, as_json: bool) -> None:
-    """Tell a failure: to programs on stdout, to people on stderr."""
+    """Report a failure: as JSON on stdout, or as text on stderr."""
     if as_json:
         echo_json({"ok": False, "error": problem_json(kind, message, hint)})
         return

@@ -1,4 +1,4 @@
-"""`ocw agent --wait tree`: the answer, and all that the agent says once its sub-agents have reported."""
+"""`ocw agent --wait tree`: the answer, then the replies to the results of its sub-agents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(OpenClawError):
-    """Ctrl-C while waiting; the run goes on."""
+    """Ctrl-C while waiting; the run continues."""
 
 
 def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline) -> Answer:
@@ -39,7 +39,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
     try:
         if count := cli.conversations.result(replies.count_active()):
             many, them = ("sub-agents are", "them") if count > 1 else ("sub-agent is", "it")
-            line = f"{count} {many} at work; Ctrl-C leaves {them} running, `ocw runs tree` shows {them}"
+            line = f"{count} {many} active; Ctrl-C leaves {them} running, `ocw runs tree` shows {them}"
             screens[0].note(line, is_activity=True)
         while ended := show_next_reply(cli, replies, screen):
             later.append(answer_of(first.session, ended))
@@ -69,7 +69,7 @@ def _tree_json(cli: CliContext, replies: LaterReplies, later: list[Answer], *, i
 def _interrupted(replies: LaterReplies) -> Interrupted:
     session = replies.session
     return Interrupted(
-        f"interrupted; the sub-agents of {session} go on, and it hears of them",
+        f"interrupted; the sub-agents of {session} continue, and it gets their results",
         hint=f"`ocw runs tree {session} --watch` shows them, `ocw agent --session {session} -m /stop` stops them",
     )
 

@@ -116,7 +116,7 @@ def test_a_run_of_the_wrong_type_hides_no_other_run(staffed: Fleet, ocw_cli: Ocw
     assert ocw_cli("runs", "show", str(spoilt)).code == 5, "what is gone is not damaged any more"
 
 
-def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
+def test_the_status_is_shown_whatever_is_damaged(unstaffed: Fleet) -> None:
     ocw, redis, keys = Ocw(unstaffed), unstaffed.stores.redis, unstaffed.stores.keys
     one, two, three = (session_key(name) for name in ("one", "two", "three"))
     for name in ("one", "two", "three"):
@@ -173,7 +173,7 @@ def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(unsta
     assert [note["at"] for note in ocw("status", "--damaged", "--json").json["damaged"]] == [row["at"], record["at"]]
 
 
-def test_a_damaged_note_about_damage_spoils_no_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_damaged_quarantine_note_breaks_no_command(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("fine")), "fine"))
     staffed.stores.redis.lpush(staffed.stores.keys.quarantine, "{half a note", "[]", '{"where": "x"}')
 

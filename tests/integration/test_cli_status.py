@@ -10,7 +10,7 @@ from tests.support.programs import program, say
 from tests.support.waiting import eventually
 
 
-def test_status_tells_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_status_shows_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "busy")
     run = staffed.send(program(gate.step, say("busy")), "busy").run
     eventually(lambda: staffed.stores.reader.control(session_key("busy")).state == "running", within=20)
@@ -48,7 +48,7 @@ def test_wake_ups_that_nobody_fetches_are_counted(unstaffed: Fleet) -> None:
     assert "no workers; start some with `ocw up`" in text
 
 
-def test_damaged_records_hide_nothing_else_and_are_told_of(unstaffed: Fleet) -> None:
+def test_damaged_records_hide_nothing_else_and_are_reported(unstaffed: Fleet) -> None:
     ocw, stores, key = Ocw(unstaffed), unstaffed.stores, session_key("one")
     run, message = unstaffed.send("hello", "one").run, unstaffed.send("again", "one").message_id
     unstaffed.send("hello", "two")

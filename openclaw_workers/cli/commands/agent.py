@@ -48,19 +48,19 @@ Examples:
   ocw agent -m "a long job" --no-wait --json
   ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly" --wait tree
   ocw agent -m /status
-Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session refused
-the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-agents go on.
+Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session rejected
+the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and its sub-agents continue.
 """
 )
-@click.option("-m", "--message", required=True, help="What to say, or a /command; - reads it from stdin.")
-@click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
-@click.option("--session", metavar="KEY", default="", help="Which session, such as notes or agent:main:main.")
-@click.option("--thread", metavar="ID", default="", help="Say it in a thread, to the sub-agent that stays there.")
+@click.option("-m", "--message", required=True, help="The message, or a /command; - reads it from stdin.")
+@click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
+@click.option("--session", metavar="KEY", default="", help="The session, such as notes or agent:main:main.")
+@click.option("--thread", metavar="ID", default="", help="Send it in a thread, to the sub-agent bound to it.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
 @click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
-@click.option("--context-tokens", type=COUNT, metavar="N", help="Context for this turn at most.")
+@click.option("--context-tokens", type=COUNT, metavar="N", help="Largest context for this turn.")
 @click.option(
-    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Time for this turn at most."
+    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Longest time for this turn."
 )
 @click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
 @click.option(
@@ -68,17 +68,17 @@ the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-a
     "files",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="A file or picture to send along; can be repeated.",
+    help="A file or picture to attach; can be repeated.",
 )
 @click.option(
     "--wait",
     "wait_for",
     type=click.Choice(["turn", "tree"]),
-    help="Wait for this turn, or for what its sub-agents bring as well; in a terminal for the tree.",
+    help="Wait for this turn, or also for its sub-agents and the replies to them; default in a terminal: tree.",
 )
-@click.option("--no-wait", is_flag=True, help="Return as soon as the message is safely in.")
-@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Wait no longer; the run goes on.")
-@click.option("--message-id", metavar="ID", help="Repeating a message under its id cannot double it.")
+@click.option("--no-wait", is_flag=True, help="Return as soon as the message is stored.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop waiting after this time; the run continues.")
+@click.option("--message-id", metavar="ID", help="Sending again under the same id does not duplicate the message.")
 @json_option
 @pass_cli
 def agent(
@@ -101,7 +101,7 @@ def agent(
 ) -> None:
     """Send one message and print the answer as it arrives.
 
-    Where sub-agents were started, a terminal also shows what the agent says when they have reported.
+    In a terminal, if the agent starts sub-agents, its replies to their results are printed as well.
     """
     if no_wait and wait_for:
         raise BadInput("--wait and --no-wait exclude each other", hint="leave one of them out")
@@ -189,7 +189,7 @@ def _print_accepted(cli: CliContext, queued: Queued) -> None:
     elif queued.run:
         click.echo(f"accepted as {queued.run} in {queued.session_key}; `ocw runs watch {queued.run}` shows it")
     else:
-        click.echo(f"accepted; it is answered after what {queued.session_key} has to do already, or together with it")
+        click.echo(f"accepted; {queued.session_key} is busy and answers it in its current turn or after it")
 
 
 def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:

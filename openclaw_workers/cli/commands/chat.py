@@ -23,7 +23,7 @@ from openclaw_workers.views.answers import Answer, rejection
 
 LEAVE = frozenset({"/exit", "/quit"})
 LOOK_MS = 200
-"""How often the keyboard is looked at while a turn runs."""
+"""How often typed input is read while a turn runs."""
 
 
 @click.command(
@@ -32,14 +32,14 @@ Examples:
   ocw chat
   ocw chat --agent work --session notes
   printf 'hello\\nwhat tools do you have?\\n' | ocw chat
-Ctrl-C stops the turn, Ctrl-D or /exit leaves. What is typed while a turn runs is sent at once and treated
-by the session's queue mode (/queue). What sub-agents bring is shown when it comes. /help lists the commands.
+Ctrl-C stops the turn, Ctrl-D or /exit leaves. A message typed while a turn runs is sent at once; the session's
+queue mode (/queue) decides what happens to it. Results of sub-agents appear as they arrive. /help lists the commands.
 """
 )
-@click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
-@click.option("--session", metavar="KEY", default="", help="Which session; the agent's main one otherwise.")
-@click.option("--thread", metavar="ID", default="", help="Talk in a thread, to the sub-agent that stays there.")
-@click.option("--model", metavar="PROVIDER/MODEL", help="Model for this conversation's turns.")
+@click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
+@click.option("--session", metavar="KEY", default="", help="The session; default: the agent's main session.")
+@click.option("--thread", metavar="ID", default="", help="Talk in a thread, to the sub-agent bound to it.")
+@click.option("--model", metavar="PROVIDER/MODEL", help="Model for the turns of this chat.")
 @json_option
 @pass_cli
 def chat(cli: CliContext, agent_id: str, session: str, thread: str, model: str | None) -> None:
@@ -67,54 +67,55 @@ class Chat:
         self._block_ms = LOOK_MS if keyboard.is_person else BLOCK_MS
         self._replies = LaterReplies(session, of_all=keyboard.is_person, block_ms=self._block_ms)
         self._shown = ""
-        """The run whose answer was printed last; messages that were answered together share it."""
+        """The run whose answer was printed last; messages answered together share it."""
         self._failed = Exit.OK
 
     def run(self) -> Exit:
-        """Until the person leaves. A script learns from the exit code whether all was answered."""
-        # What is slow or may fail happens now, not after the first message.
+        """Until the person leaves or the input ends. A script's exit code says whether every message was answered."""
+        # Connect and import before the first message, so that failures show at once.
         self._cli.stores.reader.control(self._session)
         _ = self._cli.intake
         if self._keyboard.is_person:
             about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
             click.echo(styled(about, sys.stderr, dim=True), err=True)
         try:
-            while self._sent or self._attend() or self._next():
+            while self._sent or self._show_replies() or self._read_message():
                 self._follow_all()
-            while not self._keyboard.is_person and self._hear():
+            while not self._keyboard.is_person and self._show_reply():
                 pass
         except _Leaving:
-            self._note("it goes on without you")
+            self._note("left; the turn continues")
         return Exit.OK if self._keyboard.is_person else self._failed
 
-    def _attend(self) -> bool:
-        """While sub-agents work, show a person what they bring; what is typed is sent at once. Says whether it was."""
+    def _show_replies(self) -> bool:
+        """While sub-agents are active, show a person the replies to them. True as soon as a message was typed."""
         if not self._keyboard.is_person or not (count := self._cli.conversations.result(self._replies.count_active())):
             return False
         many = "sub-agents are" if count > 1 else "sub-agent is"
-        self._note(f"{count} {many} at work; type to go on meanwhile, /stop stops them")
+        self._note(f"{count} {many} active; keep typing if you like, /stop stops them")
         while not self._sent:
             try:
-                if not self._hear():
+                if not self._show_reply():
                     break
             except KeyboardInterrupt:
-                self._note("/stop stops the sub-agents, Ctrl-D leaves them to it")
+                self._note("/stop stops the sub-agents, Ctrl-D leaves and lets them continue")
         return bool(self._sent)
 
-    def _hear(self) -> bool:
-        """Show the next reply that sub-agents' results lead to; False when there is none to come."""
+    def _show_reply(self) -> bool:
+        """Show the next reply to sub-agents' results; False when there is none to come."""
         ended = show_next_reply(
-            self._cli, self._replies, lambda: screen_for(self._cli, self._session), go_on=self._look
+            self._cli, self._replies, lambda: screen_for(self._cli, self._session), go_on=self._is_still_idle
         )
         if ended is not None:
             self._print(answer_of(self._session, ended), is_text_shown=True)
         return ended is not None
 
-    def _look(self) -> bool:
+    def _is_still_idle(self) -> bool:
+        """Send what was typed; False if a message now waits for its answer."""
         self._send_typed()
         return not self._sent
 
-    def _next(self) -> bool:
+    def _read_message(self) -> bool:
         """Read and send one message; False when the person leaves."""
         while True:
             try:
@@ -193,7 +194,7 @@ class Chat:
         return show(self._cli, conversation, screen)
 
     def _stop(self, conversation: Conversation, screen: Screen) -> None:
-        """The turn and what it has spawned, or its message if no turn has it yet; never what earlier turns began."""
+        """Stop the turn and what it spawned, or cancel the message if no turn has it; earlier sub-agents continue."""
         try:
             stopped = self._cli.control.stop_run(conversation.run) if conversation.run else None
             if stopped is None or stopped.run is None:

@@ -41,7 +41,7 @@ ID is a number of the list, a label, a run id or a session key. Numbers change w
 """
 )
 def subagents() -> None:
-    """List sub-agents, talk to them, stop them."""
+    """List sub-agents, send them messages, stop them."""
 
 
 @subagents.command("list", epilog="Example: ocw subagents list main --live")

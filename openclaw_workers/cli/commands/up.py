@@ -1,4 +1,4 @@
-"""`ocw up` and `ocw down`: everything on this machine, with one word."""
+"""`ocw up` and `ocw down`: start and stop everything on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from openclaw_workers.cli.local import banner
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
-from openclaw_workers.cli.local.supervisor import Supervisor
 from openclaw_workers.config.loader import Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import Lane
@@ -91,14 +90,14 @@ def up(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line.")
 @pass_cli
 def down(cli: CliContext, as_json: bool) -> None:
-    """Stop the `ocw up` of this state directory and wait until it has gone.
+    """Stop the `ocw up` of this state directory and wait until it has ended.
 
     \b
     Examples:
       ocw down
       ocw --state-dir /tmp/second down
     """
-    # Not through the settings: a configuration broken since must not keep anyone from stopping.
+    # Without loading the settings, so that a broken configuration does not prevent a stop.
     state_dir = find_state_dir(cli.state_dir, os.environ, working_dir())
     pid = stop_running(state_dir)
     if as_json or cli.json:
@@ -111,16 +110,16 @@ def down(cli: CliContext, as_json: bool) -> None:
 
 @contextmanager
 def _explained(state_dir: Path) -> Iterator[None]:
-    """Say what to do about a file of the state directory that is not what it should be."""
+    """Add a hint to errors about files of the state directory."""
     try:
         yield
     except OSError as error:
         name = error.filename2 or error.filename
         if not str(name).startswith(str(state_dir)):
             raise
-        # What belongs to another user may be in use by them.
-        way_on = "give it to the user who starts it" if isinstance(error, PermissionError) else "move it away"
-        hint = f"{way_on} and start again, or choose another --state-dir"
+        # A file of another user may be in use, so it must not be moved.
+        advice = "change its owner to the user who starts it" if isinstance(error, PermissionError) else "move it away"
+        hint = f"{advice} and start again, or choose another --state-dir"
         raise BadInput(f"{name} cannot be used: {error.strerror}", hint=hint) from error
 
 
@@ -133,14 +132,13 @@ def _run_in_background(cli: CliContext, options: list[str]) -> None:
 
 
 def _run(cli: CliContext, plan: UpPlan, as_json: bool, ready_fd: int | None) -> None:
-    # In the background nobody reads the common stream, and the files have every line anyway.
+    # In the background nobody reads the stream; the log files have every line.
     stream = sys.stderr if ready_fd is None else None
     console = Console(plan.state_dir / "logs", stream, in_colour=wants_colour(sys.stderr, os.environ))
-    supervisor = Supervisor(console)
-    fleet = LocalProcesses(plan, supervisor, os.environ)
+    processes = LocalProcesses(plan, console, os.environ)
     try:
-        with supervisor:
-            if fleet.start() is None:
+        with processes.supervisor as supervisor:
+            if processes.start() is None:
                 return
             if ready_fd is not None:
                 say_ready(ready_fd)
@@ -149,14 +147,14 @@ def _run(cli: CliContext, plan: UpPlan, as_json: bool, ready_fd: int | None) -> 
             supervisor.run()
         supervisor.say(f"up.stopped state={plan.state_dir}")
     finally:
-        fleet.forget()
+        processes.forget()
         console.close()
 
 
 def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
     loaded = cli.loaded
     runtime = read_runtime(loaded.state_dir)
-    if runtime is None:  # stopped between being ready and being announced
+    if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline = _is_offline(loaded)
     if as_json or cli.json:

@@ -1,4 +1,4 @@
-"""`ocw usage`: what model calls took, from the ledger."""
+"""`ocw usage`: tokens and cost of model calls, from the ledger."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ Examples:
   ocw usage                                 the last seven days, by model
   ocw usage --by day --days 30
   ocw usage --by tree --days 1 --json
-Days are counted in UTC, today included. Calls that failed or whose worker died are in it: they are billed too.
+Days are UTC days. Failed calls and calls of workers that died count too, because they are billed.
 """
 )
-@click.option(
-    "--by", type=click.Choice(get_args(Dimension)), default="model", show_default=True, help="What to sum by."
-)
+@click.option("--by", type=click.Choice(get_args(Dimension)), default="model", show_default=True, help="Group by this.")
 @click.option(
     "--days", type=click.IntRange(1, KEPT_DAYS), default=7, show_default=True, help="How far back, today included."
 )

@@ -14,7 +14,7 @@ from openclaw_workers.domain.runs import Lane
 
 CELERY = (sys.executable, "-P", "-m", "openclaw_workers.tasks")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
-"""Those that Celery knows."""
+"""The log levels of Celery."""
 
 
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
@@ -24,13 +24,13 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
     required=True,
     help="Queue to consume: turns, sub-agents or service.",
 )
-@click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; the lane's setting by default.")
+@click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
 @click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
 @json_option
 @pass_cli
 def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, loglevel: str) -> None:
-    """Run one worker until it is told to leave.
+    """Run one worker until it gets SIGTERM.
 
     It logs to stderr; with --json, one JSON object per line.
     """
@@ -46,11 +46,11 @@ def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, logle
 def celery_argv(
     lane: Lane, concurrency: int, *, pool: str = "threads", loglevel: str = "INFO", events: bool = True
 ) -> list[str]:
-    """The Celery command line of one worker; it finds our configuration through the environment.
+    """The Celery command line of one worker; the configuration is in its environment.
 
-    -P, and not `-m celery`: what lies in the directory it is started in is another project's.
+    `-P` keeps Python from importing modules of the current directory, which belongs to some other project.
     """
-    # Two workers of one name on a host would answer for each other in Flower.
+    # Flower mixes up two workers on a host if they have the same name.
     name = f"{lane}-{secrets.token_hex(2)}@%h"
     return [
         *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),

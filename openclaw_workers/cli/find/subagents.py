@@ -1,4 +1,4 @@
-"""Finding the sub-agent a person means: by number, label, run id or session key."""
+"""The sub-agent that a person named by number, label, run id or session key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubagentIndex:
-    """Every sub-agent's run on record, in the order of spawning; its place is its number."""
+    """Every sub-agent's run on record, oldest first. A run's number is its position, from 1."""
 
     runs: list[Run]
 
@@ -28,7 +28,7 @@ class SubagentIndex:
         return {run.id: number for number, run in enumerate(self.runs, start=1)}
 
     def below(self, session: SessionKey | None) -> list[tuple[int, Run]]:
-        """Those that came of a session, at any depth; all without one."""
+        """The runs below a session, at any depth, with their numbers; without a session, all runs."""
         inside = {session}
         found = []
         for number, run in enumerate(self.runs, start=1):
@@ -38,9 +38,10 @@ class SubagentIndex:
         return found
 
     def find(self, wanted: str) -> Run:
-        """
+        """The newest run of the sub-agent.
+
         Raises:
-            NotFound: nothing of that name, with the nearest label.
+            NotFound: there is none; the hint names the most similar label.
             BadInput: several sub-agents have that label.
         """
         found = matching_subagents(self.runs, wanted)
@@ -54,7 +55,7 @@ class SubagentIndex:
         if wanted.isdecimal():
             raise NotFound(f"no sub-agent #{wanted}", hint="`ocw subagents list` shows their numbers")
         guess = did_you_mean(wanted, [run.label for run in self.runs])
-        raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents there are")
+        raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents")
 
 
 def subagent_index(cli: CliContext) -> SubagentIndex:
@@ -64,15 +65,16 @@ def subagent_index(cli: CliContext) -> SubagentIndex:
 
 
 def find_subagent(cli: CliContext, wanted: str) -> Run:
-    """The run that is meant; of a session with several, the last one.
+    """The newest run of a sub-agent, or the run with that id.
 
     Raises:
-        NotFound, BadInput: there is none of that name, or more than one.
+        NotFound: there is none.
+        BadInput: several have that label, or the id is not a sub-agent's.
     """
     wanted = encodable(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
         return subagent_index(cli).find(wanted)
     run = find_run(cli, wanted)
     if not run.is_child:
-        raise BadInput(f"{run.id} is no sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
+        raise BadInput(f"{run.id} is not a sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
     return run

@@ -1,4 +1,4 @@
-"""What `ocw up` says when everything is ready, for people and for programs."""
+"""What `ocw up` prints when everything is ready, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openclaw_workers.cli.local.kept_port import KeptPort
 from openclaw_workers.logs import mask_secrets
 from openclaw_workers.state_dir import Runtime
 
-OFFLINE_NOTICE = "No API key and no model server is in use: agents answer with the built-in model, offline/demo."
+OFFLINE_NOTICE = "No API key and no model server is configured: agents answer with the built-in model, offline/demo."
 
 
 def as_text(
@@ -34,7 +34,7 @@ def as_text(
         lines += [f"  {OFFLINE_NOTICE}", ""]
     if pending:
         lines += [f"  Set, but not in effect yet: {', '.join(pending)}."]
-        lines += ["  `ocw config check` tells what holds instead.", ""]
+        lines += ["  `ocw config check` says what applies instead.", ""]
     if to_stop is None:
         lines += [f"  Next, in a second terminal:  {next_command}", "  Ctrl-C stops everything; the state is kept."]
     else:

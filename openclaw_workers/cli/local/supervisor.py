@@ -30,11 +30,10 @@ class StartFailure:
 
 
 class Supervisor:
-    """Runs in one thread: children's output, deaths, restarts and signals all meet in `_turn`.
+    """Runs in one thread; `_poll` handles output, deaths, restarts and signals.
 
-    Used as a context manager in the main thread, because it takes over SIGINT, SIGTERM, SIGHUP and SIGCHLD.
-    The first stop signal asks for an orderly stop, the second one for a hard one. `on_change` is called
-    whenever a pid has changed.
+    It is a context manager for the main thread, because it handles SIGINT, SIGTERM, SIGHUP and SIGCHLD. The first stop
+    signal stops the children in order, the second one kills them. `on_change` is called when a pid has changed.
     """
 
     def __init__(
@@ -42,10 +41,11 @@ class Supervisor:
         console: Console,
         *,
         backoff: Backoff | None = None,
+        on_change: Callable[[], object] = lambda: None,
     ) -> None:
         self._console = console
         self._backoff = backoff or Backoff()
-        self.on_change: Callable[[], object] = lambda: None
+        self._on_change = on_change
         self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
         self._stop_requests = 0
@@ -60,7 +60,7 @@ class Supervisor:
         self._selector.register(self._wake_read, selectors.EVENT_READ)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` means it
+            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` ignores SIGHUP on purpose
                 self._previous_handlers[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -89,14 +89,14 @@ class Supervisor:
         self._launch(child)
 
     def drop(self, name: str) -> None:
-        """Kill a child, if it still lives, and forget it."""
+        """Kill a child if it is alive, and forget it."""
         child = self._children.pop(name)
         if child.pid is not None:
             child.kill()
             self._collect(child)
 
     def wait_ready(self, names: Iterable[str], *, within_seconds: float) -> StartFailure | None:
-        """Return None once all are ready, or as soon as a stop is asked for; otherwise who failed."""
+        """Return None once all are ready or a stop is requested; otherwise the first failure."""
         waiting = set(names)
         deadline = time.monotonic() + within_seconds
         while not self.stop_requested:
@@ -112,19 +112,19 @@ class Supervisor:
                 late = self._children[min(waiting)]
                 why = f"it was not ready within {within_seconds:g} s"
                 return StartFailure(late.spec.name, why, tuple(late.tail))
-            self._turn(_PROBE_EVERY_SECONDS)
+            self._poll(_PROBE_EVERY_SECONDS)
         return None
 
     def run(self) -> None:
-        """Keep the children running until a stop is asked for."""
+        """Keep the children running until a stop is requested."""
         while not self.stop_requested:
             starting = [child for child in self._children.values() if child.pid is not None and not child.serves]
             for child in starting:
                 self._probe(child)
-            self._turn(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
+            self._poll(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
 
     def stop(self) -> None:
-        """End all children, lower ranks first; a further stop signal kills what is left at once."""
+        """Stop all children, lower ranks first. Another stop signal kills the rest at once."""
         self._is_stopping = True
         patience = 1 if self.stop_requested else 0
         if self.pids:
@@ -153,14 +153,14 @@ class Supervisor:
                 why = "asked twice" if is_hard else f"still there after {child.spec.stop_seconds:g} s"
                 self.say(f"child.killed name={child.spec.name} why={why!r}")
                 child.kill()
-            self._turn(_PROBE_EVERY_SECONDS)
+            self._poll(_PROBE_EVERY_SECONDS)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGCHLD:
             self._stop_requests += 1
 
-    def _turn(self, nap_seconds: float) -> None:
-        """Wait for something to happen, then deal with output, deaths and due restarts."""
+    def _poll(self, nap_seconds: float) -> None:
+        """Wait for an event, then handle output, deaths and due restarts."""
         now = time.monotonic()
         due = [child.restart_at - now for child in self._children.values() if child.restart_at is not None]
         for key, _ in self._selector.select(max(0.0, min([nap_seconds, *due]))):
@@ -184,7 +184,7 @@ class Supervisor:
         try:
             child.launch()
         except BlockingIOError:
-            # Not a death: what an `up` that was killed has left behind is still closing its files.
+            # Not a death: a child of an earlier `ocw up` that was killed is still closing its files.
             child.tail.append(f"an earlier process still holds {child.spec.lock_path}")
             child.restart_at = child.launched_at + self._backoff.first_seconds
             self.say(f"child.delayed name={child.spec.name} why={child.tail[-1]!r}")
@@ -194,7 +194,7 @@ class Supervisor:
         else:
             self._selector.register(child.output_fd, selectors.EVENT_READ, child)
             self.say(f"child.started name={child.spec.name} pid={child.pid}")
-            self.on_change()
+            self._on_change()
 
     def _pass_on(self, child: Child) -> bool:
         lines = child.read_lines()
@@ -212,13 +212,13 @@ class Supervisor:
         while self._pass_on(child):
             continue
         self._forget_output(child)
-        return child.bury()
+        return child.reap()
 
     def _on_death(self, child: Child) -> None:
         how = self._collect(child)
         if self._is_stopping:
             return
-        if not child.spec.is_shown and how.startswith("exit"):  # it may have said why
+        if not child.spec.is_shown and how.startswith("exit"):  # its last lines may say why
             for line in list(child.tail)[-5:]:
                 self._console.line(child.spec.name, line)
         self._plan_restart(child, how)
@@ -235,4 +235,4 @@ class Supervisor:
             delay_seconds = self._backoff.delay_seconds(child.deaths_in_a_row)
             child.restart_at = now + delay_seconds
             self.say(f"{died} restartInSeconds={delay_seconds:g}")
-        self.on_change()
+        self._on_change()

@@ -1,4 +1,4 @@
-"""Trees in text: what belongs to what is shown by the lines before each name."""
+"""The lines that draw a tree before the names of its nodes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PLAIN = ("|- ", "`- ", "|  ")
 NAME_CHARS = 44
 
 
-def branches(tops: Sequence[T], children_of: Callable[[T], Sequence[T]]) -> Iterator[tuple[str, T]]:
-    """Every node with the lines that stand before its name, from the top down."""
-    for top in tops:
-        yield "", top
-        yield from _below(children_of(top), children_of, "", _lines())
+def branches(roots: Sequence[T], children_of: Callable[[T], Sequence[T]]) -> Iterator[tuple[str, T]]:
+    """Every node, from the top down, with the lines to draw before its name."""
+    for root in roots:
+        yield "", root
+        yield from _below(children_of(root), children_of, "", _lines())
 
 
 def short(name: str) -> str:

@@ -15,7 +15,7 @@ def test_columns_line_up_also_with_wide_characters() -> None:
     assert lines == ["NAME       N", "日本       7", "abcdef  1234", "-          -"]
 
 
-def test_facts_leave_out_what_is_empty_and_inset_long_values() -> None:
+def test_a_field_list_leaves_out_empty_values_and_indents_long_ones() -> None:
     assert field_list([("a", 1), ("none", None), ("long", "two\nlines")]) == "a     1\nlong  two\n      lines"
 
 
@@ -24,7 +24,7 @@ def test_facts_leave_out_what_is_empty_and_inset_long_values() -> None:
     [(-5, "0ms"), (850, "850ms"), (4_200, "4.2s"), (42_000, "42s"), (720_000, "12m"), (3 * 3_600_000, "3h")]
     + [(9 * 86_400_000, "9d")],
 )
-def test_times_are_told_in_one_unit(milliseconds: float, told: str) -> None:
+def test_times_have_one_unit(milliseconds: float, told: str) -> None:
     assert span(milliseconds) == told
 
 

@@ -42,7 +42,7 @@ def test_a_tree_that_fits_is_shown_whole(capsys: pytest.CaptureFixture[str], mon
     assert [row.split("  ")[0] for row in rows] == [ROOT, *(f"├─ child-{n}" for n in range(1, 6)), "└─ child-6"]
 
 
-def test_one_that_is_higher_is_cut_and_says_by_how_much(
+def test_a_tree_with_too_many_lines_is_cut_and_says_how_many_more(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = frame(trees(), capsys, monkeypatch, columns=200, lines=10)
@@ -63,9 +63,7 @@ def test_no_line_is_wider_than_the_terminal(
     )
 
 
-def test_a_heading_that_is_cut_leaves_no_style_on(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cut_heading_leaves_no_style_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "has_colour", lambda stream: True)
 
     drawn = frame(trees("a"), capsys, monkeypatch, columns=6, lines=24)
@@ -73,5 +71,7 @@ def test_a_heading_that_is_cut_leaves_no_style_on(
     assert drawn[2] == "\x1b[2mTREE  \x1b[0m"
 
 
-def test_that_nothing_runs_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_runs_are_reported_as_nothing_running(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert frame([], capsys, monkeypatch, columns=80, lines=24)[1:] == ["", "nothing is running"]

@@ -38,7 +38,7 @@ TREE = [
 ]
 
 
-def test_children_stand_below_who_spawned_them_and_the_reply_after_them() -> None:
+def test_children_are_below_their_parent_and_the_reply_follows_them() -> None:
     (top,) = build_trees(TREE, {})
 
     assert [(node.run.id, node.is_reply) for node in top.children] == [
@@ -48,23 +48,23 @@ def test_children_stand_below_who_spawned_them_and_the_reply_after_them() -> Non
     ]
 
 
-def test_results_that_joined_a_persons_turn_do_not_make_it_a_reply() -> None:
+def test_a_turn_for_a_persons_message_is_not_a_reply_even_if_results_joined_it() -> None:
     talk = run("talk", 9, covers=["msg-1", "announce-batch-1"])
     assert [top.run.id for top in build_trees([*TREE[:4], talk], {})] == ["run-root", "run-talk"]
 
 
-def test_a_tree_has_settled_when_nothing_works_and_every_result_is_delivered() -> None:
+def test_a_tree_has_settled_when_no_run_is_active_and_every_result_is_delivered() -> None:
     assert build_trees(TREE, batch("batch-1", "delivered"))[0].is_settled
     assert not build_trees(TREE, batch("batch-1", "settled"))[0].is_settled
     assert not build_trees([*TREE, child("c", 5, "root", "batch-3", settled_at=None)], {})[0].is_settled
     assert not build_trees([*TREE, child("c", 5, "a", "batch-3", state="parked")], {})[0].is_settled
 
 
-def test_a_run_whose_parent_is_forgotten_is_a_tree_of_its_own() -> None:
+def test_a_run_whose_parent_has_expired_is_the_root_of_its_own_tree() -> None:
     assert [top.run.id for top in build_trees([child("orphan", 1, "gone", "batch-9")], {})] == ["run-orphan"]
 
 
-def test_a_node_is_found_at_any_depth_and_told_with_its_subtree() -> None:
+def test_a_node_is_found_at_any_depth_and_shown_with_its_subtree() -> None:
     tops = build_trees(TREE, batch("batch-1", "blocked"))
     found = find_node(tops, RunId("run-a"))
     assert found is not None
