@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -60,17 +60,28 @@ def session_id_of(cli: CliContext, key: SessionKey) -> str | None:
     return row.session_id if row else None
 
 
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """What a message sets for its own turn only."""
+
+    model: str | None = None
+    system: str | None = None
+    """Added to the system prompt."""
+    thinking: str | None = None
+    context_tokens: int | None = None
+    timeout_seconds: int | None = None
+
+
+NO_OPTIONS = TurnOptions()
+
+
 def send_message(
     cli: CliContext,
     text: str,
     session: SessionKey,
     message_id: MessageId,
     *,
-    model: str | None = None,
-    system: str | None = None,
-    thinking: str | None = None,
-    context_tokens: int | None = None,
-    timeout_seconds: int | None = None,
+    options: TurnOptions = NO_OPTIONS,
     mode: QueueMode | None = None,
     thread: str = "",
     files: Sequence[Path] = (),
@@ -83,7 +94,7 @@ def send_message(
     """
     # Bytes that are not UTF-8 can be neither stored nor looked up.
     message_id = MessageId(encodable(message_id))
-    model = None if model is None else _full_name(cli, encodable(model))
+    model = None if options.model is None else _full_name(cli, encodable(options.model))
     intake = cli.intake  # raises here if no Redis is known, when nothing has been sent
     attachments = _attached(cli, files, session, message_id) if files else ()
     try:
@@ -94,10 +105,10 @@ def send_message(
             authority=Authority.OWNER,
             message_id=message_id,
             model=model,
-            extra_system_prompt=system,
-            thinking=thinking,
-            context_tokens=context_tokens,
-            timeout_seconds=timeout_seconds,
+            extra_system_prompt=options.system,
+            thinking=options.thinking,
+            context_tokens=options.context_tokens,
+            timeout_seconds=options.timeout_seconds,
             mode=mode,
             attachments=attachments,
         )

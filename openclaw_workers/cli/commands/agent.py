@@ -10,6 +10,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import (
+    TurnOptions,
     exit_code_of,
     print_answer,
     screen_for,
@@ -110,29 +111,17 @@ def agent(
         message = sys.stdin.read()
     key = cli.session_key(session, agent=agent_id, thread=thread)
     ident = MessageId(message_id or new_message_id())
-    receipt = send_message(
-        cli,
-        message,
-        key,
-        ident,
-        model=model,
-        system=system,
-        thinking=thinking,
-        context_tokens=context_tokens,
-        timeout_seconds=run_timeout,
-        thread=thread,
-        files=files,
-    )
-    match receipt:
+    options = TurnOptions(model, system, thinking, context_tokens, run_timeout)
+    match send_message(cli, message, key, ident, options=options, thread=thread, files=files):
         case Answered(text):
             _finish(cli, Answer(key, "command", text=text))
         case Rejected(_, reason):
             _finish(cli, rejection(key, reason))
-        case Queued() if no_wait:
-            _print_accepted(cli, receipt)
-        case Queued():
+        case Queued() as queued if no_wait:
+            _print_accepted(cli, queued)
+        case Queued() as queued:
             is_tree = wait_for == "tree" or (wait_for is None and not cli.json and sys.stdout.isatty())
-            _finish(cli, _answer(cli, receipt, timeout, is_tree=is_tree), is_text_shown=True)
+            _finish(cli, _answer(cli, queued, timeout, is_tree=is_tree), is_text_shown=True)
 
 
 def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
@@ -12,7 +11,6 @@ from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
 from openclaw_workers.client.conversation import has_worker
 from openclaw_workers.config.resolve import (
-    AgentConfig,
     agent_ids,
     default_agent_id,
     default_model,
@@ -23,6 +21,7 @@ from openclaw_workers.config.resolve import (
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.commands.context_report import size_lines
 from openclaw_workers.errors import TransientError
+from openclaw_workers.views.agents import agent_json
 
 
 @click.group(
@@ -45,10 +44,12 @@ def list_agents(cli: CliContext) -> None:
     settings = cli.loaded.settings
     model = default_model(settings, os.environ)
     found = [resolve_agent(settings, each, default_model=model) for each in agent_ids(settings)]
-    if cli.json:
-        echo_json({"ok": True, "agents": [_agent_json(cli, agent) for agent in found]})
-        return
+    workspaces = {agent.id: workspace_dir(settings, agent.id, cli.loaded.state_dir) for agent in found}
     default = default_agent_id(settings)
+    if cli.json:
+        listed = [agent_json(agent, workspaces[agent.id], is_default=agent.id == default) for agent in found]
+        echo_json({"ok": True, "agents": listed})
+        return
     rows = [
         (
             agent.id + (" (default)" if agent.id == default else ""),
@@ -56,7 +57,7 @@ def list_agents(cli: CliContext) -> None:
             agent.primary,
             ", ".join(agent.fallbacks),
             agent.thinking_default,
-            workspace_dir(settings, agent.id, cli.loaded.state_dir),
+            workspaces[agent.id],
         )
         for agent in found
     ]
@@ -89,16 +90,3 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
         click.echo("---")
     click.echo(f"model {prompt['model']}, window {prompt['window']:,} tokens")
     click.echo(printable("\n".join(size_lines(prompt))))
-
-
-def _agent_json(cli: CliContext, agent: AgentConfig) -> dict[str, Any]:
-    settings = cli.loaded.settings
-    return {
-        "agentId": agent.id,
-        "name": agent.name,
-        "default": agent.id == default_agent_id(settings),
-        "model": agent.primary,
-        "fallbacks": list(agent.fallbacks),
-        "thinking": agent.thinking_default,
-        "workspace": str(workspace_dir(settings, agent.id, cli.loaded.state_dir)),
-    }

@@ -8,7 +8,15 @@ from collections import deque
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import answer_of, exit_code_of, print_answer, screen_for, send_message, show
+from openclaw_workers.cli.conversation import (
+    TurnOptions,
+    answer_of,
+    exit_code_of,
+    print_answer,
+    screen_for,
+    send_message,
+    show,
+)
 from openclaw_workers.cli.keyboard import Keyboard
 from openclaw_workers.cli.later_replies import show_next_reply
 from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report
@@ -132,7 +140,7 @@ class Chat:
     def _send(self, text: str) -> None:
         try:
             sent = send_message(
-                self._cli, text, self._session, new_message_id(), model=self._model, thread=self._thread
+                self._cli, text, self._session, new_message_id(), options=TurnOptions(self._model), thread=self._thread
             )
             match sent:
                 case Queued() as queued:

@@ -10,7 +10,8 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import span, table
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.llm.cooldown_list import Cooldown, CooldownList
+from openclaw_workers.store.llm.cooldown_list import CooldownList
+from openclaw_workers.views.models import cooldown_json, ready_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,15 +35,15 @@ def models() -> None:
 def show_status(cli: CliContext) -> None:
     """List providers and their keys, and which of them are paused."""
     pauses, now = _pauses(cli).all()
-    rows = [_cooldown_json(pause, now) for pause in pauses]
+    rows = [cooldown_json(pause, now) for pause in pauses]
     paused = {(pause.provider, pause.profile) for pause in pauses}
-    rows += [_ready_json(*each) for each in _configured(cli) if each not in paused]
+    rows += [ready_json(*each) for each in _configured(cli) if each not in paused]
     rows.sort(key=lambda row: (row["provider"], row["profile"], row["model"] or "", row["until"] or 0))
     if cli.json:
         echo_json({"ok": True, "at": now, "profiles": rows})
     elif rows:
         head = ("PROVIDER", "PROFILE", "MODEL", "STATE", "REASON", "ENDS IN")
-        click.echo(table(head, [_row(row, now) for row in rows]))
+        click.echo(table(head, [_row(row) for row in rows]))
     else:
         click.echo("no provider is configured; offline models and programs have no keys to pause")
 
@@ -65,7 +66,7 @@ def resume(cli: CliContext, wanted: str) -> None:
         raise NotFound(f"no provider or key {wanted}", hint="`ocw models status` lists them")
     store.end(ended)
     if cli.json:
-        echo_json({"ok": True, "resumed": [_cooldown_json(pause, now) for pause in ended]})
+        echo_json({"ok": True, "resumed": [cooldown_json(pause, now) for pause in ended]})
         return
     for pause in ended:
         of = f" {pause.model}" if pause.model else ""
@@ -90,33 +91,7 @@ def _configured(cli: CliContext) -> list[tuple[str, str]]:
     return found
 
 
-def _cooldown_json(pause: Cooldown, now: int) -> dict[str, Any]:
-    """docs/cli.md describes the fields."""
-    return {
-        **_ready_json(pause.provider, pause.profile),
-        "model": pause.model or None,
-        "key": pause.key or None,
-        "paused": True,
-        "reason": str(pause.reason),
-        "until": pause.until,
-        "leftMs": pause.until - now,
-    }
-
-
-def _ready_json(provider: str, profile: str) -> dict[str, Any]:
-    return {
-        "provider": provider,
-        "profile": profile,
-        "model": None,
-        "key": None,
-        "paused": False,
-        "reason": None,
-        "until": None,
-        "leftMs": None,
-    }
-
-
-def _row(facts: dict[str, Any], now: int) -> Sequence[object]:
-    state = "paused" if facts["paused"] else "ready"
-    left = span(facts["until"] - now) if facts["paused"] else ""
-    return facts["provider"], facts["profile"], facts["model"], state, facts["reason"], left
+def _row(profile: dict[str, Any]) -> Sequence[object]:
+    state = "paused" if profile["paused"] else "ready"
+    left = span(profile["leftMs"]) if profile["paused"] else ""
+    return profile["provider"], profile["profile"], profile["model"], state, profile["reason"], left

@@ -17,6 +17,7 @@ from openclaw_workers.cli.local import banner
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
+from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.loader import Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import Lane
@@ -43,8 +44,8 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--detach", is_flag=True, help="Return once everything is ready; `ocw down` stops it.")
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON line when ready.")
 @click.option("--ready-fd", type=int, default=None, hidden=True)
+@json_option
 @pass_cli
 def up(
     cli: CliContext,
@@ -52,7 +53,6 @@ def up(
     detach: bool,
     no_flower: bool,
     concurrency: dict[Lane, int] | None,
-    as_json: bool,
     ready_fd: int | None,
 ) -> None:
     """Start Redis, a worker per lane and Flower, and keep them running.
@@ -75,21 +75,21 @@ def up(
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         with _explained(state_dir):
             _run_in_background(cli, options)
-        _announce(cli, as_json=as_json, to_stop=typed("down", cli.loaded))
+        _announce(cli, to_stop=typed("down", cli.loaded))
         return
     with _explained(state_dir):
         lock = StateLock(state_dir)
         lock.acquire()
         try:
-            _run(cli, _plan(cli.loaded, concurrency or {}, not no_flower), as_json, ready_fd)
+            _run(cli, _plan(cli.loaded, concurrency or {}, not no_flower), ready_fd)
         finally:
             lock.release()
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON line.")
+@json_option
 @pass_cli
-def down(cli: CliContext, as_json: bool) -> None:
+def down(cli: CliContext) -> None:
     """Stop the `ocw up` of this state directory and wait until it has ended.
 
     \b
@@ -100,8 +100,8 @@ def down(cli: CliContext, as_json: bool) -> None:
     # Without loading the settings, so that a broken configuration does not prevent a stop.
     state_dir = find_state_dir(cli.state_dir, os.environ, working_dir())
     pid = stop_running(state_dir)
-    if as_json or cli.json:
-        click.echo(f'{{"ok": true, "stopped": {"true" if pid else "false"}, "pid": {pid or "null"}}}')
+    if cli.json:
+        echo_json({"ok": True, "stopped": pid is not None, "pid": pid})
     elif pid is None:
         click.echo(f"nothing is running on {state_dir}")
     else:
@@ -131,7 +131,7 @@ def _run_in_background(cli: CliContext, options: list[str]) -> None:
     start_detached(state_dir, ["--state-dir", str(state_dir), *source, "up", *options])
 
 
-def _run(cli: CliContext, plan: UpPlan, as_json: bool, ready_fd: int | None) -> None:
+def _run(cli: CliContext, plan: UpPlan, ready_fd: int | None) -> None:
     # In the background nobody reads the stream; the log files have every line.
     stream = sys.stderr if ready_fd is None else None
     console = Console(plan.state_dir / "logs", stream, in_colour=wants_colour(sys.stderr, os.environ))
@@ -143,7 +143,7 @@ def _run(cli: CliContext, plan: UpPlan, as_json: bool, ready_fd: int | None) -> 
             if ready_fd is not None:
                 say_ready(ready_fd)
             else:
-                _announce(cli, as_json=as_json, to_stop=None)
+                _announce(cli, to_stop=None)
             supervisor.run()
         supervisor.say(f"up.stopped state={plan.state_dir}")
     finally:
@@ -151,14 +151,14 @@ def _run(cli: CliContext, plan: UpPlan, as_json: bool, ready_fd: int | None) -> 
         console.close()
 
 
-def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
+def _announce(cli: CliContext, *, to_stop: str | None) -> None:
     loaded = cli.loaded
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline = _is_offline(loaded)
-    if as_json or cli.json:
-        click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending))
+    if cli.json:
+        echo_json(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending))
         return
     click.echo(
         banner.as_text(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from openclaw_workers.cli.local import flower
 from openclaw_workers.cli.local.kept_port import KeptPort
@@ -42,20 +42,18 @@ def as_text(
     return "\n".join([*lines, ""])
 
 
-def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str]) -> str:
-    return json.dumps(
-        {
-            "ok": True,
-            "pid": runtime.pid,
-            "stateDir": str(state_dir),
-            "redisUrl": mask_secrets(runtime.redis_url),
-            "flowerUrl": runtime.flower_url,
-            "pids": runtime.pids,
-            "startedAt": runtime.started_at,
-            "offline": is_offline,
-            "pending": dict(pending),
-        }
-    )
+def as_json(runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "pid": runtime.pid,
+        "stateDir": str(state_dir),
+        "redisUrl": mask_secrets(runtime.redis_url),
+        "flowerUrl": runtime.flower_url,
+        "pids": runtime.pids,
+        "startedAt": runtime.started_at,
+        "offline": is_offline,
+        "pending": dict(pending),
+    }
 
 
 def _flower_password(path: Path) -> str:
