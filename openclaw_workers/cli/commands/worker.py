@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
-import sys
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.domain.runs import Lane
 
-CELERY = (sys.executable, "-P", "-m", "openclaw_workers.tasks")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 """The log levels of Celery."""
 
@@ -41,19 +39,3 @@ def worker(cli: CliContext, lane: str, concurrency: int | None, pool: str, logle
         os.environ["OPENCLAW_LOG_FORMAT"] = "json"
     argv = celery_argv(Lane(lane), slots, pool=pool, loglevel=loglevel, events=settings.engine.task_events)
     os.execv(argv[0], argv)  # noqa: S606 - our own interpreter, arguments we built
-
-
-def celery_argv(
-    lane: Lane, concurrency: int, *, pool: str = "threads", loglevel: str = "INFO", events: bool = True
-) -> list[str]:
-    """The Celery command line of one worker; the configuration is in its environment.
-
-    `-P` keeps Python from importing modules of the current directory, which belongs to some other project.
-    """
-    # Flower mixes up two workers on a host if they have the same name.
-    name = f"{lane}-{secrets.token_hex(2)}@%h"
-    return [
-        *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),
-        *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
-        *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
-    ]

@@ -9,7 +9,7 @@ import re
 import urllib.request
 from collections.abc import Mapping
 
-from openclaw_workers.cli.commands.worker import CELERY
+from openclaw_workers.cli.local.celery_argv import CELERY
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.cli.local.kept_port import LOOPBACK, KeptPort
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import redis
 
-from openclaw_workers.cli.commands.worker import celery_argv
+from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.keys import Keys
