@@ -1,26 +1,14 @@
-"""Time, in the two kinds that must not be mixed: wall time to store, monotonic time to measure."""
+"""Wall time, for what is stored and shown. Use `time.monotonic` to measure."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Protocol
 
 
-class Clock(Protocol):
-    def now_ms(self) -> int:
-        """Milliseconds since the epoch: for what is stored and shown."""
-
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start, never stepping back: for what is measured."""
-
-
-class SystemClock:
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def monotonic(self) -> float:
-        return time.monotonic()
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return int(time.time() * 1000)
 
 
 def iso(at_ms: int) -> str:

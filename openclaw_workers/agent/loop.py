@@ -30,6 +30,7 @@ from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.agent.tool_runner import run_call, run_calls_together
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import encodable, encodable_json
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
@@ -360,7 +361,3 @@ def _brief(call: ToolCallBlock) -> str:
     """The call's first argument in one line, for people who watch."""
     first = next(iter(call.arguments.values()), "")
     return " ".join(str(first).split())[:BRIEF_CHARS]
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)

@@ -1,4 +1,4 @@
-"""What every command shares: where the configuration and the state are, and the doors into the engine.
+"""What every command shares: the configuration, the state directory, the stores and the engine.
 
 Everything heavy is imported when it is first used, so that `ocw --help` answers at once.
 """
@@ -18,12 +18,15 @@ from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.errors import NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.store.overview import Overview
+    from openclaw_workers.store.tree_queries import Trees
     from openclaw_workers.tasks.waker import CeleryWaker
 
 
@@ -49,7 +52,7 @@ class CliContext:
         try:
             return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
         except NotFound as error:
-            # To a script it is the same trouble as a Redis that does not answer.
+            # For a script this is the same failure as a Redis that does not answer.
             hint = f"start everything with `{typed('up', self.loaded)}` in another terminal"
             raise StoreUnavailable(error.message, hint=hint) from error
 
@@ -58,8 +61,35 @@ class CliContext:
         from openclaw_workers.engine.stores import open_stores
         from openclaw_workers.logs import setup_logging
 
-        setup_logging(level="warning")  # to stderr: what the engine has to say must not stand among the answers
+        setup_logging(level="warning")  # to stderr, apart from the answers
         return open_stores(self.loaded.settings, self.redis_url)
+
+    @cached_property
+    def overview(self) -> Overview:
+        from openclaw_workers.store.overview import Overview
+
+        return Overview(self.stores.redis, self.stores.keys)
+
+    @cached_property
+    def trees(self) -> Trees:
+        from openclaw_workers.store.tree_queries import Trees
+
+        return Trees(self.stores.redis, self.stores.keys, self.stores.reader)
+
+    @cached_property
+    def conversations(self) -> BlockingReader:
+        """Follows conversations."""
+        from openclaw_workers.client.blocking import BlockingReader
+
+        stores = self.stores
+        return BlockingReader(
+            stores.reader,
+            stores.inbox,
+            stores.tree,
+            self.trees,
+            stores.fleet,
+            timeout_seconds=stores.settings.engine.accept_timeout_seconds,
+        )
 
     @cached_property
     def waker(self) -> CeleryWaker:
@@ -83,11 +113,11 @@ class CliContext:
         return Control(self.stores, self.waker, ArchiveWriter(self.stores.archives, self.loaded))
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
-        """The key of the session to send to; nothing is the agent's main session. A name goes before a thread.
+        """The session to send to: the named one, the one bound to the thread, or the agent's main session.
 
         Raises:
-            BadInput: it fits no form, or is another agent's.
-            NotFound: there is no such agent, or no session in the thread.
+            BadInput: the name is not valid, or it names another agent's session.
+            NotFound: there is no such agent, or no session is bound to the thread.
         """
         if thread and not wanted:
             return self._session_in_thread(encodable(thread))
@@ -96,7 +126,7 @@ class CliContext:
 
         agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
         person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
-        return session_for(person, self.sorting)
+        return session_for(person, self.session_rules)
 
     def _session_in_thread(self, thread: str) -> SessionKey:
         from openclaw_workers.domain.messages import Route
@@ -104,13 +134,18 @@ class CliContext:
 
         session = session_in_thread(self.stores, Route(channel="cli", thread_id=thread))
         if session is None:
-            hint = "`ocw subagents info ID` shows the thread of a sub-agent that stays"
+            hint = "`ocw subagents info ID` shows the thread that a sub-agent is bound to"
             raise NotFound(f"no session is bound to thread {thread}", hint=hint)
         return session
 
     @property
-    def sorting(self) -> SessionRules:
-        """How messages, and a person's short session names, are sorted into sessions."""
+    def main_key(self) -> str:
+        """The configured short name of main sessions."""
+        return self.loaded.settings.session.main_key
+
+    @property
+    def session_rules(self) -> SessionRules:
+        """Which session a message, or a short session name, belongs to."""
         from openclaw_workers.config.resolve import default_agent_id
         from openclaw_workers.engine.routing.addressing import SessionRules
 
@@ -124,7 +159,7 @@ class CliContext:
         )
 
     def export_environment(self) -> None:
-        """Make Celery's processes, which know nothing of our options, find the same configuration."""
+        """Pass our options on to Celery's processes, which read them from the environment."""
         if self.loaded.source is not None:
             os.environ["OPENCLAW_CONFIG"] = str(self.loaded.source)
         os.environ["OPENCLAW_STATE_DIR"] = str(self.loaded.state_dir)
@@ -134,7 +169,7 @@ class CliContext:
 def _person() -> str:
     try:
         return getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
+    except (KeyError, OSError):  # the user of a container may have no name
         return str(os.getuid())
 
 

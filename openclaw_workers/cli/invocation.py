@@ -1,4 +1,4 @@
-"""How a command has to be typed to reach this installation from any terminal."""
+"""A command line that reaches this installation from any terminal."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def typed(words: str, loaded: Loaded) -> str:
-    """Put the program and the options before the words that another terminal needs: it shares neither our
-    directory nor our environment.
+    """`words` with the program and options in front that another terminal needs.
+
+    It shares neither our working directory nor our environment.
     """
     from openclaw_workers.config.files import NAMES
     from openclaw_workers.config.loader import default_state_dir
@@ -38,6 +39,6 @@ def _is_on_every_path(script: Path) -> bool:
     found = shutil.which("ocw")
     if found is None or Path(found).resolve() != script.resolve():
         return False
-    # An activated environment is on the path of one terminal.
+    # An activated virtual environment is on the path of one terminal only.
     activated = os.environ.get("VIRTUAL_ENV")
     return activated is None or Path(found).parent != Path(activated) / "bin"

@@ -1,4 +1,4 @@
-"""Reading what a person types or pastes, or what a pipe brings."""
+"""Messages from standard input: typed, pasted or piped."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Keyboard:
             while self._has_more(PASTE_SECONDS):
                 lines.append(input())
         except EOFError:
-            print(file=sys.stderr)  # noqa: T201 - the shell's prompt begins on a line of its own
+            print(file=sys.stderr)  # noqa: T201 - so that the shell's prompt starts on a new line
             return None
         return "\n".join(lines)
 
     def typed(self) -> str | None:
-        """What was typed and ended with Enter since the last look; None at the end of input; never waits."""
+        """The lines typed since the last call; None at the end of input. Does not wait."""
         if not self.is_person:
             return ""
-        # The terminal hands out whole lines, one per read; what is not finished stays for the next prompt.
+        # The terminal returns one whole line per read; an unfinished line stays for the next prompt.
         pieces: list[str] = []
         while self._has_more(0):
             piece = os.read(sys.stdin.fileno(), 65536)
@@ -55,10 +55,10 @@ class Keyboard:
 
 
 def check_stdin() -> None:
-    """See that there is a standard input: `<&-` and some services start programs without one.
+    """Check that standard input is open: `<&-` and some services start programs without one.
 
     Raises:
-        BadInput: there is none.
+        BadInput: it is closed.
     """
     if sys.stdin is None:
         raise BadInput("standard input is closed", hint="give the message with -m, or redirect standard input")

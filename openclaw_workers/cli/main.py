@@ -1,4 +1,4 @@
-"""The `ocw` command: options that every command shares, errors that say the next step, exit codes with a reason."""
+"""The `ocw` command: its global options, lazy loading of commands, and errors as exit codes."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
         "sessions": ("sessions:sessions", "List, read, export, reset and delete sessions."),
-        "runs": ("runs:runs", "List, inspect, watch and stop runs; show them as trees."),
+        "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
         "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
-        "subagents": ("subagents:subagents", "List sub-agents, talk to them, stop them."),
+        "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
     },
     "Serve": {
         "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),
-        "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has gone."),
-        "worker": ("worker:worker", "Run one worker until it is told to leave."),
+        "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
+        "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
     },
     "Set up": {
         "config": ("config:config", "Check and show the configuration."),
         "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
     },
 }
-"""Where each command lives and what it does: help is printed without importing any of them."""
+"""Module and help of each command, so that `--help` imports none of them."""
 
 _FLAT = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
             return None
         module, _, name = _FLAT[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"openclaw_workers.cli.commands.{module}"), name)
-        _take_places(command)
+        _accept_global_options(command)
         return command
 
     def resolve_command(
@@ -78,40 +78,40 @@ class LazyGroup(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        with _readers_may_leave():  # --help and --version are answered here
+        with _ignore_closed_pipe():  # click prints --help and --version here
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _readers_may_leave():
+        with _ignore_closed_pipe():
             return super().invoke(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [CompletionItem(name, help=told) for name, (_, told) in _FLAT.items() if name.startswith(incomplete)]
+        names = [CompletionItem(name, help=text) for name, (_, text) in _FLAT.items() if name.startswith(incomplete)]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in COMMANDS.items():
             with formatter.section(section):
-                formatter.write_dl([(name, told) for name, (_, told) in commands.items()])
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
 
 
 _STATE_DIR = click.Path(path_type=Path, file_okay=False)
 
 
-def _take_places(command: click.Command) -> None:
-    """Let `--config` and `--state-dir` follow a command as well: what stands last counts."""
+def _accept_global_options(command: click.Command) -> None:
+    """Accept `--config` and `--state-dir` after a command as well. The last one wins."""
     if "config_path" not in {param.name for param in command.params}:
         for name, flag, kind in (("config_path", "--config", None), ("state_dir", "--state-dir", _STATE_DIR)):
-            option = click.Option([flag, name], type=kind, hidden=True, expose_value=False, callback=_place)
+            option = click.Option([flag, name], type=kind, hidden=True, expose_value=False, callback=_set_global)
             command.params.append(option)
-        if isinstance(command, click.Group):  # its commands have `--json` themselves, and show it
+        if isinstance(command, click.Group):  # its commands declare `--json` themselves
             option = click.Option(["--json"], is_flag=True, hidden=True, expose_value=False, callback=answer_in_json)
             command.params.append(option)
     for each in command.commands.values() if isinstance(command, click.Group) else ():
-        _take_places(each)
+        _accept_global_options(each)
 
 
-def _place(ctx: click.Context, param: click.Parameter, value: object) -> None:
+def _set_global(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value is not None:
         setattr(ctx.obj, str(param.name), value)
 
@@ -125,9 +125,9 @@ Examples:
   ocw agent -m "hello"                      one message, one answer
   ocw chat                                  a conversation
   ocw agent -m "run the tests" --no-wait    leave it to the workers
-  ocw runs watch                            see what is going on
+  ocw runs watch                            watch the active runs
   ocw status --json | jq '.workers[]'
-The first three options may also follow the command.
+The first three options may also stand after the command.
 Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 """,
 )
@@ -148,7 +148,7 @@ def cli(obj: CliContext, config_path: str | None, state_dir: Path | None, json: 
 
 
 def run(args: Sequence[str]) -> int:
-    """Carry out one command line and return its exit code."""
+    """Run one command line and return its exit code."""
     obj = CliContext()
     try:
         result = cli.main(args=list(args), prog_name="ocw", obj=obj, standalone_mode=False)
@@ -158,13 +158,13 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         _stop_writing()
         return Exit.OK
-    except Exception as error:  # noqa: BLE001 - the last one to hear of it
+    except Exception as error:  # noqa: BLE001 - nobody above handles it
         return _explain(error, as_json=obj.json or "--json" in args)
     return result if isinstance(result, int) else Exit.OK
 
 
 @contextmanager
-def _readers_may_leave() -> Iterator[None]:
+def _ignore_closed_pipe() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:  # click would end with 1, as if something had failed
@@ -173,12 +173,12 @@ def _readers_may_leave() -> Iterator[None]:
 
 
 def _stop_writing() -> None:
-    """The reader has seen enough (`ocw runs list | head`), or the disk is full: python must not complain at exit."""
+    """Discard further output, so that Python does not complain at exit about a closed pipe or a full disk."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explain(error: Exception, *, as_json: bool) -> Exit:
-    """Tell what went wrong and what to do next, never by a bare traceback."""
+    """Print the error and what to do next; a traceback only in debug mode."""
     if os.environ.get(DEBUG_VARIABLE) and not isinstance(error, click.ClickException):
         traceback.print_exc()
     match error:
@@ -190,20 +190,20 @@ def _explain(error: Exception, *, as_json: bool) -> Exit:
             report("UsageError", error.format_message(), f"`{path} --help` shows how it is used", as_json=as_json)
             return Exit.USAGE
         case OSError() if error.errno in _FULL:
-            _stop_writing()  # so that there is nowhere to put JSON either
+            _stop_writing()  # stdout cannot take JSON either
             report("OutputFailed", f"cannot write: {error.strerror}", None, as_json=False)
             return Exit.OUTPUT
         case OpenClawError():
             report(type(error).__name__, error.message, error.hint, as_json=as_json)
             return exit_code(error)
-    hint = f"this is a fault in ocw; {DEBUG_VARIABLE}=1 shows where"
+    hint = f"this is a bug in ocw; {DEBUG_VARIABLE}=1 shows a traceback"
     report("InternalError", f"unexpected {type(error).__name__}: {error}", hint, as_json=as_json)
     return Exit.INTERNAL
 
 
 def main() -> None:
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us (`>&-`): nobody wants to read it
+        if getattr(sys, name) is None:  # the caller closed it (`>&-`)
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (until the end of the process)
     sys.exit(run(sys.argv[1:]))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from openclaw_workers.config.model_catalog import Catalog
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import model_aliases, resolve_model
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, ProviderError
 
 OFFLINE = ("demo", "script")
@@ -62,6 +61,6 @@ def has_key(settings: Settings, model: str) -> bool:
 
 def _unknown(settings: Settings, name: str) -> BadInput:
     known = [*model_aliases(settings), *usable_models(settings)]
-    near = get_close_matches(name, known, 1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
-    return BadInput(f"{name!r} is no model; expected provider/model or an alias: {', '.join(known)}{meant}")
+    guess = did_you_mean(name, known)
+    suffix = f" ({guess})" if guess else ""
+    return BadInput(f"{name!r} is no model; expected provider/model or an alias: {', '.join(known)}{suffix}")

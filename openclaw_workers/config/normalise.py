@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 from openclaw_workers.config.base import KeyedBy, Section
 from openclaw_workers.config.schema_tree import Loc, aliases, dotted, item_of, section_of
+from openclaw_workers.domain.suggest import nearest
 
 NO_VOICE = "there is no voice channel and no tts"
 
@@ -153,8 +153,8 @@ class Normalised:
         if top:
             valid += [str(source[0]) for source, _ in SHORTHAND if len(source) == 1]
         lowered = {name.lower(): name for name in valid}
-        near = [lowered[name] for name in get_close_matches(key.lower(), lowered, n=1)]
-        advice = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(sorted(valid))}"
+        near = nearest(key.lower(), lowered)
+        advice = f"did you mean {lowered[near]!r}?" if near else f"expected one of {', '.join(sorted(valid))}"
         return f"{dotted(at)}: unknown key; {advice}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -13,6 +12,7 @@ from pydantic_core import ErrorDetails
 from openclaw_workers.config.env_vars import Expanded
 from openclaw_workers.config.normalise import Normalised
 from openclaw_workers.config.schema_tree import Loc
+from openclaw_workers.domain.suggest import did_you_mean
 
 Valid = TypeVar("Valid", bound=BaseModel)
 
@@ -126,5 +126,5 @@ def _found(value: Any, *, kind: bool = False) -> str:
 
 def _nearest(value: Any, expected: str) -> str:
     options = [word.strip("' ") for word in expected.replace(" or ", ",").split(",")]
-    near = get_close_matches(value, options, n=1) if isinstance(value, str) else []
-    return f"; did you mean {near[0]}?" if near else ""
+    guess = did_you_mean(value, options) if isinstance(value, str) else ""
+    return f"; {guess}" if guess else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +15,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.tools import AgentToolsSettings
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.session_key import DEFAULT_AGENT, agent_of
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import NotFound
 
 OFFLINE_MODEL = "offline/demo"
@@ -88,8 +88,7 @@ def resolve_agent_id(settings: Settings, *, explicit: str | None = None, session
         return default_agent_id(settings)
     known = agent_ids(settings)
     if wanted not in known:
-        near = get_close_matches(wanted, known, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        advice = did_you_mean(wanted, known) or f"there are {', '.join(known)}"
         raise NotFound(f"no agent {wanted!r}; {advice}", hint="agents are listed under agents.list")
     return wanted
 

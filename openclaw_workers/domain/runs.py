@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, Role, SpawnMode
 from openclaw_workers.errors import FailureReason
@@ -17,6 +18,11 @@ class Lane(StrEnum):
     MAIN = "main"
     SUBAGENT = "subagent"
     SERVICE = "service"
+
+
+def lane_of(session: SessionKey) -> Lane:
+    """The lane on which turns of a session run."""
+    return Lane.SUBAGENT if is_subagent(session) else Lane.MAIN
 
 
 class RunState(StrEnum):

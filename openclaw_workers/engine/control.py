@@ -9,12 +9,12 @@ from functools import partial
 import structlog
 
 from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.report import partial_of
-from openclaw_workers.engine.wake import Waker, lane_of, wake_all, wake_run
+from openclaw_workers.engine.wake import Waker, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound, StoreUnavailable
 from openclaw_workers.store.inbox import Stopped
 from openclaw_workers.store.sessions import SessionEnded

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane, Run
-from openclaw_workers.domain.session_key import agent_of, is_subagent
+from openclaw_workers.domain.runs import Lane, Run, lane_of
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import own_batch
 
 
@@ -30,10 +30,6 @@ class Waker(Protocol):
 
     def oldest_ms(self, lane: Lane) -> int:
         """When the oldest wake-up still in the lane's queue was published; 0 if it is empty or unknown."""
-
-
-def lane_of(session: SessionKey) -> Lane:
-    return Lane.SUBAGENT if is_subagent(session) else Lane.MAIN
 
 
 def named(session: SessionKey, run: RunId) -> dict[str, str]:

@@ -184,14 +184,21 @@ class Fleet:
                 pipe.time()
                 for worker, _ in beats:
                     pipe.hgetall(self._keys.worker(str(worker)))
-                (seconds, micros), *facts = each_answer(pipe)
-        now = seconds * 1000 + micros // 1000
-        return [
-            WorkerInfo(WorkerId(str(worker)), abs(now - beat) < DEAD_AFTER_MS, int(beat), fact or {}, fact is None)
-            for (worker, beat), fact in zip(beats, facts, strict=True)
-        ]
+                now, *facts = each_answer(pipe)
+        return worker_infos(beats, now, facts)
 
     def prune(self) -> None:
         """Forget in the index the runs whose records have expired, and the suspects of processes long dead."""
         k = self._keys
         run_script(self._redis, "prune", [k.runs, k.suspects, k.workers], [RUNS_KEPT_MS])
+
+
+def worker_infos(
+    beats: Sequence[tuple[str, float]], now: tuple[int, int], facts: Sequence[dict[str, str] | None]
+) -> list[WorkerInfo]:
+    """Workers from their heartbeats, the time of Redis (seconds and microseconds) and what each says of itself."""
+    now_ms = now[0] * 1000 + now[1] // 1000
+    return [
+        WorkerInfo(WorkerId(str(worker)), abs(now_ms - beat) < DEAD_AFTER_MS, int(beat), fact or {}, fact is None)
+        for (worker, beat), fact in zip(beats, facts, strict=True)
+    ]

@@ -14,7 +14,11 @@ def each_answer(pipe: Pipeline) -> list[Any]:
     redis-py would raise for the whole pipeline, and one damaged record would hide all the others. For commands that
     never answer None by themselves.
     """
-    answers = pipe.execute(raise_on_error=False)
+    return usable(pipe.execute(raise_on_error=False))
+
+
+def usable(answers: list[Any]) -> list[Any]:
+    """The same for the answers of a pipeline that was told not to raise."""
     for answer in answers:
         if isinstance(answer, Exception) and not _is_unfit(answer):
             raise answer

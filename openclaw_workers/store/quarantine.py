@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from hashlib import sha1
 from typing import TypedDict
 
 from pydantic import ValidationError
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
@@ -44,7 +44,7 @@ class Quarantine:
             (k.quarantine, "LPUSH", note),
             (k.quarantine, "LTRIM", 0, KEPT - 1),
             # Not in the note itself, which would then be another one each time the record is met.
-            (k.quarantine_times, "ZADD", "NX", int(time.time() * 1000), _digest(note)),
+            (k.quarantine_times, "ZADD", "NX", now_ms(), _digest(note)),
             (k.quarantine_times, "ZREMRANGEBYRANK", 0, -KEPT - 1),
         )
         for key, answer in ((k.quarantine, notes), (k.quarantine_times, times)):

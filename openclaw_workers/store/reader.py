@@ -21,6 +21,8 @@ from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.quarantine import Note, Quarantine, fields_at_fault
 
 PAGE = 200
+STATE_FIELDS = ("state", "run", "lease_until", "owner", "attempt")
+"""The fields of a session's control hash that `parse_state` reads."""
 
 T = TypeVar("T")
 
@@ -82,15 +84,12 @@ class Reader:
 
     def control(self, key: SessionKey) -> SessionState:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.hmget(self._keys.ctl(key), ["state", "run", "lease_until", "owner", "attempt"])
+            pipe.hmget(self._keys.ctl(key), STATE_FIELDS)
             pipe.zcard(self._keys.inbox(key))
             found, waiting = each_answer(pipe)
         if found is None:
             self.quarantine(f"session {key}", _unfit(self._keys.ctl(key)), "")
-        state, run, until, owner, attempt = found or ["unreadable", *[None] * 4]
-        return SessionState(
-            state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting or 0
-        )
+        return parse_state(found, waiting)
 
     def run(self, run_id: RunId) -> Run | None:
         (raw,) = self.hashes("run", [run_id], self._keys.run)
@@ -103,7 +102,7 @@ class Reader:
         return [run for run in found if run is not None]
 
     def _run(self, run_id: str, raw: dict[str, str]) -> Run | None:
-        return self.readable(f"run {run_id}", lambda: _run(raw), raw)
+        return self.readable(f"run {run_id}", lambda: parse_run(raw), raw)
 
     def runs(self, limit: int = 50) -> list[Run]:
         """Runs, newest first."""
@@ -189,7 +188,7 @@ class Reader:
         """Events after a stream id; waits up to `block_ms`, which must stay under the client's time-out."""
         with store_errors():
             reply: Any = self._redis.xread({self._keys.events(key): after}, count=count, block=block_ms or None)
-        return [_event(str(event_id), fields) for _, items in reply or [] for event_id, fields in items]
+        return [parse_event(str(event_id), fields) for _, items in reply or [] for event_id, fields in items]
 
     def last_event_id(self, key: SessionKey) -> str:
         with store_errors():
@@ -241,7 +240,13 @@ _JSON = {"attempts": "[]", "covers": "[]", "folded": "[]", "metadata": "{}", "de
 """Fields of a run that are kept as JSON, and what they are where there is nothing."""
 
 
-def _run(raw: dict[str, str]) -> Run:
+def parse_state(fields: Sequence[str | None] | None, waiting: int | None) -> SessionState:
+    """A session's state from its control hash; None stands for a hash that cannot be read."""
+    state, run, until, owner, attempt = fields or ["unreadable", *[None] * 4]
+    return SessionState(state or "idle", run or "", _number(until, 0), owner or "", _number(attempt, 1), waiting or 0)
+
+
+def parse_run(raw: dict[str, str]) -> Run:
     usage = {field: raw.get(f"usage_{field}", 0) for field in ("input", "output", "cacheRead", "cacheWrite")}
     fields: dict[str, Any] = {name: value for name, value in raw.items() if value != ""}
     for name, nothing in _JSON.items():
@@ -252,5 +257,5 @@ def _run(raw: dict[str, str]) -> Run:
     return Run.model_validate({**fields, "usage": usage})
 
 
-def _event(event_id: str, fields: dict[str, str]) -> Event:
+def parse_event(event_id: str, fields: dict[str, str]) -> Event:
     return Event(event_id, fields["type"], int(fields["seq"]), int(fields["at"]), json.loads(fields["data"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ from celery.exceptions import TimeoutError as CeleryTimeout
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.domain.session_key import agent_of
-from openclaw_workers.engine.wake import lane_of
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import FULL, Client, write
 from openclaw_workers.store.keys import Keys
@@ -115,7 +114,7 @@ class CeleryWaker:
             "kwargsrepr": "{}",
             "ignore_result": True,
             "retry": False,
-            "headers": {WOKEN_AT: int(time.time() * 1000)},
+            "headers": {WOKEN_AT: now_ms()},
             **options,
         }
         try:

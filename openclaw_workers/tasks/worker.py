@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
@@ -91,7 +92,7 @@ class Worker:
             period_seconds=settings.engine.sweep_seconds,
         )
         self.runner.on_delayed = self._sweeper.poke
-        fields = {**facts.as_fields(self.id), "started_at": str(int(time.time() * 1000))}
+        fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
             self.stores.fleet,
             self.process,

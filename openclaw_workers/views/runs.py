@@ -1,16 +1,68 @@
-"""A run as people and programs see it."""
+"""A run as JSON. Whatever shows a run, a sub-agent or an answer takes the run's fields from here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from openclaw_workers.cli.conversation import usage_json
-from openclaw_workers.cli.output import age, dollars, now_ms, span, table
-from openclaw_workers.domain.runs import Attempt, ModelAttempt, Run
+from openclaw_workers.domain.runs import Run, RunState
+from openclaw_workers.domain.transcript import Usage
+
+RUN = (
+    "runId",
+    "sessionKey",
+    "sessionId",
+    "agentId",
+    "lane",
+    "kind",
+    "parentRunId",
+    "label",
+    "depth",
+    "batch",
+    "settledAt",
+    "state",
+    "reason",
+    "attempt",
+    "attempts",
+    "covers",
+    "model",
+    "modelAttempts",
+    "fallbackFrom",
+    "queuedAt",
+    "startedAt",
+    "endedAt",
+    "deadlineAt",
+    "usage",
+    "cost",
+    "text",
+    "error",
+)
+"""The fields of a run in lists and on its own; docs/cli.md describes them."""
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """For programs; docs/cli.md lists the fields."""
+    return pick(run, RUN)
+
+
+def pick(run: Run, names: Iterable[str], renamed: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Some fields of a run, in this order; `renamed` maps the name asked for to the name of the field."""
+    fields = _fields(run)
+    return {name: fields[(renamed or {}).get(name, name)] for name in names}
+
+
+def usage_json(usage: Usage) -> dict[str, int]:
+    return {**usage.model_dump(by_alias=True), "total": usage.total}
+
+
+def host_of(run: Run) -> str:
+    """`host/pid` of the worker that carries the run, or carried it last. Empty while the run waits."""
+    if run.state in (RunState.QUEUED, RunState.PARKED) or not run.attempts:
+        return ""
+    return run.attempts[-1].worker.rpartition("/")[0]
+
+
+def _fields(run: Run) -> dict[str, Any]:
+    """Every field under its JSON name. This is the only place where a run becomes JSON."""
     return {
         "runId": run.id,
         "sessionKey": run.session_key,
@@ -18,15 +70,14 @@ def run_json(run: Run) -> dict[str, Any]:
         "agentId": run.agent_id,
         "lane": run.lane,
         "kind": run.kind,
-        "parentRunId": run.parent_run_id,
-        "label": run.label or None,
-        "depth": run.depth,
-        "batch": run.batch,
-        "settledAt": run.settled_at,
+        **_tree_fields(run),
         "state": run.state,
         "reason": run.reason,
+        "outcome": run.outcome,
+        "endedReason": run.ended_reason,
         "attempt": run.attempt,
         "attempts": [attempt.model_dump() for attempt in run.attempts],
+        "host": host_of(run) or None,
         "covers": run.covers,
         "model": run.model,
         "modelAttempts": [attempt.model_dump(mode="json") for attempt in run.model_attempts],
@@ -34,61 +85,36 @@ def run_json(run: Run) -> dict[str, Any]:
         "queuedAt": run.queued_at,
         "startedAt": run.started_at,
         "endedAt": run.ended_at,
+        "settledAt": run.settled_at,
         "deadlineAt": run.deadline_at,
         "usage": usage_json(run.usage),
+        "tokens": run.usage.total,
         "cost": run.cost,
         "text": run.text,
-        "error": run.error,
+        "settledText": run.text if run.settled_at is not None else None,
+        "partial": run.partial,
+        "error": run.error or None,
     }
 
 
-def run_table(found: list[Run]) -> str:
-    head = ("RUN", "STATE", "SESSION", "MESSAGES", "OWNERS", "TOKENS", "TOOK", "QUEUED")
-    rows = [
-        (run.id, run.state, run.session_key, len(run.covers), len(run.attempts), run.usage.total, took(run))
-        + (age(run.queued_at),)
-        for run in found
-    ]
-    return table(head, rows, right=("MESSAGES", "OWNERS", "TOKENS", "TOOK"))
-
-
-def took(run: Run) -> str:
-    if run.started_at is None:
-        return "-"
-    return span((run.ended_at or now_ms()) - run.started_at)
-
-
-def shown(run: Run) -> list[tuple[str, object]]:
-    """For people, one fact per line."""
-    usage = run.usage
-    cached = usage.cache_read, usage.cache_write
-    return [
-        ("run", run.id),
-        ("state", f"{run.state} ({run.reason})" if run.reason else run.state),
-        ("session", run.session_key),
-        ("lane", run.lane),
-        ("model", run.model),
-        ("queued", age(run.queued_at)),
-        ("waited", span(run.started_at - run.queued_at) if run.started_at else None),
-        ("took", took(run) if run.started_at else None),
-        ("covers", ", ".join(run.covers)),
-        ("tokens", f"{usage.input} in, {usage.output} out" if usage.total else None),
-        ("cache", f"{cached[0]} read, {cached[1]} written" if any(cached) else None),
-        ("cost", dollars(run.cost) if run.cost else None),
-        *((f"attempt {number}", _asked(each)) for number, each in enumerate(run.model_attempts, start=1)),
-        ("fallback", f"{run.model} answered instead of {run.fallback_from}" if run.fallback_from else None),
-        *((f"owner {number}", _owner(attempt)) for number, attempt in enumerate(run.attempts, start=1)),
-        ("error", run.error),
-    ]
-
-
-def _asked(attempt: ModelAttempt) -> str:
-    """A model that did not answer, and why."""
-    about = [f"by {attempt.profile}" if attempt.profile else "", str(attempt.status or ""), attempt.code or ""]
-    about += ["skipped" if attempt.skipped else f"after {span(attempt.milliseconds)}"]
-    return f"{attempt.model}: {attempt.reason} ({', '.join(filter(None, about))}) {attempt.error}".rstrip()
-
-
-def _owner(attempt: Attempt) -> str:
-    host, pid = [*attempt.worker.rsplit("/", 2), ""][:2]
-    return f"{host} pid {pid}, {attempt.how} {age(attempt.at)}"
+def _tree_fields(run: Run) -> dict[str, Any]:
+    """Where a sub-agent's run belongs, and what it was spawned with."""
+    return {
+        "requesterSessionKey": run.requester_session_key,
+        "requesterSessionId": run.requester_session_id,
+        "controllerSessionKey": run.controller_session_key,
+        "rootSessionKey": run.root_session_key,
+        "parentRunId": run.parent_run_id,
+        "batch": run.batch,
+        "batchIndex": run.batch_index,
+        "label": run.label or None,
+        "task": run.task,
+        "depth": run.depth,
+        "role": run.role,
+        "cleanup": run.cleanup,
+        "spawnMode": run.spawn_mode,
+        "announce": run.announce,
+        "deliver": run.deliver,
+        "wakeOnDescendantSettle": run.wake_on_descendant_settle,
+        "metadata": run.metadata,
+    }

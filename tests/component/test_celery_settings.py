@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.cli.commands.worker import celery_argv
+from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.domain.runs import Lane
 
 ROOT = Path(__file__).parents[2]

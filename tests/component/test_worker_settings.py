@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from openclaw_workers.cli.commands import worker as module
 from openclaw_workers.cli.commands.up import _plan
 from openclaw_workers.cli.context import CliContext
+from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.main import run
 from openclaw_workers.domain.runs import Lane
 
@@ -80,7 +81,7 @@ def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(
 PLAIN_CELERY = [sys.executable, "-m", "celery", "-A", "openclaw_workers.tasks.app", "worker", "-Q", "main"]
 
 
-@pytest.mark.parametrize("argv", [PLAIN_CELERY, module.celery_argv(Lane.MAIN, 1)], ids=["celery", "ours"])
+@pytest.mark.parametrize("argv", [PLAIN_CELERY, celery_argv(Lane.MAIN, 1)], ids=["celery", "ours"])
 def test_a_worker_does_not_start_while_a_tool_that_is_denied_would_run_all_the_same(
     argv: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -134,7 +135,7 @@ def test_another_checkout_in_the_working_directory_is_not_run_instead_of_us(
 ) -> None:
     (tmp_path / "openclaw_workers").mkdir()
     (tmp_path / "openclaw_workers" / "__init__.py").write_text("raise SystemExit('this is another checkout')")
-    argv = module.celery_argv(Lane.MAIN, 1)
+    argv = celery_argv(Lane.MAIN, 1)
     report = [*argv[: argv.index("worker")], "report"]
 
     done = subprocess.run(report, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -25,7 +25,7 @@ def test_the_answer_is_printed_and_the_exit_code_is_zero(ocw_cli: Ocw) -> None:
     assert (done.code, done.out, done.err) == (0, "the answer\n", "")
 
 
-def test_the_answer_arrives_while_it_is_being_said(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_the_answer_is_printed_while_it_streams(staffed: Fleet, ocw_cli: Ocw) -> None:
     slowly = {"text": "one two three four", "chunks": 4, "chunkDelayMs": 700}
     process = ocw_cli.start("agent", "--session", "slow", "-m", as_text(program(slowly)))
     assert process.stdout is not None
@@ -38,7 +38,7 @@ def test_the_answer_arrives_while_it_is_being_said(staffed: Fleet, ocw_cli: Ocw)
     assert first + done.out == "one two three four\n"
 
 
-def test_nothing_is_printed_of_a_silent_reply(ocw_cli: Ocw) -> None:
+def test_a_silent_reply_prints_nothing(ocw_cli: Ocw) -> None:
     silent = {"text": "NO_REPLY", "chunks": 4, "chunkDelayMs": 150}
     done = ocw_cli("agent", "--session", "silent", "-m", as_text(program(silent)))
     assert (done.code, done.out, done.err) == (0, "", "")
@@ -97,7 +97,7 @@ def test_json_may_be_asked_for_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None
         ("--context-tokens", str(10**23)),
     ],
 )
-def test_a_number_that_is_none_or_too_large_is_refused_before_anything_is_sent(
+def test_an_invalid_number_is_refused_before_anything_is_sent(
     staffed: Fleet, ocw_cli: Ocw, option: str, value: str
 ) -> None:
     before = len(staffed.runs())
@@ -108,7 +108,7 @@ def test_a_number_that_is_none_or_too_large_is_refused_before_anything_is_sent(
     assert len(staffed.runs()) == before
 
 
-def test_what_the_engine_logs_does_not_stand_among_the_answers(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_logs_of_the_engine_do_not_go_to_stdout(staffed: Fleet, ocw_cli: Ocw) -> None:
     keys = staffed.stores.keys
     staffed.outcome(staffed.send(program(say("whole")), "overwritten"))
     staffed.stores.redis.set(keys.row(session_key("overwritten")), "x")
@@ -126,7 +126,7 @@ def test_the_message_may_come_from_stdin(ocw_cli: Ocw) -> None:
     assert (done.code, done.out) == (0, "read\n")
 
 
-def test_tool_activity_is_told_apart_from_the_answer(ocw_cli: Ocw) -> None:
+def test_tool_activity_goes_to_stderr(ocw_cli: Ocw) -> None:
     steps = program(call(execute("echo from-the-tool"), text="I look."), say("I looked."))
     done = ocw_cli("agent", "--session", "tools", "-m", as_text(steps))
 
@@ -136,7 +136,7 @@ def test_tool_activity_is_told_apart_from_the_answer(ocw_cli: Ocw) -> None:
     assert "exec done" in done.err
 
 
-def test_no_wait_returns_when_the_message_is_safely_in(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_no_wait_returns_when_the_message_is_stored(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "later")
     held = as_text(program(gate.step, say("late")))
     first = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", held).json
@@ -170,7 +170,7 @@ def test_a_command_in_order_is_answered_like_a_message(ocw_cli: Ocw) -> None:
     assert ocw_cli("agent", "--json", "--session", "fresh", "-m", "/status").json["sessionId"] != before
 
 
-def test_a_failed_run_is_told_and_exits_with_one(ocw_cli: Ocw) -> None:
+def test_a_failed_run_is_reported_and_exits_with_one(ocw_cli: Ocw) -> None:
     failing = as_text(program({"fail": "billing"}))
     told = ocw_cli("agent", "--session", "failing", "-m", failing)
     json = ocw_cli("agent", "--json", "--session", "failing", "-m", failing)
@@ -210,7 +210,7 @@ def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw)
     assert staffed.outcome(busy).text == "busy"
 
 
-def test_a_timeout_leaves_the_run_alone(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_timeout_lets_the_run_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "timeout")
     held = as_text(program(gate.step, say("in the end")))
     json = ocw_cli("agent", "--json", "--timeout", "2", "--session", "timeout", "-m", held)
@@ -233,7 +233,7 @@ def test_repeating_a_message_under_its_id_gives_the_first_answer(staffed: Fleet,
     assert len([run for run in staffed.runs() if run.session_key == session_key("twice")]) == 1
 
 
-def test_control_c_says_that_the_run_goes_on_and_how_to_stop_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_control_c_says_that_the_run_continues_and_how_to_stop_it(staffed: Fleet, ocw_cli: Ocw) -> None:
     slowly = {"text": "a b c d e f", "chunks": 6, "chunkDelayMs": 500}
     process = ocw_cli.start("agent", "--session", "ctrl-c", "-m", as_text(program(slowly)))
     assert process.stdout is not None
@@ -272,7 +272,7 @@ def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:
     assert staffed.run(done.json["runId"]).model == "offline/demo"
 
 
-def test_a_model_that_there_is_not_is_refused_before_anything_is_sent(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_an_unknown_model_is_refused_before_anything_is_sent(staffed: Fleet, ocw_cli: Ocw) -> None:
     before = len(staffed.runs())
     done = ocw_cli("agent", "--json", "--model", "nosuch/x", "--session", "no-model", "-m", "hello")
     by_command = ocw_cli("agent", "--json", "--session", "no-model", "-m", "/model nosuch/x")
@@ -283,7 +283,7 @@ def test_a_model_that_there_is_not_is_refused_before_anything_is_sent(staffed: F
     assert len(staffed.runs()) == before
 
 
-def test_a_model_that_is_gone_is_told_of_without_a_traceback_anywhere(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_model_that_was_removed_is_reported_without_a_traceback(staffed: Fleet, ocw_cli: Ocw) -> None:
     ocw_cli("agent", "--session", "lost-model", "-m", "hello")
     staffed.stores.sessions.patch(session_key("lost-model"), {"providerOverride": "nobody", "modelOverride": "m"})
 

@@ -41,7 +41,7 @@ def test_json_gives_one_result_per_message(ocw_cli: Ocw) -> None:
     assert done.code == 1, "a script must notice that something was not answered"
 
 
-def test_a_command_tells_its_session_in_json_as_for_ocw_agent(ocw_cli: Ocw) -> None:
+def test_a_command_has_its_session_in_json_as_with_ocw_agent(ocw_cli: Ocw) -> None:
     ocw_cli("agent", "-m", "hello", "--session", "known", "--model", "offline/demo")
     told = json.loads(ocw_cli("chat", "--session", "known", "--json", stdin="/status\n").out)
     alone = ocw_cli("agent", "--session", "known", "--json", "-m", "/status").json
@@ -49,7 +49,7 @@ def test_a_command_tells_its_session_in_json_as_for_ocw_agent(ocw_cli: Ocw) -> N
     assert told["sessionId"] == alone["sessionId"] is not None
 
 
-def test_a_line_that_is_not_taken_fails_as_it_does_for_ocw_agent(ocw_cli: Ocw) -> None:
+def test_a_rejected_line_fails_as_with_ocw_agent(ocw_cli: Ocw) -> None:
     done = ocw_cli("chat", "--json", "--session", "piped-wrong", stdin="/queue sideways\n/help\n")
 
     refused, answered = (json.loads(line) for line in done.out.splitlines())

@@ -44,7 +44,7 @@ def test_a_row_of_the_wrong_type_hides_no_other_session(staffed: Fleet, ocw_cli:
         assert done.json["unreadable"] == 1
     assert session_key("whole") in text.out
     for done in (listed, text, tree, exported):
-        assert "1 damaged record was left out and set aside" in done.err
+        assert "1 damaged record was left out and quarantined" in done.err
     assert (exported.code, exported.json["unreadable"]) == (0, 1)
     assert ocw_cli("sessions", "delete", spoilt, "--yes").code == 0
     assert ocw_cli("sessions", "list", "--json").json["unreadable"] == 0
@@ -102,9 +102,9 @@ def test_a_run_of_the_wrong_type_hides_no_other_run(staffed: Fleet, ocw_cli: Ocw
     runs = [run["runId"] for run in listed.json["runs"]]
     assert (listed.code, whole in runs, spoilt in runs, listed.json["unreadable"]) == (0, True, False, 1)
     for done in (listed, text):
-        assert "1 damaged record was left out and set aside" in done.err
+        assert "1 damaged record was left out and quarantined" in done.err
     assert [tree.code for tree in trees] == [0, 0, 0]
-    assert "1 damaged record was left out and set aside" in trees[0].err
+    assert "1 damaged record was left out and quarantined" in trees[0].err
     assert ocw_cli("runs", "tree", "spoilt-run", "--json").json == {"ok": True, "trees": [], "unreadable": 1}
     assert shown.code == 1
     assert (
@@ -116,7 +116,7 @@ def test_a_run_of_the_wrong_type_hides_no_other_run(staffed: Fleet, ocw_cli: Ocw
     assert ocw_cli("runs", "show", str(spoilt)).code == 5, "what is gone is not damaged any more"
 
 
-def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
+def test_the_status_is_shown_whatever_is_damaged(unstaffed: Fleet) -> None:
     ocw, redis, keys = Ocw(unstaffed), unstaffed.stores.redis, unstaffed.stores.keys
     one, two, three = (session_key(name) for name in ("one", "two", "three"))
     for name in ("one", "two", "three"):
@@ -135,7 +135,7 @@ def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
     ]
     assert status.json["lanes"][0]["waiting"] == 2
     assert status.json["leases"] == []
-    assert "1 damaged record(s) set aside" in text.out
+    assert "1 damaged record(s) quarantined" in text.out
     listed = {session["sessionKey"]: session["state"] for session in ocw("sessions", "list", "--json").json["sessions"]}
     assert listed == {one: "queued", two: "unreadable", three: "queued"}
     assert ocw("sessions", "show", "two").code == ocw("sessions", "show", "three").code == 0
@@ -167,13 +167,13 @@ def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(unsta
     assert "ocw sessions reset KEY" in text.out
     assert "ago)" in text.out
     assert f"run {run} cannot be read: attempt: Input should be a valid integer" in shown.err
-    assert "`ocw status --damaged` tells what to do" in shown.err
+    assert "`ocw status --damaged` says what to do" in shown.err
     for told in (status.err, ocw("status").out):
-        assert "set aside; `ocw status --damaged` lists them" in told
+        assert "quarantined; `ocw status --damaged` lists them" in told
     assert [note["at"] for note in ocw("status", "--damaged", "--json").json["damaged"]] == [row["at"], record["at"]]
 
 
-def test_a_damaged_note_about_damage_spoils_no_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_damaged_quarantine_note_breaks_no_command(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("fine")), "fine"))
     staffed.stores.redis.lpush(staffed.stores.keys.quarantine, "{half a note", "[]", '{"where": "x"}')
 

@@ -37,7 +37,7 @@ def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
         (("sessions", "list", "--agent", "nope"), 5, "NotFound", "no agent 'nope'"),
     ],
 )
-def test_a_failure_is_told_with_its_own_exit_code(
+def test_each_failure_has_its_own_exit_code(
     ocw_cli: Ocw, words: tuple[str, ...], code: int, kind: str, told: str
 ) -> None:
     text, json = _both(ocw_cli, *words)
@@ -55,7 +55,7 @@ def test_a_failure_is_told_with_its_own_exit_code(
 
 
 @pytest.mark.parametrize("words", [("agent", "-m", "-"), ("chat",)])
-def test_a_closed_standard_input_is_no_fault_of_ours(ocw_cli: Ocw, words: tuple[str, ...]) -> None:
+def test_a_closed_standard_input_is_not_a_bug(ocw_cli: Ocw, words: tuple[str, ...]) -> None:
     command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *ocw_cli.argv(*words)]
     done = subprocess.run(command, env=ocw_cli.env, capture_output=True, text=True, timeout=60, check=False)
 
@@ -66,7 +66,7 @@ def test_a_closed_standard_input_is_no_fault_of_ours(ocw_cli: Ocw, words: tuple[
 @pytest.mark.parametrize(
     "words", ["sessions list", "sessions history main", "runs list", "runs tree", "subagents list"]
 )
-def test_a_number_that_nobody_can_count_to_is_refused(ocw_cli: Ocw, words: str) -> None:
+def test_a_count_that_is_too_large_is_refused(ocw_cli: Ocw, words: str) -> None:
     done = ocw_cli(*words.split(), "--limit", str(10**23), "--json")
 
     assert done.code == 2
@@ -82,11 +82,11 @@ def test_a_number_that_nobody_can_count_to_is_refused(ocw_cli: Ocw, words: str) 
         (("agent", "-m", "x", "--thread", "\udcff"), 5),
     ],
 )
-def test_bytes_that_are_no_utf8_are_no_fault_of_ours(ocw_cli: Ocw, words: tuple[str, ...], code: int) -> None:
+def test_arguments_that_are_not_utf8_are_not_a_bug(ocw_cli: Ocw, words: tuple[str, ...], code: int) -> None:
     assert ocw_cli(*words, "--json").code == code
 
 
-def test_every_problem_of_the_configuration_is_told_at_once(ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_every_problem_of_the_configuration_is_reported_at_once(ocw_cli: Ocw, tmp_path: Path) -> None:
     broken = tmp_path / "openclaw.yaml"
     broken.write_text("engine: {leaseSecond: 3}\nlanes: {main: {concurrency: 0}}\n")
 
@@ -99,9 +99,7 @@ def test_every_problem_of_the_configuration_is_told_at_once(ocw_cli: Ocw, tmp_pa
 
 
 @pytest.mark.parametrize("option", ["foo=bar", "db=first"])
-def test_an_option_of_the_address_that_redis_does_not_know_is_a_fault_of_the_configuration(
-    ocw_cli: Ocw, option: str
-) -> None:
+def test_an_unknown_option_in_the_redis_url_is_a_configuration_error(ocw_cli: Ocw, option: str) -> None:
     text, json = _both(ocw_cli, "status", REDIS_URL=f"redis://:hidden@127.0.0.1:1/0?{option}")
 
     assert text.code == json.code == 3
@@ -133,7 +131,7 @@ def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path, 
     assert json.json["error"]["type"] == "StoreUnavailable"
 
 
-def test_a_misspelt_command_gets_the_one_that_was_meant(ocw_cli: Ocw) -> None:
+def test_a_misspelt_command_suggests_the_right_one(ocw_cli: Ocw) -> None:
     text = ocw_cli("sesions")
 
     assert text.code == 2

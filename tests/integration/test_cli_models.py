@@ -49,10 +49,10 @@ def test_a_pause_for_billing_is_listed_and_ended(fleet: Fleet, server: WireServe
     assert lines[1].split() == ["local", "work", "-", "paused", "billing", "5h"]
     assert lines[2].split() == ["other", "default", "-", "ready", "-", "-"]
 
-    assert ocw("models", "resume", "other").out == "nothing of other is paused\n"
+    assert ocw("models", "resume", "other").out == "other is not paused\n"
     assert ocw("models", "resume", "local/default").code == 5
     assert ocw("models", "resume", "elsewhere").code == 5
-    assert ocw("models", "resume", "local/work").out == "resumed local/work: billing had another 5h\n"
+    assert ocw("models", "resume", "local/work").out == "resumed local/work; it was paused for another 5h (billing)\n"
     assert ocw("models", "resume", "local", "--json").json == {"ok": True, "resumed": []}
     assert ocw("agent", "-m", "hello", within=120).out == "Paid.\n"
 
@@ -63,5 +63,5 @@ def test_a_pause_of_one_model_names_it(fleet: Fleet, server: WireServer) -> None
     ocw("agent", "-m", "hello", within=120)
     (paused,) = [each for each in ocw("models", "status", "--json").json["profiles"] if each["paused"]]
     assert (paused["profile"], paused["model"], paused["reason"]) == ("work", "org/m", "timeout")
-    assert ocw("models", "resume", "local").out.startswith("resumed local/work org/m: timeout had another ")
+    assert ocw("models", "resume", "local").out.startswith("resumed local/work org/m; it was paused for another ")
     assert not any(each["paused"] for each in ocw("models", "status", "--json").json["profiles"])

@@ -29,7 +29,7 @@ def test_runs_are_listed_newest_first_and_filtered(staffed: Fleet, ocw_cli: Ocw)
     assert str(well) not in text.out
 
 
-def test_show_tells_who_carried_a_run_and_what_it_did(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_show_has_the_owners_of_a_run_and_what_it_did(staffed: Fleet, ocw_cli: Ocw) -> None:
     queued = staffed.send(program(call(execute("echo out")), say("Seen.")), "journal")
     run = staffed.outcome(queued).receipt.run
     staffed.outcome(staffed.send(program(say("another run")), "journal"))
@@ -56,7 +56,7 @@ def test_watch_shows_a_run_from_its_beginning_to_its_end(staffed: Fleet, ocw_cli
     assert (again["status"], again["text"]) == ("ok", TEXT)
 
 
-def test_watching_all_tells_each_change_once(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_watching_all_prints_each_change_once(staffed: Fleet, ocw_cli: Ocw) -> None:
     process = ocw_cli.start("runs", "watch", "--json")
     out = process.stdout
     assert out is not None
@@ -98,7 +98,7 @@ def test_stop_ends_one_run_and_a_second_stop_says_it_was_too_late(staffed: Fleet
     assert staffed.outcome(following).text == "next"
 
 
-def test_the_waiting_agent_is_told_that_its_run_was_stopped(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_ocw_agent_reports_that_its_run_was_stopped(staffed: Fleet, ocw_cli: Ocw) -> None:
     process = ocw_cli.start("agent", "--session", "halted", "-m", json.dumps(program(say("never", delay_ms=60_000))))
     eventually(lambda: staffed.stores.reader.control(session_key("halted")).state == "running", within=20)
     run = staffed.stores.reader.control(session_key("halted")).run

@@ -64,7 +64,7 @@ def test_levels_that_were_set_are_shown(staffed: Fleet, ocw_cli: Ocw) -> None:
 def test_an_unknown_session_names_the_nearest_one(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("hi")), "garden"))
 
-    assert "did you mean agent:main:garden?" in ocw_cli("sessions", "show", "gardne").err
+    assert "did you mean 'agent:main:garden'?" in ocw_cli("sessions", "show", "gardne").err
 
 
 def test_history_gives_the_entries_as_they_are_stored(staffed: Fleet, ocw_cli: Ocw) -> None:
@@ -84,7 +84,7 @@ def test_history_gives_the_entries_as_they_are_stored(staffed: Fleet, ocw_cli: O
     assert text.out.splitlines()[-1] == "assistant: Seen."
 
 
-def test_a_damaged_entry_is_left_out_told_and_kept_for_a_look(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_damaged_entry_is_left_out_reported_and_quarantined(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("whole")), "damaged"))
     staffed.stores.redis.rpush(staffed.stores.keys.log(session_key("damaged")), "{half an entry")
 
@@ -190,7 +190,7 @@ def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(staffed: Fleet
     assert ocw_cli("sessions", "export", "--agent", "MAIN", "--out", str(out)).code == 0
 
 
-def test_export_tells_of_a_transcript_that_cannot_be_read_and_writes_the_others(
+def test_export_reports_an_unreadable_transcript_and_writes_the_others(
     staffed: Fleet, ocw_cli: Ocw, tmp_path: Path
 ) -> None:
     for name in ("spoilt", "whole"):
@@ -211,7 +211,7 @@ def test_export_tells_of_a_transcript_that_cannot_be_read_and_writes_the_others(
     assert f"{log} held a string where a list belongs" in note["why"]
 
 
-def test_reset_begins_anew_under_the_same_key(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_reset_keeps_the_key_and_changes_the_id(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("old")), "reset"))
     before = ocw_cli("sessions", "show", "reset", "--json").json["sessionId"]
 
@@ -222,7 +222,7 @@ def test_reset_begins_anew_under_the_same_key(staffed: Fleet, ocw_cli: Ocw) -> N
     assert ocw_cli("sessions", "history", "reset", "--json").json == []
 
 
-def test_an_empty_key_is_no_name_of_the_main_session(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_an_empty_key_does_not_mean_the_main_session(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("kept")), "main"))
     before = ocw_cli("sessions", "show", "main", "--json").json["sessionId"]
 
@@ -236,7 +236,7 @@ def test_an_empty_key_is_no_name_of_the_main_session(staffed: Fleet, ocw_cli: Oc
     assert ocw_cli("sessions", "show", "main", "--json").json["sessionId"] == before
 
 
-def test_a_no_deletes_nothing_and_is_no_failure(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_answering_no_deletes_nothing_and_is_not_a_failure(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("stays")), "spared"))
     with Terminal(ocw_cli, "sessions", "delete", "spared") as terminal:
         terminal.see("everything in it? [y/N]")
@@ -247,7 +247,7 @@ def test_a_no_deletes_nothing_and_is_no_failure(staffed: Fleet, ocw_cli: Ocw) ->
     assert ocw_cli("sessions", "show", "spared").code == 0
 
 
-def test_delete_asks_for_a_yes_and_then_means_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_delete_needs_a_confirmation(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(staffed.send(program(say("gone soon")), "deleted"))
 
     refused = ocw_cli("sessions", "delete", "deleted")

@@ -11,7 +11,7 @@ from tests.support.programs import program, say
 from tests.support.waiting import eventually
 
 
-def test_status_tells_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_status_shows_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "busy")
     run = staffed.send(program(gate.step, say("busy")), "busy").run
     eventually(lambda: staffed.stores.reader.control(session_key("busy")).state == "running", within=20)
@@ -49,7 +49,7 @@ def test_wake_ups_that_nobody_fetches_are_counted(unstaffed: Fleet) -> None:
     assert "no workers; start some with `ocw up`" in text
 
 
-def test_damaged_records_hide_nothing_else_and_are_told_of(unstaffed: Fleet) -> None:
+def test_damaged_records_hide_nothing_else_and_are_reported(unstaffed: Fleet) -> None:
     ocw, stores, key = Ocw(unstaffed), unstaffed.stores, session_key("one")
     run, message = unstaffed.send("hello", "one").run, unstaffed.send("again", "one").message_id
     unstaffed.send("hello", "two")
@@ -64,7 +64,7 @@ def test_damaged_records_hide_nothing_else_and_are_told_of(unstaffed: Fleet) -> 
     assert (status["lanes"][0]["waiting"], status["lanes"][0]["queued"]) == (5, 2)
     assert status["lanes"][0]["oldestWaitingAt"] is not None, "of the other session"
     assert (shown.code, shown.json["error"]["type"]) == (1, "CorruptRecord")
-    assert "1 damaged record(s) set aside" in text
+    assert "1 damaged record(s) quarantined" in text
     assert ocw("sessions", "show", "one", "--json").json["receipts"] == {"accepted": 1, "unreadable": 1}
     assert len(ocw("sessions", "list", "--json").json["sessions"]) == 2
 

@@ -83,7 +83,7 @@ def test_a_result_that_waits_for_its_siblings_is_live_until_it_is_delivered(staf
     assert ocw_cli("subagents", "list", "siblings", "--live").out == "no sub-agents\n"
 
 
-def test_sub_agents_are_listed_with_the_way_of_their_results(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_sub_agents_are_listed_with_the_delivery_of_their_results(staffed: Fleet, ocw_cli: Ocw) -> None:
     inner = program(spawn(program(say("leaf")), label="inner"), say("waiting"), say("outer done"))
     staffed.outcome(staffed.send(program(spawn(inner, label="outer"), say("spawned"), say("heard")), "listed"))
     (outer,) = children(staffed, "listed")
@@ -132,7 +132,7 @@ def test_info_is_the_whole_record_by_number_label_run_or_session(staffed: Fleet,
     assert "found it" in text
 
 
-def test_a_name_that_fits_none_or_several_is_refused_with_a_way_on(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_name_that_fits_none_or_several_is_refused_with_a_hint(staffed: Fleet, ocw_cli: Ocw) -> None:
     twins = spawn(program(say("one")), program(say("two")), label="twin")
     staffed.outcome(staffed.send(program(twins, say("ok"), say("heard")), "twins"))
 
@@ -146,7 +146,9 @@ def test_a_name_that_fits_none_or_several_is_refused_with_a_way_on(staffed: Flee
     assert ocw_cli("subagents", "info", str(run)).code == 2
 
 
-def test_a_message_to_a_settled_one_starts_it_again_and_its_parent_hears(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_message_to_a_settled_sub_agent_starts_a_new_run_whose_result_the_parent_gets(
+    staffed: Fleet, ocw_cli: Ocw
+) -> None:
     staffed.outcome(
         staffed.send(program(spawn(program(say("first")), label="asked"), say("ok"), say("a"), say("b")), "follow")
     )
@@ -154,7 +156,7 @@ def test_a_message_to_a_settled_one_starts_it_again_and_its_parent_hears(staffed
     eventually(lambda: delivered(staffed, child), within=30)
 
     sent = ocw_cli("subagents", "send", "asked", json.dumps(program(say("second"))))
-    assert "had ended and goes on as run-" in sent.out
+    assert "had ended and continues as run-" in sent.out
     eventually(lambda: len(children(staffed, "follow")) == 2, within=30)
     eventually(lambda: delivered(staffed, children(staffed, "follow")[1]), within=30)
     waited = ocw_cli("subagents", "send", "asked", "-", "--wait", "--json", stdin=json.dumps(program(say("third"))))
@@ -181,7 +183,7 @@ def test_steering_joins_the_running_turn_and_a_message_waits_for_its_end(staffed
     gate.open()
     eventually(lambda: children(staffed, "steering")[0].state == "ok", within=30)
 
-    assert "answers it after what it does now" in later.out
+    assert "answers it after its current turn" in later.out
     assert "reads it before its next model call" in joined.out
     said = [
         entry.content[0].text if entry.role == "user" else entry.text
@@ -193,7 +195,7 @@ def test_steering_joins_the_running_turn_and_a_message_waits_for_its_end(staffed
     assert run.text == "second answer", "one run, one result"
 
 
-def test_stop_ends_the_subtree_and_the_parent_hears_of_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_stop_ends_the_subtree_and_the_parent_gets_the_outcome(staffed: Fleet, ocw_cli: Ocw) -> None:
     inner = program(spawn(LASTING, LASTING, label="leaf"), say("waiting"), say("never"))
     staffed.send(program(spawn(inner, label="middle"), say("ok"), say("heard")), "stopping")
     (middle,) = eventually(lambda: children(staffed, "stopping"), within=30)
@@ -241,7 +243,7 @@ def test_a_blocked_announce_is_shown_and_delivered_when_it_is_retried(staffed: F
     assert ocw_cli("subagents", "retry", "batch-none").code == 5
 
 
-def test_an_announce_that_nobody_has_delivered_yet_is_shown_as_pending(tmp_path: Path) -> None:
+def test_an_announce_that_is_not_delivered_yet_is_pending(tmp_path: Path) -> None:
     with Fleet(tmp_path, NO_SWEEP) as fleet:
         # Given nobody who serves the lane in which results are announced
         fleet.ready(*(fleet.worker(lane, wait=False) for lane in ("main", "subagent")))
@@ -256,7 +258,7 @@ def test_an_announce_that_nobody_has_delivered_yet_is_shown_as_pending(tmp_path:
         assert "1 announces pending, 0 blocked" in ocw("status").out
 
 
-def test_what_was_removed_after_its_announce_is_still_on_record(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_sub_agent_removed_after_its_announce_is_still_on_record(staffed: Fleet, ocw_cli: Ocw) -> None:
     staffed.outcome(
         staffed.send(
             program(spawn(program(say("gone")), label="removed", cleanup="delete"), say("ok"), say("heard")), "removing"
@@ -276,7 +278,7 @@ def _state(fleet: Fleet, run: Run) -> BatchState | None:
     return batch.state if batch else None
 
 
-def test_files_for_a_sub_agent_go_where_it_works(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_files_for_a_sub_agent_go_to_its_workspace(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("for the child")
     task = program(say("at work"))
     staffed.outcome(staffed.send(program(spawn(task, workspaceDir="part"), say("waiting"), say("heard")), "files"))

@@ -76,7 +76,7 @@ def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(staff
     assert (part["state"], part["delivery"], part["lane"], part["cost"]) == ("ok", "delivered", "subagent", 0.0)
 
 
-def test_sessions_stand_below_those_that_spawned_them(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_sessions_are_below_the_sessions_that_spawned_them(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "sessions")
     gate.open()
     staffed.outcome(staffed.send(nested(gate), "planted"))
@@ -93,7 +93,7 @@ def test_sessions_stand_below_those_that_spawned_them(staffed: Fleet, ocw_cli: O
     assert "   └─ leaf" in text
 
 
-def test_show_tells_the_lineage_of_a_child_that_failed(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_show_has_the_tree_details_of_a_failed_child(staffed: Fleet, ocw_cli: Ocw) -> None:
     failing = program({"text": "half of it", "fail": "billing"})
     parent = staffed.outcome(staffed.send(program(spawn(failing, label="failing"), say("ok"), say("heard")), "failed"))
     (child,) = children(staffed, "failed")
@@ -111,7 +111,7 @@ def test_show_tells_the_lineage_of_a_child_that_failed(staffed: Fleet, ocw_cli: 
     assert f"child 1  {child.id} 'failing', error" in above
 
 
-def test_waiting_for_a_tree_prints_what_the_agent_says_later(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_waiting_for_a_tree_prints_later_replies(staffed: Fleet, ocw_cli: Ocw) -> None:
     task = json.dumps(program(spawn(late("x"), late("y"), label="both"), say("spawned"), say("heard")))
 
     done = ocw_cli("agent", "--session", "waiting", "--wait", "tree", "-m", task)
@@ -139,14 +139,14 @@ def test_without_a_terminal_only_the_turn_is_waited_for(staffed: Fleet, ocw_cli:
     assert ocw_cli("agent", "--session", "turn", "-m", "hi", "--wait", "turn", "--no-wait").code == 2
 
 
-def test_ctrl_c_and_a_time_limit_leave_the_sub_agents_at_work(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_after_ctrl_c_and_timeout_the_sub_agents_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "left")
     task = json.dumps(program(spawn(program(gate.step, say("x")), label="left"), say("spawned"), say("heard")))
 
     late = ocw_cli("agent", "--session", "late", "--wait", "tree", "--timeout", "8", "--json", "-m", task)
     process = ocw_cli.start("agent", "--session", "left", "--wait", "tree", "-m", task)
     assert process.stderr is not None
-    while "at work" not in (line := process.stderr.readline()):
+    while "active; " not in (line := process.stderr.readline()):
         assert line, "it waits before it ends"
     process.send_signal(signal.SIGINT)
     left = finish(process)
@@ -174,7 +174,7 @@ def test_in_a_terminal_the_tree_is_waited_for_and_chat_shows_later_replies(staff
     assert (chat.code, chat.out) == (0, "two spawned\ntwo heard\n")
 
 
-def test_what_is_said_in_a_thread_goes_to_the_sub_agent_that_stays_there(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_message_in_a_thread_goes_to_the_sub_agent_bound_to_it(staffed: Fleet, ocw_cli: Ocw) -> None:
     stays = spawn(program(say("I stay")), label="stays", mode="session", thread=True)
     task = json.dumps(program(stays, say("spawned"), say("heard")))
     assert ocw_cli("agent", "--session", "threads", "-m", task).code == 0
@@ -189,7 +189,7 @@ def test_what_is_said_in_a_thread_goes_to_the_sub_agent_that_stays_there(staffed
     assert nobody.code == 5
 
 
-def test_a_chat_in_a_terminal_shows_what_comes_later_and_lets_one_talk_meanwhile(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_chat_in_a_terminal_shows_later_replies_and_accepts_messages_meanwhile(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "chat")
     asked = json.dumps(program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard it")))
 
@@ -199,7 +199,7 @@ def test_a_chat_in_a_terminal_shows_what_comes_later_and_lets_one_talk_meanwhile
 
     steps: list[tuple[str, Callable[[], str]]] = [
         ("> ", lambda: asked + "\n"),
-        ("1 sub-agent is at work", lambda: "/queue\n"),
+        ("1 sub-agent is active", lambda: "/queue\n"),
         ("Queue mode", opened),
         ("sub-agent reported: slow ok", str),
         ("heard it\n", str),
@@ -234,7 +234,7 @@ def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], s
     return process.wait(60), shown
 
 
-def test_stopping_a_run_that_is_over_stops_its_sub_agents_and_no_others(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_stopping_a_run_that_has_ended_stops_its_sub_agents_and_no_others(staffed: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(staffed, "turns")
     asked = program(spawn(program(gate.step, say("x"))), say("spawned"), say("heard"))
     first, second = (staffed.outcome(staffed.send(asked, "turns")).run for _ in range(2))
@@ -275,5 +275,5 @@ def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(staffe
     archive.unlink()
     text = ocw_cli("runs", "show", run.id).out
     assert "no journal: its session was deleted, and its archive is not on this machine" in text
-    assert "begun anew" not in text
+    assert "was reset" not in text
     assert "I look." in text

@@ -44,7 +44,7 @@ def cost_of(usage: dict[str, int]) -> float:
     return (usage["input"] * PRICES["input"] + usage["output"] * PRICES["output"]) / 1_000_000
 
 
-def test_a_call_is_in_every_place_that_tells_of_it(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_a_call_is_counted_wherever_usage_is_shown(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     server.script.append(Reply("Hello."))
     said = ocw("agent", "-m", "hello", "--session", "told", "--json", within=120).json
     cost = cost_of(said["usage"])
@@ -91,7 +91,7 @@ def test_days_are_in_order_and_a_wrong_word_names_the_right_ones(ocw: Ocw) -> No
     assert "'agent', 'session', 'model', 'day', 'tree'" in wrong.err
 
 
-def test_a_reply_is_followed_by_what_it_took_when_that_is_on(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_a_reply_is_followed_by_its_usage_if_that_is_on(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     def say(text: str) -> str:
         server.script.append(Reply("Yes."))
         done = ocw("agent", "-m", text, "--session", "line", within=120)
@@ -129,7 +129,7 @@ def test_the_model_that_was_chosen_answers(priced: Fleet, ocw: Ocw, server: Wire
 
 
 @pytest.mark.parametrize("level", ["on", "stream"])
-def test_thinking_is_shown_when_that_is_on(priced: Fleet, ocw: Ocw, server: WireServer, level: str) -> None:
+def test_reasoning_is_shown_if_that_is_on(priced: Fleet, ocw: Ocw, server: WireServer, level: str) -> None:
     session = f"thinking-{level}"
     server.script += [Reply("One.", thinking="unseen"), Reply("Two.", thinking="first this\nthen that")]
     hidden = ocw("agent", "-m", "one", "--session", session, within=120)
@@ -141,7 +141,7 @@ def test_thinking_is_shown_when_that_is_on(priced: Fleet, ocw: Ocw, server: Wire
     assert "· thinks: first this\n· thinks: then that\n" in seen.err
 
 
-def test_tools_are_shown_as_the_session_wants_it(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_tools_are_shown_at_the_sessions_verbose_level(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     def say(text: str) -> str:
         server.script.extend([Reply(calls=[Called("exec", {"command": "echo $((6 * 7))"})]), Reply("Done.")])
         done = ocw("agent", "-m", text, "--session", "tools", within=120)
@@ -156,7 +156,7 @@ def test_tools_are_shown_as_the_session_wants_it(priced: Fleet, ocw: Ocw, server
     assert "·   42" in told[told.index(next(line for line in told if line.startswith("· exec done"))) :]
 
 
-def test_a_fallback_is_told_with_each_attempt(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_a_fallback_is_shown_with_each_attempt(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     server.script += [Failure(404, "there is no such model", type="not_found_error"), Reply("From the second.")]
     said = ocw("agent", "-m", "hello", "--session", "fallback", within=120)
     assert said.out == "From the second.\n"
@@ -180,7 +180,7 @@ def test_a_message_can_add_to_the_system_prompt_of_its_turn(server: WireServer, 
     assert "system prompt is empty" in ocw("agent", "-m", "hello", "--system", " ").err
 
 
-def test_a_fallback_is_told_in_json_too(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_a_fallback_is_in_json_too(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     server.script += [Failure(404, "there is no such model", type="not_found_error"), Reply("From the second.")]
     said = ocw("agent", "-m", "hello", "--session", "in-json", "--json", within=120).json
     assert (said["model"], said["fallbackFrom"]) == ("local/second", "local/first")
@@ -188,11 +188,11 @@ def test_a_fallback_is_told_in_json_too(priced: Fleet, ocw: Ocw, server: WireSer
     assert (said["model"], said["fallbackFrom"]) == ("local/first", None)
 
 
-def test_an_answer_that_stops_at_the_output_limit_says_so(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_an_answer_cut_at_the_output_limit_says_so(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     server.script += [Reply("To be", stop="max_tokens"), Reply("To be", stop="max_tokens"), Reply("or not.")]
     said = ocw("agent", "-m", "hello", "--session", "long", within=120)
     assert (said.code, said.out) == (0, "To be\n")
-    assert "the answer stops here: local/first has reached its output limit" in said.err
+    assert "the answer is cut here: local/first reached its output limit" in said.err
     found = [ocw("agent", "-m", "hello", "--session", "long", "--json", within=120).json for _ in range(2)]
     assert [(each["status"], each["reason"], each["text"]) for each in found] == [
         ("ok", "length", "To be"),

@@ -14,7 +14,7 @@ TEXT = "one two three four five six"
 SLOWLY = {"text": TEXT, "chunks": 6, "chunkDelayMs": 500}
 
 
-def test_a_killed_worker_is_told_and_the_answer_is_printed_once(unstaffed: Fleet) -> None:
+def test_a_killed_worker_is_reported_and_the_answer_is_printed_once(unstaffed: Fleet) -> None:
     unstaffed.worker()
     process = Ocw(unstaffed).start("agent", "-m", as_text(program(SLOWLY)))
     assert process.stdout is not None
@@ -42,7 +42,7 @@ def test_json_gives_the_committed_answer_of_a_run_that_was_taken_over(unstaffed:
     assert carriers == [f"{socket.gethostname()}/{worker.pid}" for worker in unstaffed.workers]
 
 
-def test_a_missing_worker_is_told_and_waited_for(unstaffed: Fleet) -> None:
+def test_a_missing_worker_is_reported_and_waited_for(unstaffed: Fleet) -> None:
     process = Ocw(unstaffed).start("agent", "-m", as_text(program(say("at last"))))
     assert process.stderr is not None
 
@@ -54,7 +54,7 @@ def test_a_missing_worker_is_told_and_waited_for(unstaffed: Fleet) -> None:
     assert (done.code, done.out) == (0, "at last\n")
 
 
-def test_a_redis_that_goes_away_is_told_and_waited_for(unstaffed: Fleet) -> None:
+def test_a_redis_that_goes_away_is_reported_and_waited_for(unstaffed: Fleet) -> None:
     unstaffed.worker()
     process = Ocw(unstaffed).start("agent", "-m", as_text(program(say("still here", delay_ms=3000))))
     assert process.stderr is not None
@@ -70,7 +70,7 @@ def test_a_redis_that_goes_away_is_told_and_waited_for(unstaffed: Fleet) -> None
     assert (done.code, done.out) == (0, "still here\n")
 
 
-def test_a_frozen_redis_is_an_error_within_seconds_and_says_how_to_repeat(unstaffed: Fleet) -> None:
+def test_a_frozen_redis_is_an_error_within_seconds_and_the_hint_says_how_to_send_again(unstaffed: Fleet) -> None:
     ocw = Ocw(unstaffed)
     unstaffed.redis_server.stop()
     try:

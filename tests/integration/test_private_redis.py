@@ -121,7 +121,7 @@ def test_data_that_redis_cannot_read_is_said_to_be_damaged_with_its_file_and_a_w
     assert "is damaged" in told.message
     assert f"{tmp_path / 'redis' / 'appendonlydir'}/appendonly.aof" in told.message
     assert named in told.message
-    assert "start with nothing" in (told.hint or "")
+    assert "start empty" in (told.hint or "")
     assert "redis-check-aof" not in (told.hint or ""), "it repairs neither of them"
 
 

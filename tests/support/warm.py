@@ -30,8 +30,8 @@ from typing import IO, Any, NoReturn
 import openclaw_workers
 
 LIBRARIES = ("anthropic", "openai", "celery.bin.celery", "celery.apps.worker", "celery.concurrency.thread", "redis")
-COLD = tuple(f"openclaw_workers.tasks.{name}" for name in ("signals", "turn", "service", "worker"))
-"""Imported by each process itself: they hold memory that forks share, or lead there."""
+COLD = tuple(f"openclaw_workers.tasks.{name}" for name in ("celery_settings", "signals", "turn", "service", "worker"))
+"""Imported by each process itself: they read its environment, hold memory that forks share, or import what does."""
 _LENGTH = struct.Struct("!I")
 
 

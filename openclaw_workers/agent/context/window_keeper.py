@@ -7,7 +7,6 @@ before it is a side conversation; of it only a notice enters the log.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -21,6 +20,7 @@ from openclaw_workers.agent.context.compaction_plan import has_grown, limit_toke
 from openclaw_workers.agent.context.history import fit, last_compaction
 from openclaw_workers.agent.context.overflow import Recovery, Step, too_large
 from openclaw_workers.agent.context.request_view import RequestView
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, TranscriptEntry
 from openclaw_workers.errors import ProviderError
 
@@ -80,7 +80,7 @@ class WindowKeeper:
     def _pruned(self, history: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
         """What the history shows. It only grows, so that what was shown at the same length is shown still."""
         if self._shown is None or self._shown[:2] != (len(history), self.view):
-            self._shown = len(history), self.view, self.view.pruned(history, _now_ms())
+            self._shown = len(history), self.view, self.view.pruned(history, now_ms())
         return self._shown[2]
 
     def overflowed(self, history: Sequence[TranscriptEntry], error: ProviderError) -> None:
@@ -95,7 +95,7 @@ class WindowKeeper:
             if isinstance(self._compact(history, force=True), Nothing):
                 self.overflowed(history, error)  # the same request would be refused again
         elif step is Step.GIVE_UP:
-            raise too_large(self.view.size(history, _now_ms()), self.view.context.window) from error
+            raise too_large(self.view.size(history, now_ms()), self.view.context.window) from error
 
     def compact_now(self, history: Sequence[TranscriptEntry], focus: str) -> CompactionEntry | Nothing:
         """As a person asked for it."""
@@ -103,7 +103,7 @@ class WindowKeeper:
 
     def _has_grown(self, history: Sequence[TranscriptEntry], tried: int = 0) -> bool:
         """Whether a compaction may achieve something, as far as the last ones in vain tell."""
-        return has_grown(self.view.old(history, _now_ms()), max(self._futile_at, tried))
+        return has_grown(self.view.old(history, now_ms()), max(self._futile_at, tried))
 
     def _compact_if_it_can(self, history: Sequence[TranscriptEntry]) -> None:
         """A conversation that still fits goes on as it is when nobody can sum it up."""
@@ -124,7 +124,7 @@ class WindowKeeper:
                 self.view.compaction,
                 self.view.context,
                 self.summarise,
-                now_ms=_now_ms(),
+                now_ms=now_ms(),
                 run_id=self.run_id,
                 force=force,
                 focus=focus,
@@ -138,14 +138,14 @@ class WindowKeeper:
         return done
 
     def _in_vain(self, history: Sequence[TranscriptEntry], done: Nothing, failure: str = "") -> None:
-        self._futile_at = old = self.view.old(history, _now_ms())
+        self._futile_at = old = self.view.old(history, now_ms())
         log.info("context.not_compacted", reason=done.reason, tokens=old, error=failure)
         if done.reason != "nothing to drop":
             # It took calls to find out, which later turns should not make again.
             why = f"{done.reason} ({failure})" if failure else done.reason
             seen = f"{old} tokens before the newest message in a window of {self.view.context.window}"
             told = f"Compaction achieved nothing at {seen}: {why}"
-            self.record(NoticeEntry(text=told, timestamp=_now_ms(), run_id=self.run_id))
+            self.record(NoticeEntry(text=told, timestamp=now_ms(), run_id=self.run_id))
 
     def _flush(self, history: Sequence[TranscriptEntry]) -> None:
         settings = self.view.compaction.memory_flush
@@ -162,7 +162,7 @@ class WindowKeeper:
         except ProviderError as error:
             failure = error.message
         saved = memory_flush.written(talk)
-        self.record(memory_flush.notice(saved, failure=failure, now_ms=_now_ms(), run_id=self.run_id))
+        self.record(memory_flush.notice(saved, failure=failure, now_ms=now_ms(), run_id=self.run_id))
 
     def _as_narrow_as_needed(self, ask: Callable[[], T]) -> T:
         """Ask the model, and again from the start when one with a smaller window takes over meanwhile."""
@@ -178,7 +178,3 @@ def futile_at(log: Sequence[TranscriptEntry], window: int) -> int:
     notices = (entry.text for entry in log[(last_compaction(log) or 0) :] if isinstance(entry, NoticeEntry))
     found = filter(None, map(_FUTILE.match, notices))
     return max((int(each[1]) for each in found if int(each[2]) == window), default=0)
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, rejected, result_of, screen_for, send, session_id_of, tell, wait
-from openclaw_workers.cli.follow import Follower
+from openclaw_workers.cli.conversation import (
+    TurnOptions,
+    exit_code_of,
+    print_answer,
+    screen_for,
+    send_message,
+    session_id_of,
+    show,
+)
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import (
     COUNT,
     Exit,
     Seconds,
-    WaitOver,
     echo_json,
-    error_json,
     json_option,
     leave,
     report,
 )
-from openclaw_workers.cli.tree_wait import Interrupted, whole_tree
+from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
+from openclaw_workers.client.conversation import Conversation
+from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.ids import MessageId, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, OpenClawError, StoreUnavailable
+from openclaw_workers.views.answers import Answer, answer_json, rejection
+from openclaw_workers.views.errors import error_json
 
 
 @click.command(
@@ -41,19 +49,19 @@ Examples:
   ocw agent -m "a long job" --no-wait --json
   ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly" --wait tree
   ocw agent -m /status
-Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session refused
-the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-agents go on.
+Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session rejected
+the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and its sub-agents continue.
 """
 )
-@click.option("-m", "--message", required=True, help="What to say, or a /command; - reads it from stdin.")
-@click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
-@click.option("--session", metavar="KEY", default="", help="Which session, such as notes or agent:main:main.")
-@click.option("--thread", metavar="ID", default="", help="Say it in a thread, to the sub-agent that stays there.")
+@click.option("-m", "--message", required=True, help="The message, or a /command; - reads it from stdin.")
+@click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
+@click.option("--session", metavar="KEY", default="", help="The session, such as notes or agent:main:main.")
+@click.option("--thread", metavar="ID", default="", help="Send it in a thread, to the sub-agent bound to it.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
 @click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
-@click.option("--context-tokens", type=COUNT, metavar="N", help="Context for this turn at most.")
+@click.option("--context-tokens", type=COUNT, metavar="N", help="Largest context for this turn.")
 @click.option(
-    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Time for this turn at most."
+    "--run-timeout", type=click.IntRange(1, WEEK_SECONDS), metavar="SECONDS", help="Longest time for this turn."
 )
 @click.option("--system", metavar="TEXT", help="Added to the system prompt, for this turn only.")
 @click.option(
@@ -61,17 +69,17 @@ the message, 124 --timeout is over, 130 Ctrl-C; after the last two run and sub-a
     "files",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="A file or picture to send along; can be repeated.",
+    help="A file or picture to attach; can be repeated.",
 )
 @click.option(
     "--wait",
     "wait_for",
     type=click.Choice(["turn", "tree"]),
-    help="Wait for this turn, or for what its sub-agents bring as well; in a terminal for the tree.",
+    help="Wait for this turn, or also for its sub-agents and the replies to them; default in a terminal: tree.",
 )
-@click.option("--no-wait", is_flag=True, help="Return as soon as the message is safely in.")
-@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Wait no longer; the run goes on.")
-@click.option("--message-id", metavar="ID", help="Repeating a message under its id cannot double it.")
+@click.option("--no-wait", is_flag=True, help="Return as soon as the message is stored.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop waiting after this time; the run continues.")
+@click.option("--message-id", metavar="ID", help="Sending again under the same id does not duplicate the message.")
 @json_option
 @pass_cli
 def agent(
@@ -94,7 +102,7 @@ def agent(
 ) -> None:
     """Send one message and print the answer as it arrives.
 
-    Where sub-agents were started, a terminal also shows what the agent says when they have reported.
+    In a terminal, if the agent starts sub-agents, its replies to their results are printed as well.
     """
     if no_wait and wait_for:
         raise BadInput("--wait and --no-wait exclude each other", hint="leave one of them out")
@@ -103,90 +111,76 @@ def agent(
         message = sys.stdin.read()
     key = cli.session_key(session, agent=agent_id, thread=thread)
     ident = MessageId(message_id or new_message_id())
-    answer = send(
-        cli,
-        message,
-        key,
-        ident,
-        model=model,
-        system=system,
-        thinking=thinking,
-        context_tokens=context_tokens,
-        timeout_seconds=run_timeout,
-        thread=thread,
-        files=files,
-    )
-    match answer:
-        case Answered(told):
-            _tell(cli, Result(key, "command", text=told))
+    options = TurnOptions(model, system, thinking, context_tokens, run_timeout)
+    match send_message(cli, message, key, ident, options=options, thread=thread, files=files):
+        case Answered(text):
+            _finish(cli, Answer(key, "command", text=text))
         case Rejected(_, reason):
-            _tell(cli, rejected(key, reason))
-        case Queued() if no_wait:
-            _tell_accepted(cli, answer)
-        case Queued():
+            _finish(cli, rejection(key, reason))
+        case Queued() as queued if no_wait:
+            _print_accepted(cli, queued)
+        case Queued() as queued:
             is_tree = wait_for == "tree" or (wait_for is None and not cli.json and sys.stdout.isatty())
-            _tell(cli, _answer(cli, answer, timeout, is_tree=is_tree), is_text_shown=True)
+            _finish(cli, _answer(cli, queued, timeout, is_tree=is_tree), is_text_shown=True)
 
 
-def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Result:
-    began = time.monotonic()
-    follower = Follower(
-        cli.stores,
+def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:
+    deadline = Deadline(timeout)
+    conversation = Conversation(
         queued.session_key,
         message=queued.message_id,
         run=queued.run,
         after=queued.event_id,
-        seconds=timeout,
+        deadline=deadline,
     )
     screen = screen_for(cli, queued.session_key)
     try:
-        result = result_of(queued.session_key, wait(follower, screen))
+        answer = show(cli, conversation, screen)
     except WaitOver as error:
         screen.finish(None)
-        _leave_it(cli, follower, error, Exit.WAIT_OVER)
+        _leave(cli, conversation, error, Exit.WAIT_OVER)
     except KeyboardInterrupt:
         screen.finish(None)
-        _leave_it(cli, follower, _interrupted(follower), Exit.INTERRUPTED)
-    if not is_tree or result.run is None:
-        return result
-    left = None if timeout is None else max(0.0, timeout - (time.monotonic() - began))
-    return whole_tree(cli, result, follower.after, left)
+        _leave(cli, conversation, _interrupted(conversation), Exit.INTERRUPTED)
+    if not is_tree or answer.run is None:
+        return answer
+    return wait_for_tree(cli, answer, conversation.after, deadline)
 
 
-def _interrupted(follower: Follower) -> Interrupted:
-    if follower.run:
-        what, stop = f"run {follower.run}", f"ocw runs stop {follower.run}"
+def _interrupted(conversation: Conversation) -> Interrupted:
+    if conversation.run:
+        what, stop = f"run {conversation.run}", f"ocw runs stop {conversation.run}"
     else:
-        what, stop = "the message", f"ocw agent --session {follower.session} -m /stop"
-    return Interrupted(f"interrupted; {what} goes on in {follower.session}", hint=f"stop it with `{stop}`")
+        what, stop = "the message", f"ocw agent --session {conversation.session} -m /stop"
+    return Interrupted(f"interrupted; {what} continues in {conversation.session}", hint=f"stop it with `{stop}`")
 
 
-def _leave_it(cli: CliContext, follower: Follower, error: OpenClawError, code: Exit) -> NoReturn:
-    """Go away from a run that goes on, and say how it stands."""
+def _leave(cli: CliContext, conversation: Conversation, error: OpenClawError, code: Exit) -> NoReturn:
+    """Stop waiting for a run that continues, and report its state."""
     if cli.json:
         try:
-            run = cli.stores.reader.run(follower.run) if follower.run else None
-            session_id = session_id_of(cli, follower.session)
+            run = cli.stores.reader.run(conversation.run) if conversation.run else None
+            session_id = session_id_of(cli, conversation.session)
         except StoreUnavailable:
             run = session_id = None
         status = run.state if run else "queued"
-        unfinished = Result(follower.session, status, follower.run, session_id, error=error_json(error))
-        echo_json(unfinished.as_json())
+        unfinished = Answer(conversation.session, status, conversation.run, session_id, error=error_json(error))
+        echo_json(answer_json(unfinished))
     else:
         report(type(error).__name__, error.message, error.hint, as_json=False)
     leave(code)
 
 
-def _tell_accepted(cli: CliContext, queued: Queued) -> None:
+def _print_accepted(cli: CliContext, queued: Queued) -> None:
     if cli.json:
-        accepted = Result(queued.session_key, "accepted", queued.run, session_id_of(cli, queued.session_key))
-        echo_json(accepted.as_json())
+        accepted = Answer(queued.session_key, "accepted", queued.run, session_id_of(cli, queued.session_key))
+        echo_json(answer_json(accepted))
     elif queued.run:
         click.echo(f"accepted as {queued.run} in {queued.session_key}; `ocw runs watch {queued.run}` shows it")
     else:
-        click.echo(f"accepted; it is answered after what {queued.session_key} has to do already, or together with it")
+        click.echo(f"accepted; {queued.session_key} is busy and answers it in its current turn or after it")
 
 
-def _tell(cli: CliContext, result: Result, *, is_text_shown: bool = False) -> None:
-    tell(cli, result, is_text_shown=is_text_shown)
-    leave(result.exit_code)
+def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:
+    print_answer(cli, answer, is_text_shown=is_text_shown)
+    leave(exit_code_of(answer))

@@ -1,17 +1,16 @@
-"""`ocw agents`: which agents there are, and what each is told before anyone speaks to it."""
+"""`ocw agents`: the configured agents and their system prompts."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.follow import has_worker
-from openclaw_workers.cli.output import echo_json, json_option, printable, table
+from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.render.text import printable, table
+from openclaw_workers.client.conversation import has_worker
 from openclaw_workers.config.resolve import (
-    AgentConfig,
     agent_ids,
     default_agent_id,
     default_model,
@@ -22,6 +21,7 @@ from openclaw_workers.config.resolve import (
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.commands.context_report import size_lines
 from openclaw_workers.errors import TransientError
+from openclaw_workers.views.agents import agent_json
 
 
 @click.group(
@@ -44,10 +44,12 @@ def list_agents(cli: CliContext) -> None:
     settings = cli.loaded.settings
     model = default_model(settings, os.environ)
     found = [resolve_agent(settings, each, default_model=model) for each in agent_ids(settings)]
-    if cli.json:
-        echo_json({"ok": True, "agents": [_facts(cli, agent) for agent in found]})
-        return
+    workspaces = {agent.id: workspace_dir(settings, agent.id, cli.loaded.state_dir) for agent in found}
     default = default_agent_id(settings)
+    if cli.json:
+        listed = [agent_json(agent, workspaces[agent.id], is_default=agent.id == default) for agent in found]
+        echo_json({"ok": True, "agents": listed})
+        return
     rows = [
         (
             agent.id + (" (default)" if agent.id == default else ""),
@@ -55,7 +57,7 @@ def list_agents(cli: CliContext) -> None:
             agent.primary,
             ", ".join(agent.fallbacks),
             agent.thinking_default,
-            workspace_dir(settings, agent.id, cli.loaded.state_dir),
+            workspaces[agent.id],
         )
         for agent in found
     ]
@@ -64,40 +66,27 @@ def list_agents(cli: CliContext) -> None:
 
 @agents.command("prompt", epilog="Example: ocw agents prompt main --sizes")
 @click.argument("agent_id", metavar="ID")
-@click.option("--sizes", is_flag=True, help="Only how large each part is.")
+@click.option("--sizes", is_flag=True, help="Only the size of each part.")
 @json_option
 @pass_cli
 def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
     """Print an agent's system prompt, with a size per part.
 
-    A worker of the service lane is asked for it, because it is made of files in the agent's workspace.
+    A worker of the service lane builds it, because it contains files of the agent's workspace.
     """
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    if not has_worker(cli.stores, Lane.SERVICE):
+    if not has_worker(cli.stores.fleet.workers(), Lane.SERVICE):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
-    told = cli.waker.prompt(agent)
-    texts = {part["name"]: part["text"] for part in told.pop("texts")}
+    prompt = cli.waker.prompt(agent)
+    texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
     if cli.json:
-        parts = [{**part, **({} if sizes else {"text": texts[part["name"]]})} for part in told["parts"]]
-        echo_json({"ok": True, "agentId": agent, **told, "parts": parts})
+        parts = [{**part, **({} if sizes else {"text": texts[part["name"]]})} for part in prompt["parts"]]
+        echo_json({"ok": True, "agentId": agent, **prompt, "parts": parts})
         return
     if not sizes:
-        for part in told["parts"]:
+        for part in prompt["parts"]:
             size = f"{part['chars']:,} characters, about {part['tokens']:,} tokens"
             click.echo(f"--- {part['name']} ({size})\n{printable(texts[part['name']])}\n")
         click.echo("---")
-    click.echo(f"model {told['model']}, window {told['window']:,} tokens")
-    click.echo(printable("\n".join(size_lines(told))))
-
-
-def _facts(cli: CliContext, agent: AgentConfig) -> dict[str, Any]:
-    settings = cli.loaded.settings
-    return {
-        "agentId": agent.id,
-        "name": agent.name,
-        "default": agent.id == default_agent_id(settings),
-        "model": agent.primary,
-        "fallbacks": list(agent.fallbacks),
-        "thinking": agent.thinking_default,
-        "workspace": str(workspace_dir(settings, agent.id, cli.loaded.state_dir)),
-    }
+    click.echo(f"model {prompt['model']}, window {prompt['window']:,} tokens")
+    click.echo(printable("\n".join(size_lines(prompt))))

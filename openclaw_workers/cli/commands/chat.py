@@ -8,19 +8,30 @@ from collections import deque
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, rejected, result_of, screen_for, send, tell, wait
-from openclaw_workers.cli.follow import Ended, Follower
+from openclaw_workers.cli.conversation import (
+    TurnOptions,
+    answer_of,
+    exit_code_of,
+    print_answer,
+    screen_for,
+    send_message,
+    show,
+)
 from openclaw_workers.cli.keyboard import Keyboard
-from openclaw_workers.cli.later_replies import Replies
-from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report, styled
+from openclaw_workers.cli.later_replies import show_next_reply
+from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report
 from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.text import styled
+from openclaw_workers.client.conversation import BLOCK_MS, Conversation
+from openclaw_workers.client.later_replies import LaterReplies
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
+from openclaw_workers.views.answers import Answer, rejection
 
 LEAVE = frozenset({"/exit", "/quit"})
 LOOK_MS = 200
-"""How often the keyboard is looked at while a turn runs."""
+"""How often typed input is read while a turn runs."""
 
 
 @click.command(
@@ -29,14 +40,14 @@ Examples:
   ocw chat
   ocw chat --agent work --session notes
   printf 'hello\\nwhat tools do you have?\\n' | ocw chat
-Ctrl-C stops the turn, Ctrl-D or /exit leaves. What is typed while a turn runs is sent at once and treated
-by the session's queue mode (/queue). What sub-agents bring is shown when it comes. /help lists the commands.
+Ctrl-C stops the turn, Ctrl-D or /exit leaves. A message typed while a turn runs is sent at once; the session's
+queue mode (/queue) decides what happens to it. Results of sub-agents appear as they arrive. /help lists the commands.
 """
 )
-@click.option("--agent", "agent_id", metavar="ID", default="", help="Which agent; the default one otherwise.")
-@click.option("--session", metavar="KEY", default="", help="Which session; the agent's main one otherwise.")
-@click.option("--thread", metavar="ID", default="", help="Talk in a thread, to the sub-agent that stays there.")
-@click.option("--model", metavar="PROVIDER/MODEL", help="Model for this conversation's turns.")
+@click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
+@click.option("--session", metavar="KEY", default="", help="The session; default: the agent's main session.")
+@click.option("--thread", metavar="ID", default="", help="Talk in a thread, to the sub-agent bound to it.")
+@click.option("--model", metavar="PROVIDER/MODEL", help="Model for the turns of this chat.")
 @json_option
 @pass_cli
 def chat(cli: CliContext, agent_id: str, session: str, thread: str, model: str | None) -> None:
@@ -61,55 +72,58 @@ class Chat:
         self._thread = thread
         self._keyboard = keyboard
         self._sent: deque[Queued] = deque()
-        self._block_ms = LOOK_MS if keyboard.is_person else 2000
-        self._replies = Replies(cli.stores, session, of_all=keyboard.is_person, block_ms=self._block_ms)
+        self._block_ms = LOOK_MS if keyboard.is_person else BLOCK_MS
+        self._replies = LaterReplies(session, of_all=keyboard.is_person, block_ms=self._block_ms)
         self._shown = ""
-        """The run whose answer was printed last; messages that were answered together share it."""
+        """The run whose answer was printed last; messages answered together share it."""
         self._failed = Exit.OK
 
     def run(self) -> Exit:
-        """Until the person leaves. A script learns from the exit code whether all was answered."""
-        # What is slow or may fail happens now, not after the first message.
+        """Until the person leaves or the input ends. A script's exit code says whether every message was answered."""
+        # Connect and import before the first message, so that failures show at once.
         self._cli.stores.reader.control(self._session)
         _ = self._cli.intake
         if self._keyboard.is_person:
             about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
             click.echo(styled(about, sys.stderr, dim=True), err=True)
         try:
-            while self._sent or self._attend() or self._next():
+            while self._sent or self._show_replies() or self._read_message():
                 self._follow_all()
-            while not self._keyboard.is_person and self._hear():
+            while not self._keyboard.is_person and self._show_reply():
                 pass
         except _Leaving:
-            self._note("it goes on without you")
+            self._note("left; the turn continues")
         return Exit.OK if self._keyboard.is_person else self._failed
 
-    def _attend(self) -> bool:
-        """While sub-agents work, show a person what they bring; what is typed is sent at once. Says whether it was."""
-        if not self._keyboard.is_person or not (count := self._replies.at_work()):
+    def _show_replies(self) -> bool:
+        """While sub-agents are active, show a person the replies to them. True as soon as a message was typed."""
+        if not self._keyboard.is_person or not (count := self._cli.conversations.result(self._replies.count_active())):
             return False
         many = "sub-agents are" if count > 1 else "sub-agent is"
-        self._note(f"{count} {many} at work; type to go on meanwhile, /stop stops them")
+        self._note(f"{count} {many} active; keep typing if you like, /stop stops them")
         while not self._sent:
             try:
-                if not self._hear():
+                if not self._show_reply():
                     break
             except KeyboardInterrupt:
-                self._note("/stop stops the sub-agents, Ctrl-D leaves them to it")
+                self._note("/stop stops the sub-agents, Ctrl-D leaves and lets them continue")
         return bool(self._sent)
 
-    def _hear(self) -> bool:
-        """Show the next reply that sub-agents' results lead to; False when there is none to come."""
-        ended = self._replies.next(lambda: screen_for(self._cli, self._session), go_on=self._look)
+    def _show_reply(self) -> bool:
+        """Show the next reply to sub-agents' results; False when there is none to come."""
+        ended = show_next_reply(
+            self._cli, self._replies, lambda: screen_for(self._cli, self._session), go_on=self._is_still_idle
+        )
         if ended is not None:
-            self._tell(result_of(self._session, ended), is_text_shown=True)
+            self._print(answer_of(self._session, ended), is_text_shown=True)
         return ended is not None
 
-    def _look(self) -> bool:
+    def _is_still_idle(self) -> bool:
+        """Send what was typed; False if a message now waits for its answer."""
         self._send_typed()
         return not self._sent
 
-    def _next(self) -> bool:
+    def _read_message(self) -> bool:
         """Read and send one message; False when the person leaves."""
         while True:
             try:
@@ -125,16 +139,18 @@ class Chat:
 
     def _send(self, text: str) -> None:
         try:
-            sent = send(self._cli, text, self._session, new_message_id(), model=self._model, thread=self._thread)
+            sent = send_message(
+                self._cli, text, self._session, new_message_id(), options=TurnOptions(self._model), thread=self._thread
+            )
             match sent:
                 case Queued() as queued:
                     self._sent.append(queued)
-                case Answered(told):
-                    self._tell(Result(self._session, "command", text=told), is_text_shown=False)
+                case Answered(text=answer):
+                    self._print(Answer(self._session, "command", text=answer), is_text_shown=False)
                 case Rejected(_, reason):
-                    self._tell(rejected(self._session, reason), is_text_shown=True)
+                    self._print(rejection(self._session, reason), is_text_shown=True)
         except (BadInput, StoreUnavailable) as error:
-            self._tell_failure(error)
+            self._report(error)
 
     def _send_typed(self) -> None:
         """Send what was typed while a turn runs."""
@@ -156,51 +172,49 @@ class Chat:
             try:
                 self._follow(queued)
             except NotFound as error:
-                self._tell_failure(error)
+                self._report(error)
 
     def _follow(self, queued: Queued) -> None:
         screen = screen_for(self._cli, self._session)
-        follower = Follower(
-            self._cli.stores,
+        conversation = Conversation(
             self._session,
             message=queued.message_id,
             run=queued.run,
             after=queued.event_id,
             block_ms=self._block_ms,
         )
-        ended = self._wait(follower, screen)
-        result = result_of(self._session, ended)
-        if result.run:
-            self._replies.follow(result.run, follower.after)
-        if result.status == "killed" and self._keyboard.is_person:
+        answer = self._show(conversation, screen)
+        if answer.run_id:
+            self._cli.conversations.result(self._replies.add_run(answer.run_id, conversation.after))
+        if answer.status == "killed" and self._keyboard.is_person:
             screen.note("stopped")
-        elif result.run != self._shown or result.error:
-            self._tell(result, is_text_shown=True)
-        self._shown = result.run or ""
+        elif answer.run_id != self._shown or answer.error:
+            self._print(answer, is_text_shown=True)
+        self._shown = answer.run_id or ""
 
-    def _wait(self, follower: Follower, screen: Screen) -> Ended:
-        """Ctrl-C stops the turn; a second one, when the stop is not heard, leaves the chat."""
+    def _show(self, conversation: Conversation, screen: Screen) -> Answer:
+        """Show a turn. Ctrl-C stops it; Ctrl-C again, before it has stopped, leaves the chat."""
         try:
-            return wait(follower, screen, on_quiet=self._send_typed)
+            return show(self._cli, conversation, screen, on_quiet=self._send_typed)
         except KeyboardInterrupt:
             screen.note("stopping; Ctrl-C again leaves the chat")
-            self._stop(follower, screen)
-        return wait(follower, screen)
+            self._stop(conversation, screen)
+        return show(self._cli, conversation, screen)
 
-    def _stop(self, follower: Follower, screen: Screen) -> None:
-        """The turn and what it has spawned, or its message if no turn has it yet; never what earlier turns began."""
+    def _stop(self, conversation: Conversation, screen: Screen) -> None:
+        """Stop the turn and what it spawned, or cancel the message if no turn has it; earlier sub-agents continue."""
         try:
-            stopped = self._cli.control.stop_run(follower.run) if follower.run else None
+            stopped = self._cli.control.stop_run(conversation.run) if conversation.run else None
             if stopped is None or stopped.run is None:
                 self._cli.control.stop_turn(self._session)
         except (NotFound, StoreUnavailable) as error:
             screen.note(f"not stopped: {error.message}")
 
-    def _tell_failure(self, error: OpenClawError) -> None:
+    def _report(self, error: OpenClawError) -> None:
         self._failed = exit_code(error)
         report(type(error).__name__, error.message, error.hint, as_json=self._cli.json)
 
-    def _tell(self, result: Result, *, is_text_shown: bool) -> None:
-        if result.exit_code is not Exit.OK:
-            self._failed = result.exit_code
-        tell(self._cli, result, is_text_shown=is_text_shown)
+    def _print(self, answer: Answer, *, is_text_shown: bool) -> None:
+        if (code := exit_code_of(answer)) is not Exit.OK:
+            self._failed = code
+        print_answer(self._cli, answer, is_text_shown=is_text_shown)

@@ -1,4 +1,4 @@
-"""`ocw completion`: what a shell needs to complete commands and options."""
+"""`ocw completion`: the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 

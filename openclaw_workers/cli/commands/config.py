@@ -1,4 +1,4 @@
-"""`ocw config`: check the configuration, see what is in force, and learn what could be."""
+"""`ocw config`: check the configuration, show the values in use, and print an example."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 
 import click
 
-from openclaw_workers.cli.output import report
+from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
 from openclaw_workers.config.not_in_effect import pending
 from openclaw_workers.config.schema_tree import dotted, leaves
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import ConfigurationError
-
-EXIT_CONFIGURATION = 3  # a start with this configuration would be refused
+from openclaw_workers.views.errors import error_json
 
 _json_option = click.option(
     "--json",
@@ -24,7 +23,7 @@ _json_option = click.option(
     is_flag=True,
     # `ocw --json config show` means the same as `ocw config show --json`.
     callback=lambda ctx, _, value: value or getattr(ctx.obj, "json", False),
-    help="Print JSON for programs.",
+    help="Answer in JSON.",
 )
 
 
@@ -32,9 +31,9 @@ _json_option = click.option(
     "config",
     epilog="""\b
 Examples:
-  ocw config check                        is openclaw.yaml right?
+  ocw config check                        check openclaw.yaml
   ocw --config other.yaml config show     every value, and where it came from
-  ocw config show session                 only those below `session`
+  ocw config show session                 only the values below `session`
   ocw config example > openclaw.yaml      start from all defaults
 """,
 )
@@ -52,17 +51,17 @@ Examples:
 @_json_option
 @click.pass_context
 def check(ctx: click.Context, as_json: bool) -> None:
-    """Say whether the configuration can be used, or everything that is wrong with it (exit code 3).
+    """Check the configuration and list every problem (exit code 3).
 
-    Settings that are not in effect yet are named too, and those of them that stop a start.
+    Settings that are not in effect yet are listed too, and which of them stop a start.
     """
     loaded = _load(ctx, as_json)
     if as_json:
         _print_json({"ok": True, "source": _source(loaded), "pending": loaded.pending, "unenforced": loaded.unenforced})
         return
     click.echo(f"ok: {_source(loaded) or 'no configuration file, all defaults'}")
-    for path, told in loaded.pending.items():
-        click.echo(f"note: {path}: {told}", err=True)
+    for path, note in loaded.pending.items():
+        click.echo(f"note: {path}: {note}", err=True)
     if loaded.unenforced:
         paths = ", ".join(loaded.unenforced)
         click.echo(f"note: `ocw up` and workers start with {paths} only if {ACCEPT_OPTION} is given", err=True)
@@ -80,7 +79,7 @@ Examples:
 @_json_option
 @click.pass_context
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
-    """Print every value with where it came from: default, file or environment. Secrets are hidden."""
+    """Print every value and its origin: default, file or environment. Secrets are hidden."""
     loaded = _load(ctx, as_json)
     idle = [each.loc for each in pending(loaded.settings)]
     rows = [
@@ -89,7 +88,7 @@ def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
         if (path := dotted(leaf.loc)) == prefix or path.startswith((f"{prefix}.", f"{prefix}[") if prefix else "")
     ]
     if not rows:
-        raise click.BadParameter(f"there is no setting {prefix!r}; `ocw config show` lists them all")
+        raise click.BadParameter(f"no setting {prefix!r}; `ocw config show` lists them all")
     if as_json:
         names = ("path", "value", "origin", "pending")
         values = [dict(zip(names, row, strict=True)) for row in rows]
@@ -97,8 +96,8 @@ def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
         return
     width = max(len(path) for path, *_ in rows)
     for path, value, origin, is_pending in rows:
-        told = f"{origin}, not in effect yet" if is_pending else origin
-        click.echo(f"{path:<{width}}  {json.dumps(value, ensure_ascii=False):<24}  {told}")
+        source = f"{origin}, not in effect yet" if is_pending else origin
+        click.echo(f"{path:<{width}}  {json.dumps(value, ensure_ascii=False):<24}  {source}")
 
 
 @config.command(
@@ -111,8 +110,8 @@ Examples:
 def schema(as_json: bool) -> None:
     """Print the JSON Schema of the configuration file, for editors.
 
-    It knows each setting in its own place and in camelCase; other spellings and the short places of OpenClaw's own
-    documentation load all the same.
+    It lists each setting under its full path in camelCase. Other spellings and the shorthand paths of OpenClaw's
+    documentation are accepted as well.
     """
     indent = None if as_json else 2
     click.echo(json.dumps(Settings.model_json_schema(by_alias=True), indent=indent, ensure_ascii=False))
@@ -127,7 +126,7 @@ Examples:
 )
 @_json_option
 def print_example(as_json: bool) -> None:
-    """Print a file with every setting, its default and its reason."""
+    """Print a file with every setting, its default and an explanation."""
     if as_json:
         _print_json({"ok": True, "example": example()})
     else:
@@ -135,17 +134,16 @@ def print_example(as_json: bool) -> None:
 
 
 def _load(ctx: click.Context, as_json: bool) -> Loaded:
-    """Load as the other commands would; on problems print them all and leave with code 3."""
+    """Load as other commands do. On problems, print all of them and exit with code 3."""
     state_dir = getattr(ctx.obj, "state_dir", None)
     try:
         return load(getattr(ctx.obj, "config_path", None), state_dir=Path(state_dir) if state_dir else None)
     except ConfigurationError as error:
         if as_json:
-            facts = {"type": type(error).__name__, "message": error.message, "hint": error.hint}
-            _print_json({"ok": False, "source": error.source, "error": facts, "problems": error.problems})
+            _print_json({"ok": False, "source": error.source, "error": error_json(error), "problems": error.problems})
         else:
             report(type(error).__name__, error.message, error.hint, as_json=False)
-        ctx.exit(EXIT_CONFIGURATION)
+        ctx.exit(Exit.CONFIGURATION)
 
 
 def _source(loaded: Loaded) -> str | None:

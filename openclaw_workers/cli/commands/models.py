@@ -1,4 +1,4 @@
-"""`ocw models`: which keys of which providers are left alone just now, and an end to that."""
+"""`ocw models`: which API keys are in a cooldown after failures, and ending a cooldown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import echo_json, json_option, span, table
+from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.render.text import span, table
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.llm.cooldown_list import Cooldown, CooldownList
+from openclaw_workers.store.llm.cooldown_list import CooldownList
+from openclaw_workers.views.models import cooldown_json, ready_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   ocw models status                         which keys are paused, why and for how long
-  ocw models resume anthropic               the bill is paid: try its keys again now
-  ocw models resume anthropic/work          only that one
+  ocw models resume anthropic               the bill is paid: use its keys again now
+  ocw models resume anthropic/work          only this key
 """
 )
 def models() -> None:
@@ -31,17 +33,17 @@ def models() -> None:
 @json_option
 @pass_cli
 def show_status(cli: CliContext) -> None:
-    """List providers and their keys, and the pauses they are in."""
+    """List providers and their keys, and which of them are paused."""
     pauses, now = _pauses(cli).all()
-    rows = [_facts(pause, now) for pause in pauses]
+    rows = [cooldown_json(pause, now) for pause in pauses]
     paused = {(pause.provider, pause.profile) for pause in pauses}
-    rows += [_ready(*each) for each in _configured(cli) if each not in paused]
+    rows += [ready_json(*each) for each in _configured(cli) if each not in paused]
     rows.sort(key=lambda row: (row["provider"], row["profile"], row["model"] or "", row["until"] or 0))
     if cli.json:
         echo_json({"ok": True, "at": now, "profiles": rows})
     elif rows:
         head = ("PROVIDER", "PROFILE", "MODEL", "STATE", "REASON", "ENDS IN")
-        click.echo(table(head, [_row(row, now) for row in rows]))
+        click.echo(table(head, [_row(row) for row in rows]))
     else:
         click.echo("no provider is configured; offline models and programs have no keys to pause")
 
@@ -53,7 +55,7 @@ def show_status(cli: CliContext) -> None:
 def resume(cli: CliContext, wanted: str) -> None:
     """End the pauses of a provider's keys, or of one key, for the whole fleet.
 
-    What caused a pause may cause it again: the next call tells.
+    If the cause remains, the next failed call pauses the key again.
     """
     provider, _, profile = wanted.partition("/")
     store = _pauses(cli)
@@ -61,17 +63,17 @@ def resume(cli: CliContext, wanted: str) -> None:
     ended = [pause for pause in pauses if pause.is_of(provider, profile)]
     known = {(pause.provider, pause.profile) for pause in pauses} | set(_configured(cli))
     if not any(name == provider and profile in ("", each) for name, each in known):
-        raise NotFound(f"there is no {wanted}", hint="`ocw models status` lists providers and profiles")
+        raise NotFound(f"no provider or key {wanted}", hint="`ocw models status` lists them")
     store.end(ended)
     if cli.json:
-        echo_json({"ok": True, "resumed": [_facts(pause, now) for pause in ended]})
+        echo_json({"ok": True, "resumed": [cooldown_json(pause, now) for pause in ended]})
         return
     for pause in ended:
         of = f" {pause.model}" if pause.model else ""
         left = span(pause.until - now)
-        click.echo(f"resumed {pause.provider}/{pause.profile}{of}: {pause.reason} had another {left}")
+        click.echo(f"resumed {pause.provider}/{pause.profile}{of}; it was paused for another {left} ({pause.reason})")
     if not ended:
-        click.echo(f"nothing of {wanted} is paused")
+        click.echo(f"{wanted} is not paused")
 
 
 def _pauses(cli: CliContext) -> CooldownList:
@@ -79,7 +81,7 @@ def _pauses(cli: CliContext) -> CooldownList:
 
 
 def _configured(cli: CliContext) -> list[tuple[str, str]]:
-    """The keys that all agents share; those of one agent's own are seen when they are paused."""
+    """The keys that all agents share. Keys of a single agent are listed only while they are paused."""
     found = []
     for name, given in cli.loaded.settings.models.providers.items():
         profiles = [profile.id for profile in given.auth_profiles]
@@ -89,28 +91,7 @@ def _configured(cli: CliContext) -> list[tuple[str, str]]:
     return found
 
 
-def _facts(pause: Cooldown, now: int) -> dict[str, Any]:
-    """For programs; docs/cli.md lists the fields."""
-    return {
-        **_ready(pause.provider, pause.profile),
-        "model": pause.model or None,
-        "key": pause.key or None,
-        "paused": True,
-        "reason": str(pause.reason),
-        "until": pause.until,
-        "leftMs": pause.until - now,
-    }
-
-
-def _ready(provider: str, profile: str) -> dict[str, Any]:
-    return {"provider": provider, "profile": profile, "model": None, "key": None, "paused": False} | {
-        "reason": None,
-        "until": None,
-        "leftMs": None,
-    }
-
-
-def _row(facts: dict[str, Any], now: int) -> Sequence[object]:
-    state = "paused" if facts["paused"] else "ready"
-    left = span(facts["until"] - now) if facts["paused"] else ""
-    return facts["provider"], facts["profile"], facts["model"], state, facts["reason"], left
+def _row(profile: dict[str, Any]) -> Sequence[object]:
+    state = "paused" if profile["paused"] else "ready"
+    left = span(profile["leftMs"]) if profile["paused"] else ""
+    return profile["provider"], profile["profile"], profile["model"], state, profile["reason"], left

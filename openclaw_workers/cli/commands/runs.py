@@ -1,4 +1,4 @@
-"""`ocw runs`: list, inspect, watch and stop; `run_tree` shows them as trees."""
+"""`ocw runs`: list, show, watch and stop runs, and show them as trees."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ from itertools import islice
 
 import click
 
-from openclaw_workers.cli.commands.run_tree import run_tree
-from openclaw_workers.cli.commands.subagent_control import wait_settled
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import Result, result_of, wait
-from openclaw_workers.cli.find.sessions import find_run, find_session, tell_left_out
-from openclaw_workers.cli.follow import Follower
-from openclaw_workers.cli.output import COUNT, echo_json, facts, json_option, leave, printable, report
-from openclaw_workers.cli.render.run_list import watch_all
+from openclaw_workers.cli.conversation import exit_code_of, report_error, show
+from openclaw_workers.cli.find.journals import archived_journal_of, journal_of, session_fate
+from openclaw_workers.cli.find.runs import find_run
+from openclaw_workers.cli.find.sessions import find_session
+from openclaw_workers.cli.find.trees import TreeQuery
+from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave, report_left_out
+from openclaw_workers.cli.render.runs import run_details, run_table
 from openclaw_workers.cli.render.screen import Screen
-from openclaw_workers.cli.render.transcripts import entry_lines, life_of, of_archived_run, of_run
+from openclaw_workers.cli.render.subagents import tree_details
+from openclaw_workers.cli.render.text import field_list, printable
+from openclaw_workers.cli.render.transcripts import entry_lines
+from openclaw_workers.cli.render.trees import tree_summary, tree_text
+from openclaw_workers.cli.watch import wait_until_settled, watch_runs, watch_trees
+from openclaw_workers.client.conversation import Conversation
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Run, RunState
-from openclaw_workers.domain.transcript import dump_entry
+from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.store.inbox import Stopped
-from openclaw_workers.views.runs import run_json, run_table, shown
-from openclaw_workers.views.subagents import delivery_json, lineage
+from openclaw_workers.views.answers import Answer, answer_json
+from openclaw_workers.views.runs import pick, run_json
+from openclaw_workers.views.subagents import delivery_json
+from openclaw_workers.views.trees import trees_json
 
 
 @click.group(
@@ -36,10 +44,7 @@ Examples:
 """
 )
 def runs() -> None:
-    """List, inspect, watch and stop runs; show them as trees."""
-
-
-runs.add_command(run_tree)
+    """List, show, watch and stop runs; show them as trees."""
 
 
 @runs.command("list", epilog="Example: ocw runs list --session main --state error --limit 5")
@@ -58,13 +63,13 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
     )
     found = list(islice(wanted, limit))
     if cli.json:
-        told = [run_json(run) for run in found]
-        echo_json({"ok": True, "runs": told, "unreadable": cli.stores.reader.unreadable})
+        listed = [run_json(run) for run in found]
+        echo_json({"ok": True, "runs": listed, "unreadable": cli.stores.reader.unreadable})
     elif found:
         click.echo(run_table(found))
     else:
         click.echo("no runs")
-    tell_left_out(cli.stores.reader.unreadable)
+    report_left_out(cli.stores.reader.unreadable)
 
 
 @runs.command("show", epilog="Example: ocw runs show run-0123456789abcdef --json")
@@ -72,24 +77,37 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
 @json_option
 @pass_cli
 def show_run(cli: CliContext, run_id: str) -> None:
-    """Show one run: who carried it, where it stands in its tree, what it did up to its end or failure."""
+    """Show one run: its workers, its place in the tree, and what it did up to its end or failure."""
     run = find_run(cli, run_id)
-    journal, life = of_run(cli.stores.reader, run), life_of(cli.stores.reader, run)
-    is_archived = not journal and life != "live"
+    journal = journal_of(cli.stores.reader, run)
+    fate = session_fate(cli.stores.reader, run)
+    is_archived = not journal and fate != "live"
     if is_archived:
-        journal = of_archived_run(cli.loaded.state_dir, run)
+        journal = archived_journal_of(cli.loaded.state_dir, run)
     children = [each for each in cli.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
     batch = cli.stores.tree.batch(run.batch) if run.batch else None
     if cli.json:
-        told = {"delivery": delivery_json(batch), "children": [each.id for each in children]}
-        entries = [json.loads(dump_entry(entry)) for entry in journal]
-        about = {"sessionLife": life, "partial": run.partial, "journal": entries}
-        echo_json({"ok": True, **run_json(run), **told, **about})
+        details = {
+            "delivery": delivery_json(batch),
+            "children": [each.id for each in children],
+            "sessionLife": fate,
+            **pick(run, ["partial"]),
+            "journal": [json.loads(dump_entry(entry)) for entry in journal],
+        }
+        echo_json({"ok": True, **run_json(run), **details})
         return
     spawned = [(f"child {number}", _child(each)) for number, each in enumerate(children, start=1)]
     partial = run.partial if run.partial and not journal else None
-    click.echo(facts([*shown(run), *lineage(run, batch), *spawned, ("partial", partial)]))
-    gone = {"anew": "its session has begun anew since", "deleted": "its session was deleted"}.get(life, "")
+    click.echo(field_list([*run_details(run), *tree_details(run, batch), *spawned, ("partial", partial)]))
+    _print_journal(run, journal, fate, is_archived=is_archived)
+
+
+def _child(run: Run) -> str:
+    return f"{run.id} {run.label!r}, {run.state}"
+
+
+def _print_journal(run: Run, journal: list[TranscriptEntry], fate: str, *, is_archived: bool) -> None:
+    gone = {"anew": "its session was reset since", "deleted": "its session was deleted"}.get(fate, "")
     if journal:
         click.echo(f"\njournal ({gone}; this is from its archive)" if is_archived else "\njournal")
         for entry in journal:
@@ -104,7 +122,7 @@ def show_run(cli: CliContext, run_id: str) -> None:
     "watch",
     epilog="""\b
 Examples:
-  ocw runs watch                            what is running now, until Ctrl-C
+  ocw runs watch                            all active runs, until Ctrl-C
   ocw runs watch run-0123456789abcdef       one run, from its beginning to its end
 """,
 )
@@ -112,59 +130,83 @@ Examples:
 @json_option
 @pass_cli
 def watch_run(cli: CliContext, run_id: str | None) -> None:
-    """Follow one run to its end, or all that are running."""
+    """Follow one run to its end, or all active runs."""
     if run_id is None:
-        watch_all(cli)
+        watch_runs(cli)
         return
-    _tell(cli, _followed(cli, find_run(cli, run_id), is_quiet=cli.json))
+    answer = _follow(cli, find_run(cli, run_id), is_quiet=cli.json)
+    if cli.json:
+        echo_json(answer_json(answer))
+    else:
+        report_error(answer)
+    leave(exit_code_of(answer))
+
+
+def _follow(cli: CliContext, run: Run, *, is_quiet: bool) -> Answer:
+    return show(cli, Conversation(run.session_key, run=run.id), Screen(is_quiet=is_quiet))
+
+
+@runs.command(
+    "tree",
+    epilog="""\b
+Examples:
+  ocw runs tree                             all active trees, or else the last one
+  ocw runs tree --watch                     the same, live, until Ctrl-C
+  ocw runs tree main --watch                the trees of one session, until they have settled
+  ocw runs tree run-0123456789abcdef --json
+""",
+)
+@click.argument("of", metavar="[RUN | KEY]", required=False)
+@click.option("--watch", is_flag=True, help="Show each change; ends when a named tree has settled.")
+@click.option("--limit", type=COUNT, default=5, show_default=True, help="How many settled trees of KEY.")
+@json_option
+@pass_cli
+def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:
+    """Show runs as trees: state, lane, host, age, tokens and cost of each sub-agent."""
+    query = TreeQuery(cli, of, limit)
+    if watch:
+        watch_trees(cli, query)
+        return
+    roots = query.read()
+    if cli.json:
+        echo_json({"ok": True, **trees_json(roots, cli.stores.reader.unreadable, now_ms())})
+    elif roots:
+        click.echo(f"{tree_text(roots)}\n\n{tree_summary(roots)}")
+    else:
+        click.echo('no runs; `ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly"` makes a tree')
+    report_left_out(cli.stores.reader.unreadable)
 
 
 @runs.command("stop", epilog="Example: ocw runs stop run-0123456789abcdef --wait")
 @click.argument("run_id", metavar="RUN")
-@click.option("--wait", "and_wait", is_flag=True, help="Return when it has ended, and what it spawned.")
+@click.option("--wait", "and_wait", is_flag=True, help="Return when the run and what it spawned have ended.")
 @json_option
 @pass_cli
 def stop_run(cli: CliContext, run_id: str, and_wait: bool) -> None:
-    """Stop one run and what it has spawned; what waits behind it, and what other runs have spawned, goes on."""
+    """Stop one run and what it has spawned. Messages that wait behind it are still answered."""
     run = find_run(cli, run_id)
     stopped = cli.control.stop_run(run.id)
     if stopped.run is None:
         run = find_run(cli, run_id)
-        told = f"had already ended ({run.state})" if run.state.is_final else "is not what its session is doing now"
-        raise ConflictError(f"{run.id} {told}; nothing was stopped", hint=f"`ocw runs show {run.id}` tells more")
+        why = f"had already ended ({run.state})" if run.state.is_final else "is not the active run of its session"
+        raise ConflictError(f"{run.id} {why}; nothing was stopped", hint=f"`ocw runs show {run.id}` shows details")
     if and_wait:
-        _followed(cli, run, is_quiet=True)
+        _follow(cli, run, is_quiet=True)
         spawned = [each.id for each in cli.stores.reader.some_runs(stopped.live) if each.parent_run_id == run.id]
-        wait_settled(cli, spawned)
+        wait_until_settled(cli, spawned)
     state = find_run(cli, run_id).state
     if cli.json:
-        done = {"state": state, "cancelledMessages": stopped.cancelled, "stoppedSubagents": stopped.children}
-        echo_json({"ok": True, "runId": run.id, "sessionKey": run.session_key, **done})
-    elif run.state.is_final:
-        is_over = and_wait or not stopped.begun
-        click.echo(f"{run.id} had ended; {_many(stopped)} {'stopped' if is_over else 'told to stop'}")
-    elif state.is_final:
-        click.echo(f"{run.id} has ended ({state})" + (f"; {_many(stopped)} stopped" if stopped.children else ""))
+        counts = {"cancelledMessages": stopped.cancelled, "stoppedSubagents": stopped.children}
+        echo_json({"ok": True, "runId": run.id, "sessionKey": run.session_key, "state": state, **counts})
     else:
-        click.echo(f"{run.id} is told to stop; its worker ends it within two seconds")
+        click.echo(_stop_line(run, state, stopped, has_waited=and_wait))
 
 
-def _many(stopped: Stopped) -> str:
-    return "1 sub-agent is" if stopped.children == 1 else f"{stopped.children} sub-agents are"
-
-
-def _child(run: Run) -> str:
-    return f"{run.id} {run.label!r}, {run.state}"
-
-
-def _followed(cli: CliContext, run: Run, *, is_quiet: bool) -> Result:
-    follower = Follower(cli.stores, run.session_key, run=run.id)
-    return result_of(run.session_key, wait(follower, Screen(is_quiet=is_quiet)))
-
-
-def _tell(cli: CliContext, result: Result) -> None:
-    if cli.json:
-        echo_json(result.as_json())
-    elif result.error:
-        report(str(result.error["type"]), str(result.error["message"]), result.error["hint"], as_json=False)
-    leave(result.exit_code)
+def _stop_line(run: Run, state: RunState, stopped: Stopped, *, has_waited: bool) -> str:
+    """`run` is the run before the stop, `state` its state after it."""
+    many = "1 sub-agent is" if stopped.children == 1 else f"{stopped.children} sub-agents are"
+    if run.state.is_final:
+        return f"{run.id} had ended; {many} {'stopped' if has_waited or not stopped.begun else 'stopping'}"
+    if state.is_final:
+        return f"{run.id} has ended ({state})" + (f"; {many} stopped" if stopped.children else "")
+    return f"{run.id} is stopping; its worker ends it within two seconds"

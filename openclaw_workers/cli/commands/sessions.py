@@ -10,18 +10,25 @@ from pathlib import Path
 
 import click
 
-from openclaw_workers.cli.commands.export import export_sessions
-from openclaw_workers.cli.commands.session_tree import session_tree
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.find.sessions import find_key, find_session, overview, tell_left_out
-from openclaw_workers.cli.output import COUNT, age, echo_json, facts, json_option, printable, table
+from openclaw_workers.cli.export import export_sessions
+from openclaw_workers.cli.find.sessions import find_key, find_session
+from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
+from openclaw_workers.cli.render.sessions import session_details, session_table
+from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
-from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.cli.render.trees import session_tree_text
+from openclaw_workers.clock import now_ms
+from openclaw_workers.config.resolve import resolve_agent, resolve_agent_id
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.errors import BadInput
-from openclaw_workers.store.reader import SessionState
-from openclaw_workers.views.sessions import session_cost, session_json, session_kind, session_levels, session_shown
+from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.store.llm.ledger import Ledger, Total
+from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
+from openclaw_workers.views.sessions import session_cost, session_details_json, session_json
+
+DAY_MS = 86_400_000
+NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
 
 @click.group(
@@ -38,9 +45,6 @@ def sessions() -> None:
     """List, read, export, reset and delete sessions."""
 
 
-sessions.add_command(session_tree)
-
-
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
 @click.option("--limit", type=COUNT, default=50, show_default=True, help="How many, last used first.")
 @click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
@@ -53,23 +57,39 @@ def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
     _check_agent(cli, agent_id, found)
     if cli.json:
-        told = [session_json(cli, row, control) for row, control in found]
-        echo_json({"ok": True, "sessions": told, "unreadable": reader.unreadable})
+        listed = [session_json(row, control, cli.main_key) for row, control in found]
+        echo_json({"ok": True, "sessions": listed, "unreadable": reader.unreadable})
     elif found:
-        click.echo(_listed(cli, found))
+        click.echo(session_table(found, cli.main_key))
     else:
-        click.echo('no sessions; `ocw agent -m "hello"` begins one')
-    tell_left_out(reader.unreadable)
+        click.echo(NO_SESSIONS)
+    report_left_out(reader.unreadable)
 
 
-def _listed(cli: CliContext, found: Sequence[tuple[SessionEntry, SessionState]]) -> str:
-    head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
-    rows = [
-        (row.session_key, session_kind(cli, row), control.state, control.waiting, row.turns, row.total_tokens)
-        + (age(row.updated_at),)
-        for row, control in found
-    ]
-    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
+@sessions.command(
+    "tree",
+    epilog="""\b
+Examples:
+  ocw sessions tree
+  ocw sessions tree main --json | jq '.sessions[0].children[].label'
+""",
+)
+@click.argument("key", required=False)
+@json_option
+@pass_cli
+def session_tree(cli: CliContext, key: str | None) -> None:
+    """Show sessions below the sessions that spawned them."""
+    wanted = find_session(cli, key)[0] if key is not None else None
+    reader = cli.stores.reader
+    roots = build_session_trees(reader.each_session(500), wanted)
+    if cli.json:
+        found = [session_tree_json(root, reader.control, cli.main_key) for root in roots]
+        echo_json({"ok": True, "sessions": found, "unreadable": reader.unreadable})
+    elif roots:
+        click.echo(session_tree_text(roots, reader.control))
+    else:
+        click.echo(NO_SESSIONS)
+    report_left_out(reader.unreadable)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
@@ -77,21 +97,42 @@ def _listed(cli: CliContext, found: Sequence[tuple[SessionEntry, SessionState]])
 @json_option
 @pass_cli
 def show_session(cli: CliContext, key: str) -> None:
-    """Show everything known about one session but its transcript."""
+    """Show one session, without its transcript."""
     session, row = find_session(cli, key)
     control = cli.stores.reader.control(session)
-    receipts, spent = overview(cli).receipts(session), session_cost(cli, row)
     damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
+    receipts = cli.overview.receipts(session)
+    spent = _cost(cli, row)
+    thinking = _thinking_default(cli, row.agent_id)
     if cli.json:
-        told = {"receipts": dict(receipts), "quarantined": damaged, "cost": spent.cost, "modelCalls": spent.calls}
-        told |= session_levels(cli, row)
-        stored = row.model_dump(mode="json", by_alias=True, exclude_none=True)
-        echo_json({"ok": True, **session_json(cli, row, control), **told, "row": stored})
+        details = session_details_json(
+            row,
+            control,
+            cli.main_key,
+            receipts=receipts,
+            damaged=damaged,
+            spent=spent,
+            thinking_default=thinking,
+        )
+        echo_json({"ok": True, **details})
         return
-    messages = ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))
-    click.echo(facts([*session_shown(cli, row, control, spent), ("messages", messages)]))
+    lines = session_details(row, control, cli.main_key, receipts=receipts, spent=spent, thinking_default=thinking)
+    click.echo(field_list(lines))
     for note in damaged:
-        click.echo(printable(f"set aside: {note['where']}: {note['why']}"))
+        click.echo(printable(f"quarantined: {note['where']}: {note['why']}"))
+
+
+def _cost(cli: CliContext, row: SessionEntry) -> Total:
+    """Read the days of the ledger since the session was created or last reset."""
+    days = 2 + (now_ms() - row.session_started_at) // DAY_MS
+    return session_cost(row, Ledger(cli.stores.redis, cli.stores.keys).calls(days))
+
+
+def _thinking_default(cli: CliContext, agent_id: str) -> str | None:
+    try:
+        return resolve_agent(cli.loaded.settings, agent_id).thinking_default
+    except NotFound:
+        return None  # the agent is no longer configured
 
 
 @sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
@@ -108,7 +149,7 @@ def show_history(cli: CliContext, key: str, limit: int | None) -> None:
     else:
         for raw in raws:
             click.echo("\n".join(entry_lines(load_entry(raw))))
-    _tell_unreadable(unreadable)
+    _report_unreadable(unreadable)
 
 
 @sessions.command(
@@ -121,13 +162,19 @@ Writes agents/<id>/sessions/sessions.json and one <sessionId>.jsonl per session 
 Adds to what earlier exports wrote there, and refuses to replace any other file.
 """,
 )
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, metavar="DIR", help="Where to.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="Directory to write to.",
+)
 @click.option("--agent", "agent_id", metavar="ID", help="Only sessions of this agent.")
 @click.option("--session", metavar="KEY", help="Only this session.")
 @json_option
 @pass_cli
 def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
-    """Write sessions out as JSONL in OpenClaw's layout."""
+    """Write sessions as JSONL files in OpenClaw's layout."""
     found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
     rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
     _check_agent(cli, agent_id, rows)
@@ -140,8 +187,8 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
         for path in exported.files:
             click.echo(path)
         click.echo(f"{len(rows)} session(s) written", err=True)
-    tell_left_out(left_out)
-    _tell_unreadable(exported.unreadable)
+    report_left_out(left_out)
+    _report_unreadable(exported.unreadable)
 
 
 @sessions.command("reset", epilog="Example: ocw sessions reset notes")
@@ -149,17 +196,23 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
 @json_option
 @pass_cli
 def reset_session(cli: CliContext, key: str) -> None:
-    """Begin a session anew at once; what runs in it is ended, the old transcript is kept on disk."""
+    """Reset a session now: stop its run, and start an empty transcript. The old one is kept on disk."""
     session = find_key(cli, key)
     old = cli.stores.reader.session(session)
     cli.control.reset(session)
     new = cli.stores.reader.session(session)
     new_id = new.session_id if new else None
     if cli.json:
-        told = {"sessionKey": session, "sessionId": new_id, "previousSessionId": old and old.session_id}
-        echo_json({"ok": True, **told})
+        echo_json(
+            {
+                "ok": True,
+                "sessionKey": session,
+                "sessionId": new_id,
+                "previousSessionId": old and old.session_id,
+            }
+        )
     else:
-        click.echo(f"{session} begins anew as {new_id}")
+        click.echo(f"{session} was reset; its new id is {new_id}")
 
 
 @sessions.command("delete", epilog="Example: ocw sessions delete notes --yes")
@@ -168,11 +221,11 @@ def reset_session(cli: CliContext, key: str) -> None:
 @json_option
 @pass_cli
 def delete_session(cli: CliContext, key: str, yes: bool) -> None:
-    """Delete a session; its transcript is written to the state directory first."""
+    """Delete a session, after writing its transcript to the state directory."""
     session = find_key(cli, key)
     if not yes:
         if cli.json or not sys.stdin.isatty():
-            raise BadInput(f"deleting {session} needs a yes", hint="add --yes")
+            raise BadInput(f"deleting {session} needs a confirmation", hint="add --yes")
         if not click.confirm(f"Delete {session} and everything in it?"):
             click.echo("nothing was deleted")
             return
@@ -184,12 +237,12 @@ def delete_session(cli: CliContext, key: str, yes: bool) -> None:
 
 
 def _check_agent(cli: CliContext, agent_id: str | None, found: Sequence[object]) -> None:
-    """Sessions outlive their agent, so only one without any is looked for in the configuration."""
+    """Refuse an unknown agent. One with sessions may have been removed from the configuration, so it passes."""
     if agent_id is not None and not found:
         resolve_agent_id(cli.loaded.settings, explicit=agent_id)
 
 
-def _tell_unreadable(count: int) -> None:
+def _report_unreadable(count: int) -> None:
     if count:
-        told = f"{count} damaged entr{'y was' if count == 1 else 'ies were'} left out and set aside"
-        click.echo(f"{told}; `ocw status --damaged` lists them", err=True)
+        entries = f"{count} damaged entr{'y was' if count == 1 else 'ies were'}"
+        click.echo(f"{entries} left out and quarantined; `ocw status --damaged` lists them", err=True)

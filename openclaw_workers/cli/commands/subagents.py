@@ -1,21 +1,33 @@
-"""`ocw subagents`: look at what agents have spawned, talk to it, stop it."""
+"""`ocw subagents`: list and show sub-agents, send them messages, stop them."""
 
 from __future__ import annotations
 
 import json
+import sys
+from typing import NoReturn
 
 import click
 
-from openclaw_workers.cli.commands.subagent_control import retry, send, steer, stop
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.find.sessions import find_session, trees
-from openclaw_workers.cli.find.subagents import find_subagent, register
-from openclaw_workers.cli.output import COUNT, echo_json, facts, json_option
+from openclaw_workers.cli.conversation import exit_code_of, report_error, screen_for, send_message, show
+from openclaw_workers.cli.find.sessions import find_session
+from openclaw_workers.cli.find.subagents import find_subagent, subagent_index
+from openclaw_workers.cli.keyboard import check_stdin
+from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
+from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
+from openclaw_workers.cli.render.text import field_list
 from openclaw_workers.cli.render.transcripts import entry_lines
+from openclaw_workers.cli.watch import wait_until_settled
+from openclaw_workers.client.conversation import Conversation
+from openclaw_workers.domain.ids import BatchId, new_message_id
+from openclaw_workers.domain.messages import QueueMode
+from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import load_entry
 from openclaw_workers.domain.tree import SpawnMode
-from openclaw_workers.errors import NotFound
-from openclaw_workers.views.subagents import is_open, subagent_json, subagent_shown, subagent_table
+from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+from openclaw_workers.errors import ConflictError, NotFound
+from openclaw_workers.views.answers import Answer, answer_json, rejection
+from openclaw_workers.views.subagents import is_open, subagent_json
 
 
 @click.group(
@@ -25,36 +37,32 @@ Examples:
   ocw subagents info 3
   ocw subagents steer 3 "leave out the tests"
   ocw subagents stop "read the logs"
-ID is a number of the list, a label, a run id or a session key; numbers stay as long as records are kept.
+ID is a number of the list, a label, a run id or a session key. Numbers change when old records expire.
 """
 )
 def subagents() -> None:
-    """List sub-agents, talk to them, stop them."""
-
-
-for command in (send, steer, stop, retry):
-    subagents.add_command(command)
+    """List sub-agents, send them messages, stop them."""
 
 
 @subagents.command("list", epilog="Example: ocw subagents list main --live")
 @click.argument("key", required=False)
-@click.option("--live", is_flag=True, help="Only those that have not settled, or whose result is not delivered.")
+@click.option("--live", is_flag=True, help="Only those that are active, or whose result is not delivered.")
 @click.option("--limit", type=COUNT, default=50, show_default=True, help="How many, the newest ones.")
 @json_option
 @pass_cli
 def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> None:
-    """List the sub-agents below a session, or all, in the order of spawning."""
+    """List the sub-agents below a session, or all, oldest first."""
     session = find_session(cli, key)[0] if key is not None else None
-    known = register(cli)
+    known = subagent_index(cli)
     found = known.below(session)
     if not live:
         found = found[-limit:]
-    batches = trees(cli).batches(run.batch for _, run in found if run.batch)
+    batches = cli.trees.batches(run.batch for _, run in found if run.batch)
     if live:
         found = [each for each in found if is_open(each[1], batches)][-limit:]
     if cli.json:
-        told = [subagent_json(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
-        echo_json({"ok": True, "subagents": told})
+        listed = [subagent_json(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
+        echo_json({"ok": True, "subagents": listed})
     elif found:
         click.echo(subagent_table(found, batches, known.numbers))
     else:
@@ -72,10 +80,10 @@ def show_subagent(cli: CliContext, subagent: str) -> None:
     row = cli.stores.reader.session(run.session_key) if run.spawn_mode is SpawnMode.SESSION else None
     thread = row.last_thread_id if row else None
     if cli.json:
-        told = subagent_json(run, batch, register(cli).numbers.get(run.id))
-        echo_json({"ok": True, **told, "threadId": thread})
+        number = subagent_index(cli).numbers.get(run.id)
+        echo_json({"ok": True, **subagent_json(run, batch, number), "threadId": thread})
     else:
-        click.echo(facts([*subagent_shown(run, batch), ("thread", thread)]))
+        click.echo(field_list([*subagent_details(run, batch), ("thread", thread)]))
 
 
 @subagents.command("log", epilog="Example: ocw subagents log 3 --limit 20")
@@ -99,3 +107,131 @@ def show_log(cli: CliContext, subagent: str, limit: int | None) -> None:
         click.echo("\n".join(entry_lines(load_entry(raw))))
     if not run.state.is_final:
         click.echo(f"[{run.state}; `ocw runs watch {run.id}` follows it]", err=True)
+
+
+@subagents.command(
+    "send",
+    epilog="""\b
+Examples:
+  ocw subagents send 3 "now do the same for the other file"
+  git diff | ocw subagents send review - --wait
+""",
+)
+@click.argument("subagent", metavar="ID")
+@click.argument("message")
+@click.option("--wait", "and_wait", is_flag=True, help="Print its answer; the parent gets it as well.")
+@json_option
+@pass_cli
+def send_subagent(cli: CliContext, subagent: str, message: str, and_wait: bool) -> None:
+    """Send a message that the sub-agent answers after its current turn, or in a new run if it has ended."""
+    _send(cli, find_subagent(cli, subagent), message, QueueMode.FOLLOWUP, and_wait=and_wait)
+
+
+@subagents.command("steer", epilog='Example: ocw subagents steer 3 "leave out the tests"')
+@click.argument("subagent", metavar="ID")
+@click.argument("message")
+@click.option("--wait", "and_wait", is_flag=True, help="Print its answer; the parent gets it as well.")
+@json_option
+@pass_cli
+def steer_subagent(cli: CliContext, subagent: str, message: str, and_wait: bool) -> None:
+    """Send a message into the running turn, which reads it before its next model call."""
+    _send(cli, find_subagent(cli, subagent), message, QueueMode.STEER, and_wait=and_wait)
+
+
+def _send(cli: CliContext, run: Run, message: str, mode: QueueMode, *, and_wait: bool) -> None:
+    if message == "-":
+        check_stdin()
+        message = sys.stdin.read()
+    session = run.session_key
+    if cli.stores.reader.session(session) is None:
+        raise NotFound(f"the session of {run.label!r} was removed after its result was delivered")
+    match send_message(cli, message, session, new_message_id(), mode=mode):
+        case Answered(text):
+            _finish(cli, Answer(session, "command", text=text))
+        case Rejected(_, reason):
+            _finish(cli, rejection(session, reason))
+        case Queued() as queued if and_wait:
+            _finish(cli, _answer(cli, queued), is_text_shown=True)
+        case Queued() as queued:
+            _print_accepted(cli, run, queued, mode)
+
+
+def _answer(cli: CliContext, queued: Queued) -> Answer:
+    conversation = Conversation(queued.session_key, message=queued.message_id, run=queued.run, after=queued.event_id)
+    return show(cli, conversation, screen_for(cli, queued.session_key))
+
+
+def _print_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -> None:
+    if cli.json:
+        echo_json(answer_json(Answer(run.session_key, "accepted", queued.run)))
+    elif queued.run and queued.run != run.id:
+        click.echo(
+            f"{run.label!r} had ended and continues as {queued.run}; {run.requester_session_key} gets the result"
+        )
+    elif mode is QueueMode.STEER:
+        click.echo(f"accepted; {run.label!r} reads it before its next model call")
+    else:
+        click.echo(f"accepted; {run.label!r} answers it after its current turn")
+
+
+def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:
+    if cli.json:
+        echo_json(answer_json(answer))
+    else:
+        if answer.text and not is_text_shown:
+            click.echo(answer.text)
+        report_error(answer)
+    leave(exit_code_of(answer))
+
+
+@subagents.command("stop", epilog="Example: ocw subagents stop 3 --wait")
+@click.argument("subagent", metavar="ID")
+@click.option("--wait", "and_wait", is_flag=True, help="Return when all of them have ended.")
+@json_option
+@pass_cli
+def stop_subagent(cli: CliContext, subagent: str, and_wait: bool) -> None:
+    """Stop a sub-agent and everything below it; its parent gets `killed` as the result."""
+    run = find_subagent(cli, subagent)
+    below = [each for each in cli.trees.runs(run.session_key) if each.is_child and each.settled_at is None]
+    if not below and run.settled_at is not None:
+        raise ConflictError(
+            f"{run.label!r} had already ended ({run.state}); nothing was stopped",
+            hint=f"`ocw subagents info {run.id}` shows details",
+        )
+    cli.control.stop_session(run.session_key)
+    ids = list(dict.fromkeys([run.id, *(each.id for each in below)]))
+    if and_wait:
+        wait_until_settled(cli, ids)
+    states = {each.id: each.state for each in cli.stores.reader.some_runs(ids)}
+    if cli.json:
+        echo_json({"ok": True, "runId": run.id, "childSessionKey": run.session_key, "runs": states})
+        return
+    others = len(ids) - 1
+    names = f"{run.label!r} and {others} below it" if others else repr(run.label)
+    if all(state.is_final for state in states.values()):
+        click.echo(f"{names} {'have' if others else 'has'} ended")
+    else:
+        click.echo(f"{names} {'are' if others else 'is'} stopping")
+
+
+@subagents.command("retry", epilog="Example: ocw subagents retry batch-0123456789abcdef")
+@click.argument("subagent", metavar="ID | BATCH")
+@json_option
+@pass_cli
+def retry_delivery(cli: CliContext, subagent: str) -> None:
+    """Deliver a blocked result again within seconds; its tries are counted from zero."""
+    if subagent.startswith("batch-"):
+        batch_id = BatchId(subagent)
+    else:
+        run = find_subagent(cli, subagent)
+        assert run.batch is not None, "a child has one"
+        batch_id = run.batch
+    batch = cli.stores.tree.batch(batch_id)
+    if batch is None:
+        raise NotFound(f"no batch {batch_id}", hint="`ocw subagents list --live` shows what is not delivered")
+    if not cli.stores.tree.retry(batch_id):
+        raise ConflictError(f"{batch_id} is {batch.state}; there is nothing to deliver again")
+    if cli.json:
+        echo_json({"ok": True, "batch": batch_id, "sessionKey": batch.parent_session})
+    else:
+        click.echo(f"{batch_id} is delivered to {batch.parent_session} within seconds; `ocw subagents list` shows it")

@@ -1,4 +1,4 @@
-"""`ocw up` and `ocw down`: everything on this machine, with one word."""
+"""`ocw up` and `ocw down`: start and stop everything on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openclaw_workers.cli.local import banner
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
-from openclaw_workers.cli.local.supervisor import Supervisor
+from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import Lane
@@ -55,8 +55,8 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
 @accept_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON line when ready.")
 @click.option("--ready-fd", type=int, default=None, hidden=True)
+@json_option
 @pass_cli
 def up(
     cli: CliContext,
@@ -65,7 +65,6 @@ def up(
     no_flower: bool,
     concurrency: dict[Lane, int] | None,
     accept_not_in_effect: bool,
-    as_json: bool,
     ready_fd: int | None,
 ) -> None:
     """Start Redis, a worker per lane and Flower, and keep them running.
@@ -91,7 +90,7 @@ def up(
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         with _explained(state_dir):
             _run_in_background(cli, options)
-        _announce(cli, as_json=as_json, to_stop=typed("down", cli.loaded))
+        _announce(cli, to_stop=typed("down", cli.loaded))
         return
     with _explained(state_dir):
         lock = StateLock(state_dir)
@@ -99,27 +98,27 @@ def up(
         try:
             refuse_foreign_runtime(state_dir)
             plan = _plan(cli.loaded, concurrency or {}, not no_flower, accept_not_in_effect)
-            _run(cli, plan, as_json, ready_fd)
+            _run(cli, plan, ready_fd)
         finally:
             lock.release()
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON line.")
+@json_option
 @pass_cli
-def down(cli: CliContext, as_json: bool) -> None:
-    """Stop the `ocw up` of this state directory and wait until it has gone.
+def down(cli: CliContext) -> None:
+    """Stop the `ocw up` of this state directory and wait until it has ended.
 
     \b
     Examples:
       ocw down
       ocw --state-dir /tmp/second down
     """
-    # Not through the settings: a configuration broken since must not keep anyone from stopping.
+    # Without loading the settings, so that a broken configuration does not prevent a stop.
     state_dir = find_state_dir(cli.state_dir, os.environ, working_dir())
     pid = stop_running(state_dir)
-    if as_json or cli.json:
-        click.echo(f'{{"ok": true, "stopped": {"true" if pid else "false"}, "pid": {pid or "null"}}}')
+    if cli.json:
+        echo_json({"ok": True, "stopped": pid is not None, "pid": pid})
     elif pid is None:
         click.echo(f"nothing is running on {state_dir}")
     else:
@@ -128,16 +127,16 @@ def down(cli: CliContext, as_json: bool) -> None:
 
 @contextmanager
 def _explained(state_dir: Path) -> Iterator[None]:
-    """Say what to do about a file of the state directory that is not what it should be."""
+    """Add a hint to errors about files of the state directory."""
     try:
         yield
     except OSError as error:
         name = error.filename2 or error.filename
         if not str(name).startswith(str(state_dir)):
             raise
-        # What belongs to another user may be in use by them.
-        way_on = "give it to the user who starts it" if isinstance(error, PermissionError) else "move it away"
-        hint = f"{way_on} and start again, or choose another --state-dir"
+        # A file of another user may be in use, so it must not be moved.
+        advice = "change its owner to the user who starts it" if isinstance(error, PermissionError) else "move it away"
+        hint = f"{advice} and start again, or choose another --state-dir"
         raise BadInput(f"{name} cannot be used: {error.strerror}", hint=hint) from error
 
 
@@ -149,36 +148,36 @@ def _run_in_background(cli: CliContext, options: list[str]) -> None:
     start_detached(state_dir, ["--state-dir", str(state_dir), *source, "up", *options])
 
 
-def _run(cli: CliContext, plan: UpPlan, as_json: bool, ready_fd: int | None) -> None:
-    # In the background nobody reads the common stream, and the files have every line anyway.
+def _run(cli: CliContext, plan: UpPlan, ready_fd: int | None) -> None:
+    # In the background nobody reads the stream; the log files have every line.
     stream = sys.stderr if ready_fd is None else None
     console = Console(plan.state_dir / "logs", stream, in_colour=wants_colour(sys.stderr, os.environ))
-    supervisor = Supervisor(console)
-    fleet = LocalProcesses(plan, supervisor, os.environ)
+    processes = LocalProcesses(plan, console, os.environ)
     try:
-        with supervisor:
-            if fleet.start() is None:
+        with processes.supervisor as supervisor:
+            if processes.start() is None:
                 return
             if ready_fd is not None:
                 say_ready(ready_fd)
             else:
-                _announce(cli, as_json=as_json, to_stop=None)
+                _announce(cli, to_stop=None)
             supervisor.run()
         supervisor.say(f"up.stopped state={plan.state_dir}")
     finally:
-        fleet.forget()
+        processes.forget()
         console.close()
 
 
-def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
+def _announce(cli: CliContext, *, to_stop: str | None) -> None:
     loaded = cli.loaded
     runtime = read_runtime(loaded.state_dir)
-    if runtime is None:  # stopped between being ready and being announced
+    if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline, unsafe = _is_offline(loaded), _unsafe_settings(runtime.redis_url)
-    if as_json or cli.json:
-        told = banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending, unsafe=unsafe)
-        click.echo(told)
+    if cli.json:
+        echo_json(
+            banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending, unsafe=unsafe)
+        )
         return
     click.echo(
         banner.as_text(
@@ -212,11 +211,11 @@ def _plan(
 
 
 def _unsafe_settings(redis_url: str) -> dict[str, str]:
-    """Of a Redis that somebody else runs; our own has them right."""
+    """Settings of a Redis that somebody else runs which break our promises; the private one has none."""
     client = connect(redis_url)
     try:
         return unsafe_settings(client)
-    except StoreUnavailable:  # whoever asks it for more is told
+    except StoreUnavailable:  # the next command that needs Redis reports it
         return {}
     finally:
         client.close()

@@ -1,15 +1,17 @@
-"""`ocw usage`: what model calls took, from the ledger."""
+"""`ocw usage`: tokens and cost of model calls, from the ledger."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.output import dollars, echo_json, json_option, span, table
+from openclaw_workers.cli.output import echo_json, json_option
+from openclaw_workers.cli.render.text import dollars, span, table
 from openclaw_workers.domain.ledger import Dimension
 from openclaw_workers.store.llm.ledger import KEPT_DAYS, Ledger, Total, totals
+from openclaw_workers.views.usage import total_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +23,10 @@ Examples:
   ocw usage                                 the last seven days, by model
   ocw usage --by day --days 30
   ocw usage --by tree --days 1 --json
-Days are counted in UTC, today included. Calls that failed or whose worker died are in it: they are billed too.
+Days are UTC days. Failed calls and calls of workers that died count too, because they are billed.
 """
 )
-@click.option(
-    "--by", type=click.Choice(get_args(Dimension)), default="model", show_default=True, help="What to sum by."
-)
+@click.option("--by", type=click.Choice(get_args(Dimension)), default="model", show_default=True, help="Group by this.")
 @click.option(
     "--days", type=click.IntRange(1, KEPT_DAYS), default=7, show_default=True, help="How far back, today included."
 )
@@ -42,29 +42,12 @@ def usage(cli: CliContext, by: str, days: int) -> None:
     for call in calls:
         total.add(call)
     if cli.json:
-        found = [usage_total(each) for each in sums]
-        echo_json({"ok": True, "by": by, "days": days, "usage": found, "total": usage_total(total)})
+        found = [total_json(each) for each in sums]
+        echo_json({"ok": True, "by": by, "days": days, "usage": found, "total": total_json(total)})
     elif sums:
         click.echo(_table(by, [*sums, total] if len(sums) > 1 else sums))
     else:
         click.echo(f"no model calls in the last {days} day(s)")
-
-
-def usage_total(total: Total) -> dict[str, Any]:
-    """For programs; docs/cli.md lists the fields."""
-    return {
-        "name": total.name,
-        "calls": total.calls,
-        "failed": total.failed,
-        "estimated": total.estimated,
-        "input": total.input,
-        "output": total.output,
-        "cacheRead": total.cache_read,
-        "cacheWrite": total.cache_write,
-        "total": total.input + total.output + total.cache_read + total.cache_write,
-        "cost": total.cost,
-        "milliseconds": total.milliseconds,
-    }
 
 
 def _table(by: str, sums: Iterable[Total]) -> str:

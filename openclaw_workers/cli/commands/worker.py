@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import secrets
-import sys
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.config.loader import ACCEPT_OPTION
 from openclaw_workers.domain.runs import Lane
 
-CELERY = (sys.executable, "-P", "-m", "openclaw_workers.tasks")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
-"""Those that Celery knows."""
+"""The log levels of Celery."""
 
 accept_option = click.option(
     ACCEPT_OPTION, is_flag=True, help="Start although settings that restrict tools are not in effect yet."
@@ -29,7 +27,7 @@ accept_option = click.option(
     required=True,
     help="Queue to consume: turns, sub-agents or service.",
 )
-@click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; the lane's setting by default.")
+@click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
 @click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
 @accept_option
@@ -38,7 +36,7 @@ accept_option = click.option(
 def worker(
     cli: CliContext, *, lane: str, concurrency: int | None, pool: str, loglevel: str, accept_not_in_effect: bool
 ) -> None:
-    """Run one worker until it is told to leave.
+    """Run one worker until it gets SIGTERM.
 
     It logs to stderr; with --json, one JSON object per line.
     """
@@ -58,26 +56,3 @@ def worker(
         accept_not_in_effect=accept_not_in_effect,
     )
     os.execv(argv[0], argv)  # noqa: S606 - our own interpreter, arguments we built
-
-
-def celery_argv(
-    lane: Lane,
-    concurrency: int,
-    *,
-    pool: str = "threads",
-    loglevel: str = "INFO",
-    events: bool = True,
-    accept_not_in_effect: bool = False,
-) -> list[str]:
-    """The Celery command line of one worker; it finds our configuration through the environment.
-
-    -P, and not `-m celery`: what lies in the directory it is started in is another project's.
-    """
-    # Two workers of one name on a host would answer for each other in Flower.
-    name = f"{lane}-{secrets.token_hex(2)}@%h"
-    return [
-        *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),
-        *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
-        *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
-        *([ACCEPT_OPTION] if accept_not_in_effect else []),
-    ]

@@ -1,14 +1,15 @@
-"""Finding the sub-agent a person means: by number, label, run id or session key."""
+"""The sub-agent that a person named by number, label, run id or session key."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from openclaw_workers.cli.find.sessions import find_run
+from openclaw_workers.cli.find.runs import find_run
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.subagents import matching_subagents, spawn_order
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubagentIndex:
-    """Every sub-agent's run on record, in the order of spawning; its place is its number."""
+    """Every sub-agent's run on record, oldest first. A run's number is its position, from 1."""
 
     runs: list[Run]
 
@@ -27,7 +28,7 @@ class SubagentIndex:
         return {run.id: number for number, run in enumerate(self.runs, start=1)}
 
     def below(self, session: SessionKey | None) -> list[tuple[int, Run]]:
-        """Those that came of a session, at any depth; all without one."""
+        """The runs below a session, at any depth, with their numbers; without a session, all runs."""
         inside = {session}
         found = []
         for number, run in enumerate(self.runs, start=1):
@@ -37,50 +38,43 @@ class SubagentIndex:
         return found
 
     def find(self, wanted: str) -> Run:
-        """
+        """The newest run of the sub-agent.
+
         Raises:
-            NotFound: nothing of that name, with the nearest label.
+            NotFound: there is none; the hint names the most similar label.
             BadInput: several sub-agents have that label.
         """
-        if wanted.isdecimal():
-            if not 1 <= int(wanted) <= len(self.runs):
-                raise NotFound(f"no sub-agent #{wanted}", hint="`ocw subagents list` shows their numbers")
-            return self.runs[int(wanted) - 1]
-        named = [run for run in self.runs if wanted in (run.session_key, run.label)]
-        named = named or [run for run in self.runs if run.label.lower() == wanted.lower()]
-        named = [run for run in named if run.settled_at is None] or named
-        if len({run.session_key for run in named}) > 1:
+        found = matching_subagents(self.runs, wanted)
+        if len(found) > 1:
             numbers = self.numbers
-            told = ", ".join(f"#{numbers[run.id]}" for run in named)
-            raise BadInput(f"several sub-agents are called {wanted!r}: {told}", hint="name one by its number or run id")
-        if not named:
-            near = get_close_matches(wanted, [run.label for run in self.runs], n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "`ocw subagents list` shows the sub-agents there are"
-            raise NotFound(f"no sub-agent {wanted!r}", hint=hint)
-        return named[-1]
+            listed = ", ".join(f"#{numbers[run.id]}" for run in found)
+            hint = "name one by its number or run id"
+            raise BadInput(f"several sub-agents are called {wanted!r}: {listed}", hint=hint)
+        if found:
+            return found[0]
+        if wanted.isdecimal():
+            raise NotFound(f"no sub-agent #{wanted}", hint="`ocw subagents list` shows their numbers")
+        guess = did_you_mean(wanted, [run.label for run in self.runs])
+        raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents")
 
 
-def spawned_at(run: Run) -> tuple[int, int, int, str]:
-    """By time; those of one message, whatever their batches, in the order of its calls."""
-    return run.queued_at, run.spawn_seq, run.batch_index, run.id
-
-
-def register(cli: CliContext) -> SubagentIndex:
-    """Reads every run on record; numbers are for people, who look seldom."""
+def subagent_index(cli: CliContext) -> SubagentIndex:
+    """Read every run on record. That is slow, but only people ask for numbers, and seldom."""
     children = [run for run in cli.stores.reader.each_run(500) if run.is_child]
-    return SubagentIndex(sorted(children, key=spawned_at))
+    return SubagentIndex(sorted(children, key=spawn_order))
 
 
 def find_subagent(cli: CliContext, wanted: str) -> Run:
-    """The run that is meant; of a session with several, the last one.
+    """The newest run of a sub-agent, or the run with that id.
 
     Raises:
-        NotFound, BadInput: there is none of that name, or more than one.
+        NotFound: there is none.
+        BadInput: several have that label, or the id is not a sub-agent's.
     """
     wanted = encodable(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
-        return register(cli).find(wanted)
+        return subagent_index(cli).find(wanted)
     run = find_run(cli, wanted)
     if not run.is_child:
-        raise BadInput(f"{run.id} is no sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
+        raise BadInput(f"{run.id} is not a sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
     return run

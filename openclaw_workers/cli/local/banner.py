@@ -1,17 +1,17 @@
-"""What `ocw up` says when everything is ready, for people and for programs."""
+"""What `ocw up` prints when everything is ready, as text and as JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from openclaw_workers.cli.local import flower
 from openclaw_workers.cli.local.kept_port import KeptPort
 from openclaw_workers.logs import mask_secrets
 from openclaw_workers.state_dir import Runtime
 
-OFFLINE_NOTICE = "No API key and no model server is in use: agents answer with the built-in model, offline/demo."
+OFFLINE_NOTICE = "No API key and no model server is configured: agents answer with the built-in model, offline/demo."
 
 
 def as_text(
@@ -35,7 +35,7 @@ def as_text(
         lines += [f"  {OFFLINE_NOTICE}", ""]
     if pending:
         lines += [f"  Set, but not in effect yet: {', '.join(pending)}."]
-        lines += ["  `ocw config check` tells what holds instead.", ""]
+        lines += ["  `ocw config check` says what applies instead.", ""]
     if unsafe:
         lines += [*(f"  Redis has {setting} {what}." for setting, what in unsafe.items()), ""]
     if to_stop is None:
@@ -47,21 +47,19 @@ def as_text(
 
 def as_json(
     runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str], unsafe: Mapping[str, str]
-) -> str:
-    return json.dumps(
-        {
-            "ok": True,
-            "pid": runtime.pid,
-            "stateDir": str(state_dir),
-            "redisUrl": mask_secrets(runtime.redis_url),
-            "flowerUrl": runtime.flower_url,
-            "pids": runtime.pids,
-            "startedAt": runtime.started_at,
-            "offline": is_offline,
-            "pending": dict(pending),
-            "unsafeSettings": dict(unsafe),
-        }
-    )
+) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "pid": runtime.pid,
+        "stateDir": str(state_dir),
+        "redisUrl": mask_secrets(runtime.redis_url),
+        "flowerUrl": runtime.flower_url,
+        "pids": runtime.pids,
+        "startedAt": runtime.started_at,
+        "offline": is_offline,
+        "pending": dict(pending),
+        "unsafeSettings": dict(unsafe),
+    }
 
 
 def _flower_password(path: Path) -> str:

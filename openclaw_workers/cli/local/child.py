@@ -1,4 +1,4 @@
-"""One child process of `ocw up`: how it is started, read, and brought to an end."""
+"""One child process of `ocw up`: starting it, reading its output, ending it."""
 
 from __future__ import annotations
 
@@ -27,42 +27,42 @@ class ChildSpec:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     is_ready: Callable[[int], bool]
-    """Given its pid, whether it serves; asked after each start until so; may block for a second, must not raise."""
+    """Whether the process with this pid serves; called after each start until it does. May block for a second."""
 
     stop_rank: int = 0
-    """Lower ranks are stopped, and gone, before higher ones are told to."""
+    """Children with a lower rank are stopped first; the next rank is stopped when they have ended."""
 
     stop_seconds: float = 10.0
-    """How long it may take to leave after SIGTERM before its whole process group is killed."""
+    """How long after SIGTERM its process group is killed."""
 
     start_attempts: int = 3
-    """How often it may die before it was ever ready until the start counts as failed."""
+    """After this many deaths before it was ever ready, the start has failed."""
 
     is_shown: bool = True
     """Whether its output goes to the terminal; it goes to its log file in any case."""
 
     clean: Callable[[str], str] = field(default=str)
-    """Takes the program's own time stamp off a line."""
+    """Removes the program's own time stamp from a line."""
 
     lock_path: Path | None = None
-    """Locked for as long as the child or a fork of it lives, whatever becomes of the supervisor."""
+    """Locked while the child or a fork of it is alive, even if the supervisor is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait before a child that died is started again."""
+    """How long to wait before restarting a child that died."""
 
     first_seconds: float = 0.5
     ceiling_seconds: float = 30.0
     healthy_seconds: float = 60.0
-    """A child that lived this long starts from the first delay again."""
+    """After a child was alive for this long, the delay is the first one again."""
 
     def delay_seconds(self, deaths_in_a_row: int) -> float:
         return float(min(self.ceiling_seconds, self.first_seconds * 2 ** min(deaths_in_a_row - 1, 16)))
 
 
 class Child:
-    """The current process of a spec, if any, and what is remembered from earlier ones."""
+    """The current process of a spec, if there is one, and the state that outlasts it."""
 
     def __init__(self, spec: ChildSpec) -> None:
         self.spec = spec
@@ -70,7 +70,7 @@ class Child:
         self.deaths_in_a_row = 0
         self.serves = False
         self.has_served = False
-        """In this life or in an earlier one."""
+        """By this process or an earlier one."""
         self.launched_at = 0.0
         self.restart_at: float | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -85,10 +85,10 @@ class Child:
         return self._process.pid if self._process is not None else None
 
     def launch(self) -> None:
-        """Start the process in a session of its own, tied to the life of this one.
+        """Start the process in its own session. On Linux it ends when this process does.
 
         Raises:
-            OSError: it cannot be started, or an earlier one still holds the lock.
+            OSError: it cannot be started, or an earlier process still holds the lock.
         """
         self.serves = False
         lock_fd = _lock(self.spec.lock_path) if self.spec.lock_path is not None else None
@@ -131,11 +131,11 @@ class Child:
     def has_exited(self) -> bool:
         if self.pid is None:
             return False
-        # WNOWAIT leaves a zombie behind, so pid and group stay ours until `bury` has ended the group.
+        # WNOWAIT keeps the zombie, so that pid and group are not reused before `reap` has killed the group.
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def bury(self) -> str:
-        """End what is left of the group, collect the process and say in words how it ended."""
+    def reap(self) -> str:
+        """Kill the rest of the group, reap the process and return how it ended."""
         assert self._process is not None
         assert self._process.stdout is not None
         self.kill()
@@ -152,7 +152,7 @@ class Child:
     def kill(self) -> None:
         """Kill the whole group: a pool worker must not outlive its parent."""
         if self.pid is not None:
-            with suppress(PermissionError):  # what macOS says of a group that holds only a zombie
+            with suppress(PermissionError):  # macOS raises this for a group with only a zombie
                 os.killpg(self.pid, signal.SIGKILL)
 
 
@@ -167,7 +167,7 @@ def _lock(path: Path) -> int:
 
 
 def _die_with(parent: int) -> Callable[[], None]:
-    """Have the kernel send SIGTERM to the child when the supervisor is gone, even by SIGKILL (Linux only)."""
+    """Make the kernel send SIGTERM to the child when the supervisor dies, even by SIGKILL (Linux only)."""
 
     def tie() -> None:
         if _LIBC is not None:

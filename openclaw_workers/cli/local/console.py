@@ -1,4 +1,4 @@
-"""Where the children's output goes: one line format on the terminal, one file per child."""
+"""The children's output: one line format on the terminal, and one log file per child."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wants_colour(stream: TextIO, env: Mapping[str, str]) -> bool:
 
 
 class Console:
-    """Prints `HH:MM:SS name   message` and keeps the same line, with its date, in `<folder>/<name>.log`."""
+    """Prints `HH:MM:SS name   message`, and writes the line with its date to `<folder>/<name>.log`."""
 
     def __init__(self, folder: Path, stream: TextIO | None, *, in_colour: bool) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class Console:
             self._stream.write(f"{time.strftime('%H:%M:%S')} {label} {text}\n")
             self._stream.flush()
         except (OSError, ValueError):
-            # The reader is gone (`ocw up | head`, a closed terminal); the files still have every line.
+            # The reader is gone (`ocw up | head`, a closed terminal); the files have every line.
             self._stream = None
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class Console:
 
 
 class LogFile:
-    """A file that is set aside as `<name>.1` when it has grown past the limit."""
+    """A log file, rotated to `<name>.1` when it exceeds the limit."""
 
     def __init__(self, path: Path, *, rotate_at_bytes: int = ROTATE_AT_BYTES) -> None:
         self._path = path
@@ -70,7 +70,7 @@ class LogFile:
         try:
             self._file.write(text.encode())
         except OSError:
-            # A full disk must not take the supervisor down with it.
+            # A full disk must not stop the supervisor.
             return
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs `ocw up` in the background, and ends it again."""
+"""Starting `ocw up` in the background, and stopping it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _HARD_STOP_SECONDS = 10.0
 
 
 def start_detached(state_dir: Path, arguments: Sequence[str]) -> None:
-    """Start `ocw <arguments> --ready-fd N` in a session of its own and return once it is ready.
+    """Start `ocw <arguments> --ready-fd N` in its own session and return once it is ready.
 
     Raises:
-        StartFailed: it ended instead; the message carries the end of its log.
-        ConflictError: someone stopped it meanwhile.
+        StartFailed: it ended before; the message has the end of its log.
+        ConflictError: it was stopped while it started.
     """
     log_path = state_dir / "logs" / "detached.log"
     read_end, write_end = os.pipe()
@@ -58,11 +58,11 @@ def say_ready(ready_fd: int) -> None:
 
 
 def stop_running(state_dir: Path) -> int | None:
-    """Stop the `ocw up` of this directory and wait until it has gone; None when there was none.
+    """Stop the `ocw up` of this directory and wait until it has ended. None if none was running.
 
     Raises:
-        TransientError: it is still there after a second, hard request.
-        BadInput: it is not ours to look at or to stop.
+        TransientError: it still runs after a second, hard request.
+        BadInput: it belongs to another user.
     """
     pid = running_pid(state_dir)
     if pid is None:
@@ -76,7 +76,7 @@ def stop_running(state_dir: Path) -> int | None:
             return pid
         except PermissionError as error:
             raise BadInput(
-                f"`ocw up` (pid {pid}) is another user's", hint="do this as the user who started it"
+                f"`ocw up` (pid {pid}) belongs to another user", hint="run this as the user who started it"
             ) from error
         if _wait_until(lambda: running_pid(state_dir) != pid, wait_seconds):
             return pid

@@ -9,7 +9,7 @@ import re
 import urllib.request
 from collections.abc import Mapping
 
-from openclaw_workers.cli.commands.worker import CELERY
+from openclaw_workers.cli.local.celery_argv import CELERY
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.cli.local.kept_port import LOOPBACK, KeptPort
 
@@ -31,7 +31,7 @@ def flower_spec(endpoint: KeptPort, env: Mapping[str, str]) -> ChildSpec:
         "FLOWER_ADDRESS": LOOPBACK,
         "FLOWER_PORT": str(endpoint.port),
     }
-    # Flower runs a flowerconfig.py it happens to find in the working directory; only a named one may count.
+    # By default Flower executes a flowerconfig.py of the working directory. Only one that is named may run.
     unless_set = {
         "FLOWER_CONF": os.devnull,
         "FLOWER_TASKS_COLUMNS": "name,uuid,state,args,received,runtime,worker",
@@ -50,11 +50,11 @@ def flower_spec(endpoint: KeptPort, env: Mapping[str, str]) -> ChildSpec:
 
 
 def is_healthy(endpoint: KeptPort) -> bool:
-    """Whether our Flower serves; asked with its password, because another one may have taken the port first."""
+    """Whether our Flower serves. The password shows that it is ours and not another one on the same port."""
     token = base64.b64encode(f"{endpoint.user}:{endpoint.password}".encode()).decode()
     headers = {"Authorization": f"Basic {token}"}
     request = urllib.request.Request(f"{url_of(endpoint)}/api/workers", headers=headers)  # noqa: S310
-    # A proxy from the environment cannot see our loopback.
+    # A proxy set in the environment cannot reach our loopback address.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=1) as answer:

@@ -21,21 +21,21 @@ class KeptPort(BaseModel):
     port: int = Field(ge=1, le=65535)
     user: str
     password: str = Field(pattern=r"^[A-Za-z0-9_.~-]+$")
-    """Goes into addresses and into the configuration of Redis as it is."""
+    """Used without escaping in URLs and in the configuration of Redis."""
 
     @classmethod
     def load(cls, path: Path, *, default_port: int, user: str) -> Self:
-        """Read the kept one, or make one; its port is the kept, the default or any, whichever is free.
+        """Read the stored one, or create one. Its port is the first free one of: stored, default, any.
 
         Raises:
-            BadInput: someone has put values there that cannot be used.
+            BadInput: the file has values that cannot be used.
         """
         try:
             kept = cls.model_validate_json(path.read_bytes())
         except (OSError, ValidationError) as error:
             if wrong := _wrong_values(error):
                 raise BadInput(
-                    f"{path} cannot be used: {wrong}", hint="correct it, or delete it to have a new one made"
+                    f"{path} cannot be used: {wrong}", hint="correct it, or delete it to get a new one"
                 ) from error
             kept = cls(port=default_port, user=user, password=secrets.token_urlsafe(24))
         for port in (kept.port, default_port):
@@ -50,7 +50,7 @@ class KeptPort(BaseModel):
 
 
 def _wrong_values(error: OSError | ValidationError) -> str | None:
-    """What is wrong with which value, the value itself left out; None where there are none, as in half a file."""
+    """Which values are wrong, without the values themselves; None if the file is missing or incomplete."""
     if not isinstance(error, ValidationError) or error.errors()[0]["type"] == "json_invalid":
         return None
     return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'it'}: {each['msg']}" for each in error.errors())
@@ -58,7 +58,7 @@ def _wrong_values(error: OSError | ValidationError) -> str | None:
 
 def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # Without it a port in TIME_WAIT, left by our own last run, counts as taken.
+        # Without it, a port in TIME_WAIT from our last run counts as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))

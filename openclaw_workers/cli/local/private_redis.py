@@ -49,7 +49,7 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: KeptPort, env: Ma
     """Write the configuration and describe the process.
 
     Raises:
-        BadInput: `binary` would not find the data that is there, and start empty; or the configuration is another's.
+        BadInput: `binary` would not find the existing data and would start empty, or another program wrote the file.
     """
     folder = state_dir / "redis"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -72,7 +72,7 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: KeptPort, env: Ma
         name=NAME,
         argv=(str(binary.path), str(path)),
         env=env,
-        is_ready=lambda _pid: is_up(url_of(endpoint)),
+        is_ready=lambda _pid: is_ready(url_of(endpoint)),
         stop_rank=2,
         stop_seconds=20.0,
         start_attempts=1,
@@ -83,7 +83,7 @@ def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: KeptPort, env: Ma
 
 
 def answers(url: str) -> str | None:
-    """None when the server answers a PING, otherwise what went wrong."""
+    """None if the server answers a PING, otherwise the error."""
     try:
         with redis.Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1) as client:
             client.ping()
@@ -92,18 +92,23 @@ def answers(url: str) -> str | None:
     return None
 
 
-def is_up(url: str) -> bool:
-    """Whether the server answers. If so, it begins to write its file anew.
-
-    A Redis that was killed in the middle of a write drops that transaction at its next start, but leaves its beginning
-    in the file, and at the start after that carries it out together with the one that follows: an answer that was
-    committed again in between would be there twice. A file written anew holds no such beginning.
-    """
+def is_ready(url: str) -> bool:
+    """Whether the server answers; if so, a rewrite of its file has been started."""
     if answers(url) is not None:
         return False
+    rewrite_aof(url)
+    return True
+
+
+def rewrite_aof(url: str) -> None:
+    """Start a rewrite of the append-only file, to remove half a transaction that a crash may have left in it.
+
+    A Redis killed during a write drops that transaction at its next start, but the beginning stays in the file. At the
+    start after that, Redis runs it together with the next transaction: an answer that was committed again in between
+    would be there twice.
+    """
     with suppress(redis.RedisError), redis.Redis.from_url(url, socket_timeout=1) as client:
         client.bgrewriteaof()
-    return True
 
 
 def port_was_taken(tail: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Brings up Redis, the workers and Flower in order, and records where they are."""
+"""Starts Redis, the workers and Flower in order, and records their addresses and pids."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.cli.local import flower, private_redis, redis_trouble, workers
+from openclaw_workers.cli.local.console import Console
 from openclaw_workers.cli.local.kept_port import KeptPort, any_free_port
 from openclaw_workers.cli.local.redis_binary import find_redis_server
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
-from openclaw_workers.clock import SystemClock
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import StoreUnavailable, TransientError
 from openclaw_workers.logs import SUPERVISED_VARIABLE, mask_secrets
 from openclaw_workers.state_dir import RUNTIME_FILE, Runtime, read_runtime, write_runtime
 from openclaw_workers.store.keys import Keys
 
-#: Loading a large append-only file takes a while, and that is not a failure.
+#: Redis needs a while to load a large append-only file.
 REDIS_READY_SECONDS = 120.0
 READY_SECONDS = 60.0
 _PORT_ATTEMPTS = 3
-#: What Redis needs from the environment; API keys are not among it.
+#: The environment of Redis, without API keys.
 _REDIS_ENV = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True)
 class UpPlan:
-    """All that `ocw up` needs to know before it starts anything."""
+    """Everything `ocw up` needs to know before it starts processes."""
 
     state_dir: Path
     config_path: Path | None
@@ -47,48 +48,47 @@ class UpPlan:
 class LocalProcesses:
     """The children of one `ocw up`."""
 
-    def __init__(self, plan: UpPlan, supervisor: Supervisor, env: Mapping[str, str]) -> None:
+    def __init__(self, plan: UpPlan, console: Console, env: Mapping[str, str]) -> None:
         self._plan = plan
-        self._supervisor = supervisor
+        self.supervisor = Supervisor(console, on_change=self._update)
         self._env = env
         self._flower: KeptPort | None = None
         self._runtime: Runtime | None = None
-        supervisor.on_change = self._update
 
     def start(self) -> Runtime | None:
-        """Return once everything is ready; None when a stop was asked for meanwhile.
+        """Return once everything is ready; None if a stop was requested meanwhile.
 
         Raises:
-            OpenClawError: something did not come up; the message says what to do.
+            OpenClawError: a process did not start; the message says what to do.
         """
         runtime_path = self._plan.state_dir / RUNTIME_FILE
         if runtime_path.exists() and read_runtime(self._plan.state_dir) is None:
-            self._supervisor.say(f"runtime.ignored path={runtime_path} why='it cannot be read'")
+            self.supervisor.say(f"runtime.ignored path={runtime_path} why='it cannot be read'")
         redis_url = self._redis()
-        if not self._supervisor.stop_requested:
+        if not self.supervisor.stop_requested:
             self._workers_and_flower(redis_url)
-        if self._supervisor.stop_requested:
+        if self.supervisor.stop_requested:
             return None
         self._runtime = Runtime(
             pid=os.getpid(),
             redis_url=redis_url,
             flower_url=flower.url_of(self._flower) if self._flower else None,
-            pids=self._supervisor.pids,
-            started_at=SystemClock().now_ms(),
+            pids=self.supervisor.pids,
+            started_at=now_ms(),
             stop_seconds=self._plan.grace_seconds + 40,
         )
         write_runtime(self._plan.state_dir, self._runtime)
         return self._runtime
 
     def forget(self) -> None:
-        """Remove the record: nothing of it runs any more."""
+        """Remove the record, because nothing runs any more."""
         self._runtime = None
         (self._plan.state_dir / RUNTIME_FILE).unlink(missing_ok=True)
 
     def _update(self) -> None:
-        """Write down the pids after a restart."""
+        """Record the pids after a restart."""
         if self._runtime is not None:
-            self._runtime = self._runtime.model_copy(update={"pids": self._supervisor.pids})
+            self._runtime = self._runtime.model_copy(update={"pids": self.supervisor.pids})
             write_runtime(self._plan.state_dir, self._runtime)
 
     def _redis(self) -> str:
@@ -107,14 +107,14 @@ class LocalProcesses:
             if attempt:
                 endpoint = endpoint.at_port(path, any_free_port())
             spec = private_redis.redis_spec(binary, self._plan.state_dir, endpoint, env)
-            self._supervisor.start(spec)
-            failure = self._supervisor.wait_ready([spec.name], within_seconds=REDIS_READY_SECONDS)
+            self.supervisor.start(spec)
+            failure = self.supervisor.wait_ready([spec.name], within_seconds=REDIS_READY_SECONDS)
             if failure is None:
                 return private_redis.url_of(endpoint)
             if not private_redis.port_was_taken(failure.tail):
                 break
-            # Someone took the port between our look and the server's bind.
-            self._supervisor.drop(spec.name)
+            # Another process took the port after we had checked it.
+            self.supervisor.drop(spec.name)
         assert failure is not None
         raise redis_trouble.explain(failure.tail, self._plan.state_dir, binary, failure.why)
 
@@ -132,25 +132,25 @@ class LocalProcesses:
                 events=self._plan.task_events,
                 accept_not_in_effect=self._plan.accept_not_in_effect,
             )
-            self._supervisor.start(spec)
+            self.supervisor.start(spec)
             names.append(spec.name)
         if self._plan.with_flower:
             self._start_flower(env)
             names.append(flower.NAME)
         for _ in range(_PORT_ATTEMPTS):
-            failure = self._supervisor.wait_ready(names, within_seconds=READY_SECONDS)
+            failure = self.supervisor.wait_ready(names, within_seconds=READY_SECONDS)
             if failure is None:
                 return
             if failure.name != flower.NAME or not private_redis.port_was_taken(failure.tail):
                 break
-            self._supervisor.drop(flower.NAME)
+            self.supervisor.drop(flower.NAME)
             self._start_flower(env)
         raise self._not_started(failure)
 
     def _start_flower(self, env: Mapping[str, str]) -> None:
         path = self._plan.state_dir / "flower.json"
         self._flower = KeptPort.load(path, default_port=flower.DEFAULT_PORT, user=flower.USER)
-        self._supervisor.start(flower.flower_spec(self._flower, env))
+        self.supervisor.start(flower.flower_spec(self._flower, env))
 
     def _python_env(self, redis_url: str) -> dict[str, str]:
         own = {

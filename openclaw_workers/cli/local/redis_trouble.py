@@ -1,4 +1,4 @@
-"""Why a private Redis cannot start, or must not, and what to do next."""
+"""Why the private Redis did not start or must not start, and what to do next."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _DATA_FILE = re.compile(r"\bappendonly\.aof[\w.]*\b")
 
 
 def refuse_to_start_empty(folder: Path, binary: RedisBinary) -> None:
-    """See that this server would find the data that is there.
+    """Check that this server would find the existing data.
 
     Raises:
-        BadInput: it would not, and would start with nothing and without a word.
+        BadInput: it would not find it, and would silently start empty.
     """
     kept = folder / "appendonlydir"
     if binary.version < _FOLDER_SINCE and kept.exists():
         raise BadInput(
             f"the data in {folder} was written by Redis 7 or later; {binary.path} is "
             f"{'.'.join(map(str, binary.version))} and would start empty",
-            hint="install the later redis-server again, or move that folder away to start anew",
+            hint="install the later redis-server again, or move that folder away to start empty",
         )
     if not (kept / MANIFEST).exists() and (orphans := _written(kept)):
         raise BadInput(
@@ -48,13 +48,13 @@ def refuse_to_start_empty(folder: Path, binary: RedisBinary) -> None:
 
 
 def _written(kept: Path) -> list[str]:
-    # A first start that was cut off leaves a snapshot of nothing and an empty file: no reason to refuse the second.
+    # An interrupted first start leaves an empty snapshot and an empty file, which must not block the second start.
     files = (path for path in kept.glob("appendonly.aof*") if not path.name.endswith(".1.base.rdb"))
     return sorted(path.name for path in files if path.stat().st_size)
 
 
 def explain(tail: tuple[str, ...], state_dir: Path, binary: RedisBinary, why: str) -> OpenClawError:
-    """Turn the last lines of a Redis that did not start into what happened and what to do next."""
+    """An error from the last log lines of a Redis that did not start, with what to do next."""
     folder = state_dir / "redis"
     last = _plain(tail[-1]) if tail else why
     if "ermission denied" in " ".join(tail):
@@ -82,7 +82,7 @@ def _damaged(folder: Path, name: str | None, what: str, hint: str) -> BadInput:
 
 def _from_a_copy(folder: Path) -> str:
     place = shlex.quote(str(folder))
-    return f"put back a copy of {place}; or `mv {place} {shlex.quote(f'{folder}.damaged')}` and start with nothing"
+    return f"put back a copy of {place}; or `mv {place} {shlex.quote(f'{folder}.damaged')}` and start empty"
 
 
 def _first(pattern: re.Pattern[str], tail: tuple[str, ...]) -> str | None:
@@ -90,7 +90,7 @@ def _first(pattern: re.Pattern[str], tail: tuple[str, ...]) -> str | None:
 
 
 def _named_in(tail: tuple[str, ...]) -> str | None:
-    """The file that was named last."""
+    """The data file that the lines name last."""
     names = [name for line in tail for name in _DATA_FILE.findall(line)]
     return names[-1] if names else None
 
@@ -100,9 +100,9 @@ def _plain(line: str) -> str:
 
 
 def _repair(folder: Path, binary: RedisBinary, name: str | None) -> str:
-    if name and name.endswith(".rdb"):  # the tool would cut it down to nothing
+    if name and name.endswith(".rdb"):  # the tool would empty it
         return _from_a_copy(folder)
-    return f"copy {folder}, then try `{_repair_command(folder, binary)}`; or move it away to start with nothing"
+    return f"copy {folder}, then try `{_repair_command(folder, binary)}`; or move it away to start empty"
 
 
 def _repair_command(folder: Path, binary: RedisBinary) -> str:
@@ -111,5 +111,5 @@ def _repair_command(folder: Path, binary: RedisBinary) -> str:
     tool = binary.path.with_name("redis-check-aof")
     if os.access(tool, os.X_OK):
         return f"{shlex.quote(str(tool))} --fix {damaged}"
-    # The server binary is the repair tool too; it goes by the name it was called with.
+    # The server binary is also the repair tool if it is started under that name.
     return shlex.join(["bash", "-c", f"exec -a redis-check-aof {shlex.quote(str(binary.path))} --fix {damaged}"])

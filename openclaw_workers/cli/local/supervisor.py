@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
@@ -12,7 +13,6 @@ from typing import Any, Self
 
 from openclaw_workers.cli.local.child import Backoff, Child, ChildSpec
 from openclaw_workers.cli.local.console import Console
-from openclaw_workers.clock import Clock, SystemClock
 
 SELF = "up"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -30,24 +30,22 @@ class StartFailure:
 
 
 class Supervisor:
-    """Runs in one thread: children's output, deaths, restarts and signals all meet in `_turn`.
+    """Runs in one thread; `_poll` handles output, deaths, restarts and signals.
 
-    Used as a context manager in the main thread, because it takes over SIGINT, SIGTERM, SIGHUP and SIGCHLD.
-    The first stop signal asks for an orderly stop, the second one for a hard one. `on_change` is called
-    whenever a pid has changed.
+    It is a context manager for the main thread, because it handles SIGINT, SIGTERM, SIGHUP and SIGCHLD. The first stop
+    signal stops the children in order, the second one kills them. `on_change` is called when a pid has changed.
     """
 
     def __init__(
         self,
         console: Console,
         *,
-        clock: Clock | None = None,
         backoff: Backoff | None = None,
+        on_change: Callable[[], object] = lambda: None,
     ) -> None:
         self._console = console
-        self._clock = clock or SystemClock()
         self._backoff = backoff or Backoff()
-        self.on_change: Callable[[], object] = lambda: None
+        self._on_change = on_change
         self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
         self._stop_requests = 0
@@ -62,7 +60,7 @@ class Supervisor:
         self._selector.register(self._wake_read, selectors.EVENT_READ)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         for number in (*_STOP_SIGNALS, signal.SIGCHLD):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` means it
+            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup ocw up` ignores SIGHUP on purpose
                 self._previous_handlers[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -91,16 +89,16 @@ class Supervisor:
         self._launch(child)
 
     def drop(self, name: str) -> None:
-        """Kill a child, if it still lives, and forget it."""
+        """Kill a child if it is alive, and forget it."""
         child = self._children.pop(name)
         if child.pid is not None:
             child.kill()
             self._collect(child)
 
     def wait_ready(self, names: Iterable[str], *, within_seconds: float) -> StartFailure | None:
-        """Return None once all are ready, or as soon as a stop is asked for; otherwise who failed."""
+        """Return None once all are ready or a stop is requested; otherwise the first failure."""
         waiting = set(names)
-        deadline = self._clock.monotonic() + within_seconds
+        deadline = time.monotonic() + within_seconds
         while not self.stop_requested:
             for child in [self._children[name] for name in sorted(waiting)]:
                 self._probe(child)
@@ -110,23 +108,23 @@ class Supervisor:
                     return StartFailure(child.spec.name, "it keeps ending", tuple(child.tail))
             if not waiting:
                 return None
-            if self._clock.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 late = self._children[min(waiting)]
                 why = f"it was not ready within {within_seconds:g} s"
                 return StartFailure(late.spec.name, why, tuple(late.tail))
-            self._turn(_PROBE_EVERY_SECONDS)
+            self._poll(_PROBE_EVERY_SECONDS)
         return None
 
     def run(self) -> None:
-        """Keep the children running until a stop is asked for."""
+        """Keep the children running until a stop is requested."""
         while not self.stop_requested:
             starting = [child for child in self._children.values() if child.pid is not None and not child.serves]
             for child in starting:
                 self._probe(child)
-            self._turn(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
+            self._poll(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
 
     def stop(self) -> None:
-        """End all children, lower ranks first; a further stop signal kills what is left at once."""
+        """Stop all children, lower ranks first. Another stop signal kills the rest at once."""
         self._is_stopping = True
         patience = 1 if self.stop_requested else 0
         if self.pids:
@@ -143,10 +141,10 @@ class Supervisor:
     def _stop_rank(self, children: list[Child], patience: int) -> None:
         for child in children:
             child.terminate()
-        begun_at = self._clock.monotonic()
+        begun_at = time.monotonic()
         killed: set[str] = set()
         while alive := [child for child in children if child.pid is not None]:
-            waited_seconds = self._clock.monotonic() - begun_at
+            waited_seconds = time.monotonic() - begun_at
             is_hard = self._stop_requests > patience
             for child in alive:
                 if child.spec.name in killed or not (is_hard or waited_seconds > child.spec.stop_seconds):
@@ -155,15 +153,15 @@ class Supervisor:
                 why = "asked twice" if is_hard else f"still there after {child.spec.stop_seconds:g} s"
                 self.say(f"child.killed name={child.spec.name} why={why!r}")
                 child.kill()
-            self._turn(_PROBE_EVERY_SECONDS)
+            self._poll(_PROBE_EVERY_SECONDS)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGCHLD:
             self._stop_requests += 1
 
-    def _turn(self, nap_seconds: float) -> None:
-        """Wait for something to happen, then deal with output, deaths and due restarts."""
-        now = self._clock.monotonic()
+    def _poll(self, nap_seconds: float) -> None:
+        """Wait for an event, then handle output, deaths and due restarts."""
+        now = time.monotonic()
         due = [child.restart_at - now for child in self._children.values() if child.restart_at is not None]
         for key, _ in self._selector.select(max(0.0, min([nap_seconds, *due]))):
             if key.data is None:
@@ -173,7 +171,7 @@ class Supervisor:
         for child in list(self._children.values()):
             if child.has_exited():
                 self._on_death(child)
-            elif child.restart_at is not None and self._clock.monotonic() >= child.restart_at:
+            elif child.restart_at is not None and time.monotonic() >= child.restart_at:
                 self._launch(child)
 
     def _probe(self, child: Child) -> None:
@@ -182,11 +180,11 @@ class Supervisor:
 
     def _launch(self, child: Child) -> None:
         child.restart_at = None
-        child.launched_at = self._clock.monotonic()
+        child.launched_at = time.monotonic()
         try:
             child.launch()
         except BlockingIOError:
-            # Not a death: what an `up` that was killed has left behind is still closing its files.
+            # Not a death: a child of an earlier `ocw up` that was killed is still closing its files.
             child.tail.append(f"an earlier process still holds {child.spec.lock_path}")
             child.restart_at = child.launched_at + self._backoff.first_seconds
             self.say(f"child.delayed name={child.spec.name} why={child.tail[-1]!r}")
@@ -196,7 +194,7 @@ class Supervisor:
         else:
             self._selector.register(child.output_fd, selectors.EVENT_READ, child)
             self.say(f"child.started name={child.spec.name} pid={child.pid}")
-            self.on_change()
+            self._on_change()
 
     def _pass_on(self, child: Child) -> bool:
         lines = child.read_lines()
@@ -214,19 +212,19 @@ class Supervisor:
         while self._pass_on(child):
             continue
         self._forget_output(child)
-        return child.bury()
+        return child.reap()
 
     def _on_death(self, child: Child) -> None:
         how = self._collect(child)
         if self._is_stopping:
             return
-        if not child.spec.is_shown and how.startswith("exit"):  # it may have said why
+        if not child.spec.is_shown and how.startswith("exit"):  # its last lines may say why
             for line in list(child.tail)[-5:]:
                 self._console.line(child.spec.name, line)
         self._plan_restart(child, how)
 
     def _plan_restart(self, child: Child, why: str) -> None:
-        now = self._clock.monotonic()
+        now = time.monotonic()
         lived_seconds = now - child.launched_at
         is_healthy = lived_seconds >= self._backoff.healthy_seconds
         child.deaths_in_a_row = 1 if is_healthy else child.deaths_in_a_row + 1
@@ -237,4 +235,4 @@ class Supervisor:
             delay_seconds = self._backoff.delay_seconds(child.deaths_in_a_row)
             child.restart_at = now + delay_seconds
             self.say(f"{died} restartInSeconds={delay_seconds:g}")
-        self.on_change()
+        self._on_change()

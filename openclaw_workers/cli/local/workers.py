@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import redis
 
-from openclaw_workers.cli.commands.worker import celery_argv
+from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.local.child import ChildSpec
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.keys import Keys
@@ -32,21 +32,21 @@ def worker_spec(
         argv=tuple(celery_argv(lane, concurrency, events=events, accept_not_in_effect=accept_not_in_effect)),
         env=env,
         is_ready=is_ready,
-        # The worker leaves within the grace by itself; the kill is for one that does not.
+        # A worker ends within the grace period by itself; one that does not is killed.
         stop_seconds=grace_seconds + 3,
     )
 
 
 def registration_probe(redis_url: str, keys: Keys) -> Callable[[int], bool]:
-    """Ask whether the worker with a given pid has ticked since now.
+    """A check whether the worker with a given pid has sent a heartbeat from now on.
 
-    Since now, because pids repeat: after a reboot a stale entry may carry the very pid of a new worker.
+    Older heartbeats do not count: after a reboot, the entry of an old worker may have the pid of a new one.
     """
     client = redis.Redis.from_url(redis_url, decode_responses=True, socket_timeout=1, socket_connect_timeout=1)
     seconds, microseconds = client.time()
     since_ms = seconds * 1000 + microseconds // 1000
 
-    def has_ticked(pid: int) -> bool:
+    def has_heartbeat(pid: int) -> bool:
         try:
             recent = cast("list[str]", client.zrange(keys.workers, since_ms, "+inf", byscore=True))
             found: list[Any] = [client.hget(keys.worker(worker), "pid") for worker in recent]
@@ -54,4 +54,4 @@ def registration_probe(redis_url: str, keys: Keys) -> Callable[[int], bool]:
             return False
         return str(pid) in found
 
-    return has_ticked
+    return has_heartbeat

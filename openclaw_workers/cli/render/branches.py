@@ -1,10 +1,12 @@
-"""Trees in text: what belongs to what is shown by the lines before each name."""
+"""The lines that draw a tree before the names of its nodes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
+
+from openclaw_workers.domain.shorten import one_line, shorten
 
 T = TypeVar("T")
 
@@ -13,17 +15,16 @@ PLAIN = ("|- ", "`- ", "|  ")
 NAME_CHARS = 44
 
 
-def branches(tops: Sequence[T], children_of: Callable[[T], Sequence[T]]) -> Iterator[tuple[str, T]]:
-    """Every node with the lines that stand before its name, from the top down."""
-    for top in tops:
-        yield "", top
-        yield from _below(children_of(top), children_of, "", _lines())
+def branches(roots: Sequence[T], children_of: Callable[[T], Sequence[T]]) -> Iterator[tuple[str, T]]:
+    """Every node, from the top down, with the lines to draw before its name."""
+    for root in roots:
+        yield "", root
+        yield from _below(children_of(root), children_of, "", _lines())
 
 
 def short(name: str) -> str:
-    """A name that leaves room for what is told beside it."""
-    name = " ".join(name.split())
-    return name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1] + "…"
+    """A name that leaves room for the columns beside it."""
+    return shorten(one_line(name), NAME_CHARS)
 
 
 def _below(

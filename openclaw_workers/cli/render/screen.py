@@ -1,4 +1,4 @@
-"""What a person sees of a turn: its text on stdout as it arrives, everything else dimly on stderr."""
+"""A turn on the terminal: its text on stdout as it arrives, everything else dimmed on stderr."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openclaw_workers.cli.output import has_colour, printable, span
 from openclaw_workers.cli.render.activity import Activity
+from openclaw_workers.cli.render.text import has_colour, printable, span
 from openclaw_workers.domain.usage_line import usage_line
 
 if TYPE_CHECKING:
@@ -19,25 +19,25 @@ SPAWN = "sessions_spawn"
 
 
 class Screen:
-    """Shows one turn. What is left on stdout ends with the committed answer, also when a worker died half-way.
+    """Shows one turn. Stdout ends with the committed answer, even if a worker died half-way.
 
-    On a terminal the answer begins anew after a takeover. A pipe cannot be taken back, so there the next attempt is
-    held back as long as it repeats what was printed; only if it says something else it begins on a new line.
+    After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn, so there the
+    next attempt is printed only from where it goes beyond the printed text, or on a new line if it differs.
     """
 
     def __init__(self, *, is_quiet: bool = False, verbose: str = "on", usage: str = "off") -> None:
         """`verbose` and `usage` are the levels of the session's `/verbose` and `/usage`."""
         self._is_quiet = is_quiet
-        """Programs want the result alone."""
+        """With `--json`, only the result is printed."""
         self._verbose = verbose
         self._usage = usage
         self._thought = ""
-        """The line of thinking that has begun."""
+        """The unfinished line of reasoning."""
         self._on_terminal = sys.stdout.isatty()
         self._printed = ""
-        """Of the model's present answer, what stands on stdout."""
-        self._said = ""
-        """The present answer as far as this attempt has streamed it."""
+        """The part of the current answer that is on stdout."""
+        self._streamed = ""
+        """The current answer, as far as this attempt has streamed it."""
         self._is_whole = True
         self._in_line = False
         self._worker = ""
@@ -59,16 +59,16 @@ class Screen:
             case "run.steered":
                 self.note("a message joined this turn")
             case "text.delta":
-                self._say(self._said + str(data.get("text", "")))
+                self._stream(self._streamed + str(data.get("text", "")))
             case "model.retried":
-                self._begin_anew()
+                self._restart_answer()
                 self.note(f"the model call failed ({data.get('reason')}), trying again", is_activity=True)
             case "model.waiting":
                 self.note(f"waiting: {data.get('why')}")
             case "run.parked":
                 self._end_answer()
-                self._worker = ""  # whoever goes on with it is nobody's successor
-                self.note("waiting for what others are to bring", is_activity=True)
+                self._worker = ""  # the next worker does not replace a lost one
+                self.note("waiting for other sessions", is_activity=True)
             case "tool.started" | "tool.output" | "tool.ended":
                 self._show_tool(event)
             case kind if kind.startswith("subagent."):
@@ -80,7 +80,7 @@ class Screen:
         if event.type == "tool.started":
             self._end_answer()
             self._tools[str(data.get("call"))] = event.at
-            if self._verbose != "off" and tool != SPAWN:  # the sub-agent itself will be told of
+            if self._verbose != "off" and tool != SPAWN:  # the sub-agent has its own lines
                 self.note(" ".join(f"{tool} {data.get('brief', '')} ...".split()), is_activity=True)
         elif self._verbose == "off":
             return
@@ -92,12 +92,12 @@ class Screen:
             for line in str(data.get("result", "")).splitlines():
                 self.note(f"  {line}", is_activity=True)
 
-    def miss(self) -> None:
-        """Events were lost: a hole in the text would be worse than a pause before the rest of it."""
+    def mark_gap(self) -> None:
+        """Events were missed: stop streaming, because a pause is better than text with a hole."""
         self._is_whole = False
 
     def note(self, text: str, *, is_activity: bool = False) -> None:
-        """A line on stderr; tool activity is not shown to programs."""
+        """Print a line on stderr; activity is left out with `--json`."""
         if is_activity and self._is_quiet:
             return
         if self._on_terminal and sys.stderr.isatty():
@@ -106,22 +106,22 @@ class Screen:
         click.echo(click.style(text, dim=True) if has_colour(sys.stderr) else text, err=True)
 
     def finish(self, text: str | None) -> None:
-        """Bring stdout to the committed answer."""
+        """Complete stdout to the committed answer."""
         self._is_whole = True
         self._end_thought()
         if text:
             if not text.startswith(self._printed):
                 self._break_line()
                 self._printed = ""
-            self._say(text)
+            self._stream(text)
         self._break_line()
-        for line in self._activity.rest():
+        for line in self._activity.flush():
             self.note(line, is_activity=True)
 
-    def tell_cost(self, run: Run) -> None:
-        """After the answer: that it is not whole, that another model gave it, and what it took where that is on."""
+    def show_cost(self, run: Run) -> None:
+        """After the answer: whether it was cut, whether a fallback model gave it, and its usage if that is on."""
         if run.reason == "length":
-            self.note(f"the answer stops here: {run.model} has reached its output limit (maxTokens)", is_activity=True)
+            self.note(f"the answer is cut here: {run.model} reached its output limit (maxTokens)", is_activity=True)
         if run.fallback_from:
             why = next(each.reason for each in reversed(run.model_attempts) if each.model == run.fallback_from)
             self.note(f"{run.fallback_from} failed ({why}); {run.model} answered instead", is_activity=True)
@@ -140,32 +140,32 @@ class Screen:
 
     def _started(self, worker: str) -> None:
         if self._worker:
-            self._begin_anew()
+            self._restart_answer()
             self.note(f"{self._left or 'worker changed'}, resuming on {worker.rpartition('/')[0] or worker}")
         self._worker, self._left, self._is_whole = worker, "", True
 
-    def _begin_anew(self) -> None:
-        self._said = ""
+    def _restart_answer(self) -> None:
+        self._streamed = ""
         self._is_whole = True
         if self._on_terminal:
             self._break_line()
             self._printed = ""
 
     def _end_answer(self) -> None:
-        """The model's answer is complete and tools run; another one will follow."""
+        """The model has finished this answer and runs tools; another answer follows."""
         self._break_line()
-        self._printed = self._said = ""
+        self._printed = self._streamed = ""
         self._is_whole = True
 
-    def _say(self, said: str) -> None:
-        self._said = said
-        if self._is_quiet or not self._is_whole or self._printed.startswith(said):
+    def _stream(self, text: str) -> None:
+        self._streamed = text
+        if self._is_quiet or not self._is_whole or self._printed.startswith(text):
             return
-        if not said.startswith(self._printed):
+        if not text.startswith(self._printed):
             self._break_line()
             self._printed = ""
-        self._write(said[len(self._printed) :])
-        self._printed = said
+        self._write(text[len(self._printed) :])
+        self._printed = text
 
     def _write(self, text: str) -> None:
         click.echo(printable(text) if self._on_terminal else text, nl=False)

@@ -10,6 +10,7 @@ from openclaw_workers.config.model_names import named_model
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
+from openclaw_workers.domain.runs import lane_of
 from openclaw_workers.domain.session_key import agent_of, chat_type
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import SOURCE_CHARS, neutralise, wrap
@@ -21,7 +22,7 @@ from openclaw_workers.engine.intake.commands.registry import ParsedCommand, pars
 from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.routing.thread_bindings import routing
 from openclaw_workers.engine.stores import Stores
-from openclaw_workers.engine.wake import Waker, lane_of
+from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput, CorruptRecord
 from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from openclaw_workers.agent.model.asker import CallNote
 from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.runs import ModelAttempt
@@ -43,7 +43,7 @@ class CallLog:
         self._calls.append(
             ModelCall(
                 id=call.id,
-                at=int(time.time() * 1000),
+                at=now_ms(),
                 run=self.run,
                 session=self.session,
                 agent=self.agent,

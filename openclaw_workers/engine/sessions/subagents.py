@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.subagents import matching_subagents
 from openclaw_workers.domain.untrusted import neutral, wrap
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake, Rejected
@@ -108,26 +109,20 @@ class SubagentControl:
 
     def _find(self, children: Sequence[Run], wanted: str) -> Run | Refusal:
         """By number, run id, session key or label; the newest run of a session stands for it."""
-        number = wanted.removeprefix("#")
         if wanted == "last" and children:
             return children[-1]
-        if number.isdecimal() and 0 < int(number) <= len(children):
-            return children[int(number) - 1]
-        for run in reversed(children):
-            if wanted in (run.id, run.session_key):
-                return run
-        labelled = {run.session_key: run for run in children if run.label == wanted}
-        if len(labelled) == 1:
-            return next(iter(labelled.values()))
-        if labelled:
-            names = ", ".join(run.id for run in labelled.values())
+        found = matching_subagents(children, wanted)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(run.id for run in found)
             return Refusal("error", f"several sub-agents are called {wanted!r}: {names}; name one by its run id")
         # The same words for what does not exist and for what is another's: nobody learns here which of the two it is.
         return Refusal("forbidden", f"you control no sub-agent {wanted!r}; the action list shows those you control")
 
 
 def _brief(number: int, run: Run) -> dict[str, Any]:
-    ended = run.ended_at or int(time.time() * 1000)
+    ended = run.ended_at or now_ms()
     return {
         "number": f"#{number}",
         "runId": run.id,

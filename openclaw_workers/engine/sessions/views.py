@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.config.model_names import named_model
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import Kind, normalise, parse_key
@@ -35,7 +36,7 @@ class Views:
         self._sight = sight
 
     def list(self, args: ListInput) -> str:
-        since = _now() - args.active_minutes * 60_000 if args.active_minutes else 0
+        since = now_ms() - args.active_minutes * 60_000 if args.active_minutes else 0
         shown: list[dict[str, Any]] = []
         for entry in self._stores.reader.each_session():
             if entry.updated_at < since or len(shown) == args.limit:
@@ -151,7 +152,3 @@ def _given(facts: dict[str, Any]) -> dict[str, Any]:
 
 def _json(answer: dict[str, Any]) -> str:
     return json.dumps(answer, ensure_ascii=False)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -8,7 +8,7 @@ import time
 import structlog
 
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionKey, WorkerId
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.mending import mend
@@ -16,7 +16,7 @@ from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn.runner import TurnRunner
-from openclaw_workers.engine.wake import Waker, lane_of, named, wake_all
+from openclaw_workers.engine.wake import Waker, named, wake_all
 from openclaw_workers.errors import BadInput, CorruptRecord, LeaseLost, StoreFull, StoreUnavailable
 from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
 from openclaw_workers.store.tree import reap_named

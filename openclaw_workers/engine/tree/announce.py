@@ -17,14 +17,14 @@ from redis.exceptions import ResponseError
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, new_run_id
 from openclaw_workers.domain.messages import InboundMessage, Route
-from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.runs import Run, lane_of
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_batch
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.hooks import fire
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.report import partial_of, report
-from openclaw_workers.engine.wake import Waker, lane_of, wake_run
+from openclaw_workers.engine.wake import Waker, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound
 from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.tree import Announced, Vanished

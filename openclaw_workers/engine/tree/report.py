@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import CorruptRecord
@@ -105,8 +106,7 @@ def quoted(what: str, text: str) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    line = neutralise(" ".join(text.split()))
-    return line if len(line) <= TASK_CHARS else line[: TASK_CHARS - 1] + "…"
+    return shorten(neutralise(one_line(text)), TASK_CHARS)
 
 
 def _seconds(run: Run) -> str:

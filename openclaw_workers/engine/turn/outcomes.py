@@ -9,8 +9,9 @@ from itertools import takewhile
 from typing import Literal
 
 from openclaw_workers.agent.context.history import open_calls, result_for
-from openclaw_workers.agent.loop import AgentLoop, now_ms
+from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import encodable
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import InboxEntry, MessageState

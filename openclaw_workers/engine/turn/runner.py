@@ -13,7 +13,7 @@ from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.output.silent_replies import is_silent, sendable
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_run_id, new_token
 from openclaw_workers.domain.messages import InboxEntry, MessageState
-from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.domain.transcript import AssistantEntry
 from openclaw_workers.domain.tree import own_batch
@@ -25,7 +25,7 @@ from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.engine.turn import outcomes as endings
 from openclaw_workers.engine.turn.journal import RedisJournal, persist
 from openclaw_workers.engine.turn.prepare import Preparer
-from openclaw_workers.engine.wake import Waker, lane_of, named, wake_all
+from openclaw_workers.engine.wake import Waker, named, wake_all
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import (
     BadInput,

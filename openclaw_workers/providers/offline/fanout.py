@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
+from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.providers.offline.streaming import Call
 
 SPAWN: Final = "sessions_spawn"
@@ -113,8 +114,7 @@ def _tidy(task: str) -> str:
 
 def _labels(tasks: list[str]) -> list[str]:
     """The beginning of each task; those that would be alike are numbered."""
-    labels = [" ".join(task.replace("`", "").split()) for task in tasks]
-    labels = [label if len(label) <= _LABEL_CHARS else f"{label[: _LABEL_CHARS - 1].rstrip()}…" for label in labels]
+    labels = [shorten(one_line(task.replace("`", "")), _LABEL_CHARS) for task in tasks]
     alike, seen = Counter(labels), Counter[str]()
     for index, label in enumerate(labels):
         seen[label] += 1

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.providers.offline.fanout import FAN_OUT, FAN_OUT_CHINESE, children, sub_agents
 from openclaw_workers.providers.offline.streaming import Call
@@ -46,7 +47,7 @@ def reply_to(text: str, tools: list[ToolSpec]) -> Reply:
     if found := _find(text):
         intent, match = found
         return intent.reply(match, tools)
-    understood = text if len(text) <= 80 else text[:79] + "…"
+    understood = shorten(text, 80)
     heard = f"I read “{understood}”, and that is more than I can do" if text else "There was no text for me"
     return Reply(f"{heard}. {ABOUT} {CAN_DO}")
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.providers.offline.fanout import amount, sub_agents
 
@@ -119,5 +120,4 @@ def _begin_result(found: list[_Child], line: str) -> None:
 
 
 def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+    return shorten(one_line(text), _SHOWN_CHARS)

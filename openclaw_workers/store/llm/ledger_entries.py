@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ledger import ModelCall, day_of
 from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.domain.stored_json import model_json, to_json
@@ -24,7 +24,7 @@ class LedgerEntries:
     attempts: Sequence[ModelAttempt] = ()
 
     def keys(self, k: Keys) -> list[str]:
-        at = self.calls[0].at if self.calls else int(time.time() * 1000)
+        at = self.calls[0].at if self.calls else now_ms()
         ledgers = [k.ledger(day_of(at)), k.ledger(day_of(at - DAY_MS))]
         return [*ledgers, *(key for name in self.budgets for key in (k.spent(name), k.aside(name)))]
 

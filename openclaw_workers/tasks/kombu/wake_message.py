@@ -11,13 +11,13 @@ from __future__ import annotations
 import base64
 import json
 import threading
-import time
 from typing import Any, cast
 
 from celery import Celery
 from kombu import Connection, Producer
 from kombu.transport import virtual
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import new_uuid
 from openclaw_workers.domain.runs import Lane
 
@@ -44,7 +44,7 @@ class WakeMessage:
         """The message for one task. Built by hand into a blank: it is made for every turn."""
         body = f"[{json.dumps(args)}{self._rest_of_body}"
         return (
-            self._blank.replace('"@WOKEN@"', str(int(time.time() * 1000)))
+            self._blank.replace('"@WOKEN@"', str(now_ms()))
             .replace("@TAG@", new_uuid())
             .replace("@ID@", task_id)
             .replace("@BODY@", base64.b64encode(body.encode()).decode())

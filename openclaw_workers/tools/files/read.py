@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 import time
@@ -10,6 +9,7 @@ from typing import IO, Any
 
 from pydantic import Field
 
+from openclaw_workers.domain.suggest import nearest
 from openclaw_workers.errors import ToolError, ToolTimedOut
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files import lines
@@ -71,8 +71,8 @@ def _open(place: WorkspacePath) -> IO[bytes]:
             # O_NONBLOCK: opening a named pipe would wait for somebody to write to it.
             fd = os.open(place.parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
         except FileNotFoundError:
-            near = difflib.get_close_matches(place.parts[-1], os.listdir(parent), n=1)
-            hint = f"; did you mean {'/'.join((*place.parts[:-1], near[0]))!r}?" if near else ""
+            near = nearest(place.parts[-1], os.listdir(parent))
+            hint = f"; did you mean {'/'.join((*place.parts[:-1], near))!r}?" if near else ""
             raise ToolError(f"no such file: {place.shown}{hint}") from None
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode):

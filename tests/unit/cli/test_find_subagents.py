@@ -45,7 +45,7 @@ def test_a_number_is_the_place_in_the_order_of_spawning() -> None:
             KNOWN.find(beyond)
 
 
-def test_a_label_means_the_one_at_work_before_those_that_have_ended() -> None:
+def test_a_label_means_an_active_sub_agent_before_those_that_have_ended() -> None:
     assert KNOWN.find("Write").id == "run-2"
 
 
@@ -53,13 +53,13 @@ def test_a_session_with_several_runs_means_its_last_one() -> None:
     assert KNOWN.find("read").id == KNOWN.find("agent:main:subagent:1").id == "run-6"
 
 
-def test_a_label_of_several_sessions_means_none_of_them() -> None:
+def test_a_label_of_several_sessions_is_refused() -> None:
     twins = SubagentIndex([child("1", "twin"), child("2", "twin")])
     with pytest.raises(BadInput, match=r"several sub-agents are called 'twin': #1, #2"):
         twins.find("twin")
 
 
-def test_what_came_of_a_session_is_listed_at_any_depth_under_its_number() -> None:
+def test_sub_agents_below_a_session_are_listed_at_any_depth_with_their_numbers() -> None:
     assert [number for number, _ in KNOWN.below(ROOT)] == [1, 2, 3, 4, 6]
     assert [number for number, _ in KNOWN.below(SessionKey("agent:main:other"))] == [5]
     assert len(KNOWN.below(None)) == 6

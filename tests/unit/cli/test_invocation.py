@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_usual_place_needs_no_words(home: Path) -> None:
+def test_the_default_state_directory_needs_no_options(home: Path) -> None:
     assert typed("down", load()) == "ocw down"
     (home / ".openclaw-workers").mkdir()
     (home / ".openclaw-workers" / "openclaw.yaml").touch()

@@ -119,7 +119,7 @@ def test_an_unexpected_error_is_one_line_with_a_hint(
     told = capsys.readouterr()
     assert told.err.splitlines() == [
         "error: unexpected RuntimeError: the roof is on fire",
-        "hint: this is a fault in ocw; OPENCLAW_DEBUG=1 shows where",
+        "hint: this is a bug in ocw; OPENCLAW_DEBUG=1 shows a traceback",
     ]
     assert run(["--json", "status"]) == 70
     assert json.loads(capsys.readouterr().out)["error"]["type"] == "InternalError"
@@ -132,7 +132,7 @@ OCW = [sys.executable, "-m", "openclaw_workers.cli.main"]
 
 
 @pytest.mark.parametrize("words", [["config", "show"], ["--help"], ["--version"], ["sessions", "--help"]])
-def test_a_reader_that_has_seen_enough_is_no_failure(words: list[str]) -> None:
+def test_a_reader_that_closes_the_pipe_is_not_a_failure(words: list[str]) -> None:
     command = [*OCW, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -144,7 +144,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("closed", "words", "code"), [(">&-", ("config", "check"), 0), ("2>&-", ("nonsense",), 2)])
-def test_a_closed_output_is_no_fault_of_ours(closed: str, words: tuple[str, ...], code: int) -> None:
+def test_a_closed_output_is_not_a_bug(closed: str, words: tuple[str, ...], code: int) -> None:
     command = ["sh", "-c", f'exec "$@" {closed}', "sh", *OCW, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -153,7 +153,7 @@ def test_a_closed_output_is_no_fault_of_ours(closed: str, words: tuple[str, ...]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a disk that is always full")
 @pytest.mark.parametrize("words", [("config", "show"), ("config", "check", "--json"), ("--help",)])
-def test_a_full_disk_is_said_to_be_full(words: tuple[str, ...]) -> None:
+def test_a_full_disk_has_its_own_exit_code(words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*OCW, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
 

@@ -1,12 +1,11 @@
-"""Exit codes, tables and times."""
+"""Exit codes."""
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
-from openclaw_workers.cli.output import Exit, WaitOver, exit_code, facts, has_colour, printable, span, table
+from openclaw_workers.cli.output import Exit, exit_code
+from openclaw_workers.client.deadline import WaitOver
 from openclaw_workers.errors import (
     BadInput,
     ConfigurationError,
@@ -31,39 +30,3 @@ from openclaw_workers.errors import (
 )
 def test_each_kind_of_error_has_the_documented_code(error: OpenClawError, code: int) -> None:
     assert exit_code(error) is Exit(code)
-
-
-def test_columns_line_up_also_with_wide_characters() -> None:
-    lines = table(("NAME", "N"), [("日本", 7), ("abcdef", 1234), ("", None)], right=["N"]).splitlines()
-
-    assert lines == ["NAME       N", "日本       7", "abcdef  1234", "-          -"]
-
-
-def test_facts_leave_out_what_is_empty_and_inset_long_values() -> None:
-    assert facts([("a", 1), ("none", None), ("long", "two\nlines")]) == "a     1\nlong  two\n      lines"
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "told"),
-    [(-5, "0ms"), (850, "850ms"), (4_200, "4.2s"), (42_000, "42s"), (720_000, "12m"), (3 * 3_600_000, "3h")]
-    + [(9 * 86_400_000, "9d")],
-)
-def test_times_are_told_in_one_unit(milliseconds: float, told: str) -> None:
-    assert span(milliseconds) == told
-
-
-def test_escape_codes_of_others_do_not_reach_the_terminal() -> None:
-    assert printable("\x1b[31mred\x1b[0m \x1b]0;title\x07 tab\tline\n") == "red ]0;title tab\tline\n"
-
-
-def test_colour_is_for_terminals_and_only_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert has_colour(Terminal())
-    assert not has_colour(io.StringIO())
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not has_colour(Terminal())

@@ -43,7 +43,7 @@ def test_the_part_that_was_not_streamed_is_added_at_the_end(screen: Screen, caps
     assert capsys.readouterr().out == "the beginning and the end\n"
 
 
-def test_a_pipe_gets_an_answer_that_is_said_again_only_once(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_a_repeated_answer_only_once(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     _say(screen, "one two ")
     _take_over(screen)
     _say(screen, "one ", "two ", "three")
@@ -54,9 +54,7 @@ def test_a_pipe_gets_an_answer_that_is_said_again_only_once(screen: Screen, caps
     assert told.err == "[worker lost, resuming on host/2]\n"
 
 
-def test_a_pipe_gets_another_answer_whole_on_a_line_of_its_own(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pipe_gets_a_different_answer_whole_on_a_new_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     _say(screen, "one two ")
     _take_over(screen)
     _say(screen, "one", " and a half")
@@ -75,7 +73,9 @@ def test_a_shorter_answer_than_the_lost_one_is_printed_whole(
     assert capsys.readouterr().out == "one two three\none\n"
 
 
-def test_a_terminal_begins_the_answer_anew(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_shows_the_answer_again_from_the_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     screen = Screen()
     screen.show(_event("run.started", worker="host/1/a"))
@@ -87,20 +87,18 @@ def test_a_terminal_begins_the_answer_anew(monkeypatch: pytest.MonkeyPatch, caps
     assert capsys.readouterr().out == "one two \none two three\n"
 
 
-def test_after_a_gap_nothing_is_printed_until_the_text_is_known_whole(
+def test_after_a_gap_nothing_is_printed_until_the_whole_text_is_known(
     screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say(screen, "one ")
-    screen.miss()
+    screen.mark_gap()
     _say(screen, "three ")
     screen.finish("one two three four")
 
     assert capsys.readouterr().out == "one two three four\n"
 
 
-def test_what_is_said_before_a_tool_call_stands_on_its_own_line(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_before_a_tool_call_is_on_its_own_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     _say(screen, "Looking.")
     screen.show(_event("tool.started", call="c", tool="exec"))
     screen.show(_event("tool.output", call="c", line="some output\n"))
@@ -112,7 +110,7 @@ def test_what_is_said_before_a_tool_call_stands_on_its_own_line(
     assert told.err.splitlines() == ["· exec ...", "·   some output", "· exec done (2.0s)"]
 
 
-def test_a_program_reads_nothing_but_its_result(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_only_the_result_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen(is_quiet=True)
     screen.show(_event("run.started", worker="host/1/a"))
     _say(screen, "one")
@@ -124,7 +122,7 @@ def test_a_program_reads_nothing_but_its_result(capsys: pytest.CaptureFixture[st
     assert (told.out, told.err) == ("", "[Redis is back]\n")
 
 
-def test_what_sub_agents_do_is_told_in_a_line_each(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_event_of_a_sub_agent_is_one_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     spawned = {"run": "run-1", "label": "read"}
     screen.show(_event("tool.started", tool="sessions_spawn", call="c1", brief="read"))
     screen.show(_event("subagent.spawned", **spawned))
@@ -143,20 +141,20 @@ def test_what_sub_agents_do_is_told_in_a_line_each(screen: Screen, capsys: pytes
         "· sub-agent started: read on host/3",
         "· sub-agent timeout: read – too slow",
         "· sub-agents reported: read timeout, run-2 ok",
-        "· sub-agent ended: read timeout (nobody was to be told)",
-        "· sub-agent ended: read timeout (the session has begun anew; kept in its archive)",
+        "· sub-agent ended: read timeout (no announce was wanted)",
+        "· sub-agent ended: read timeout (the session was reset; the result is in its archive)",
         "· sub-agent ended: read timeout (new-fangled)",
-        "· sub-agents ended: read timeout, run-2 ok (the session has begun anew; kept in its archive)",
+        "· sub-agents ended: read timeout, run-2 ok (the session was reset; the result is in its archive)",
     ]
 
 
-def test_a_spawn_that_failed_is_told_as_any_tool(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_spawn_is_shown_like_any_failed_tool(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     screen.show(_event("tool.started", tool="sessions_spawn", call="c1", brief="read"))
     screen.show(_event("tool.ended", tool="sessions_spawn", call="c1", error=True))
     assert capsys.readouterr().err == "· sessions_spawn failed (0ms)\n"
 
 
-def test_a_child_that_waited_goes_on_without_a_word_about_workers(
+def test_a_child_that_was_parked_resumes_without_a_note_about_workers(
     screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say(screen, "waiting")
@@ -170,16 +168,12 @@ def test_a_child_that_waited_goes_on_without_a_word_about_workers(
     assert "resuming" not in told.err
 
 
-def test_nothing_is_printed_of_an_agent_that_has_nothing_to_say(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_silent_reply_prints_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     screen.finish("")
     assert capsys.readouterr().out == ""
 
 
-def test_what_a_child_delivers_while_it_works_is_told_line_by_line(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_that_a_child_streams_is_shown_line_by_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     about = {"run": "run-1", "label": "read"}
     screen.show(_event("subagent.delta", **about, text="one\ntw"))
     screen.show(_event("subagent.delta", **about, text="o"))
@@ -203,7 +197,7 @@ def test_what_a_child_delivers_while_it_works_is_told_line_by_line(
         ("on", ["· exec ls ...", "·   a line", "· exec done (0ms)"]),
     ],
 )
-def test_tools_are_shown_as_the_session_wants_it(
+def test_tools_are_shown_at_the_sessions_verbose_level(
     capsys: pytest.CaptureFixture[str], verbose: str, lines: list[str]
 ) -> None:
     screen = Screen(verbose=verbose)
@@ -218,14 +212,14 @@ def test_tools_are_shown_as_the_session_wants_it(
     assert told.err.splitlines() == lines
 
 
-def test_a_tools_result_is_shown_where_it_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tool_result_is_shown_if_the_event_has_it(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen(verbose="full")
     screen.show(_event("tool.ended", call="c", tool="exec", error=False, result="one\n\x1b[2Jtwo"))
 
     assert capsys.readouterr().err.splitlines() == ["· exec done (0ms)", "·   one", "·   two"]
 
 
-def test_thinking_is_told_line_by_line_and_is_no_part_of_the_answer(
+def test_reasoning_is_shown_line_by_line_and_is_not_part_of_the_answer(
     screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     screen.show(_event("thinking.delta", text="first "))
@@ -258,29 +252,27 @@ RUN = Run(
         ("full", "· 1,200 tokens in, 30 out, cache 5 read, 0 written, $0.0123, b/two, 2.5 s\n"),
     ],
 )
-def test_what_a_reply_took_is_told_as_the_session_wants_it(
-    capsys: pytest.CaptureFixture[str], usage: str, line: str
-) -> None:
-    Screen(usage=usage).tell_cost(RUN)
+def test_usage_is_shown_at_the_sessions_usage_level(capsys: pytest.CaptureFixture[str], usage: str, line: str) -> None:
+    Screen(usage=usage).show_cost(RUN)
     assert capsys.readouterr().err == line
 
 
-def test_a_run_that_asked_no_model_took_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen(usage="full").tell_cost(RUN.model_copy(update={"usage": Usage()}))
+def test_a_run_without_model_calls_shows_no_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen(usage="full").show_cost(RUN.model_copy(update={"usage": Usage()}))
     assert capsys.readouterr().err == ""
 
 
-def test_people_hear_of_a_fallback(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fallback_is_shown(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     failed = ModelAttempt(model="a/one", reason=FailureReason.RATE_LIMIT)
-    screen.tell_cost(RUN.model_copy(update={"model_attempts": [failed]}))
+    screen.show_cost(RUN.model_copy(update={"model_attempts": [failed]}))
     assert capsys.readouterr().err == "· a/one failed (rate_limit); b/two answered instead\n"
 
 
-def test_people_hear_that_an_answer_is_not_whole(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
-    screen.tell_cost(RUN.model_copy(update={"reason": "length"}))
-    assert capsys.readouterr().err == "· the answer stops here: b/two has reached its output limit (maxTokens)\n"
+def test_a_cut_answer_is_marked(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+    screen.show_cost(RUN.model_copy(update={"reason": "length"}))
+    assert capsys.readouterr().err == "· the answer is cut here: b/two reached its output limit (maxTokens)\n"
 
 
-def test_people_hear_what_a_turn_waits_for(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_for_waiting_is_shown(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
     screen.show(_event("model.waiting", why="the limits set for a/one are reached"))
     assert capsys.readouterr().err == "[waiting: the limits set for a/one are reached]\n"

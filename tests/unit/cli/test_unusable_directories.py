@@ -34,9 +34,7 @@ def trouble(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("words", ["status", "up", "up --detach", "down", "config check", "worker --lane main"])
-def test_the_code_says_that_what_was_asked_cannot_be_done(
-    words: str, trouble: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unusable_directory_is_a_usage_error(words: str, trouble: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words.split()) == 2
     assert trouble in capsys.readouterr().err
 
@@ -49,7 +47,7 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.Ca
     assert f"{log} cannot be used: Is a directory" in capsys.readouterr().err
 
 
-def test_nobody_is_told_to_move_away_the_lock_of_another_user(
+def test_the_hint_does_not_move_away_the_lock_of_another_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(lock: StateLock) -> None:
@@ -63,7 +61,7 @@ def test_nobody_is_told_to_move_away_the_lock_of_another_user(
     assert "move it away" not in told
 
 
-def test_a_configuration_that_docker_made_a_directory_is_not_said_to_be_absent(
+def test_a_configuration_file_that_is_a_directory_is_not_reported_as_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "openclaw.yaml").mkdir()

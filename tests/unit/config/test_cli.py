@@ -54,7 +54,7 @@ def test_every_problem_is_printed_and_the_exit_code_is_three(command: str) -> No
     result = ocw(command, text="mesages: {}\nengine: {maxSteps: 0}")
 
     assert result.exit_code == 3
-    assert "mesages: unknown key; did you mean messages?" in result.output
+    assert "mesages: unknown key; did you mean 'messages'?" in result.output
     assert "engine.maxSteps: expected at least 1, found 0" in result.output
 
 
@@ -67,7 +67,7 @@ def test_problems_as_json_have_the_fields_of_every_failure() -> None:
     assert answer["source"].endswith("openclaw.yaml")
     assert set(answer["error"]) == {"type", "message", "hint"}
     assert answer["error"]["type"] == "ConfigurationError"
-    assert answer["problems"] == ["mesages: unknown key; did you mean messages?"]
+    assert answer["problems"] == ["mesages: unknown key; did you mean 'messages'?"]
 
 
 def test_show_says_where_each_value_came_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,16 +123,16 @@ def test_one_key_in_two_spellings_is_refused(problems_in: ProblemsIn) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("mesages: {}", "mesages: unknown key; did you mean messages?"),
-        ("compction: {}", "compction: unknown key; did you mean compaction?"),
-        ("session: {dmscope: main}", "session.dmscope: unknown key; did you mean dmScope?"),
+        ("mesages: {}", "mesages: unknown key; did you mean 'messages'?"),
+        ("compction: {}", "compction: unknown key; did you mean 'compaction'?"),
+        ("session: {dmscope: main}", "session.dmscope: unknown key; did you mean 'dmScope'?"),
         (
             "agents: {list: [{id: a}, {id: b, max_spawn_dept: 1}]}",
             "agents.list[1].max_spawn_dept: unknown key; expected one of ",
         ),
         (
             "subagents: {max_spawn_dept: 1}",
-            "subagents.max_spawn_dept: unknown key; did you mean maxSpawnDepth?",
+            "subagents.max_spawn_dept: unknown key; did you mean 'maxSpawnDepth'?",
         ),
         ("redis: {zzz: 1}", "redis.zzz: unknown key; expected one of url"),
     ],

@@ -135,7 +135,7 @@ def test_an_impossible_value_is_named_with_what_was_expected(text: str, problem:
 def test_a_near_miss_among_words_is_suggested(problems_in: ProblemsIn) -> None:
     [only] = problems_in("messages: {queue: {mode: steer-backlogg}}")
 
-    assert only.endswith("found 'steer-backlogg'; did you mean steer-backlog?")
+    assert only.endswith("found 'steer-backlogg'; did you mean 'steer-backlog'?")
 
 
 def test_settings_that_do_not_go_together_are_told_although_another_of_their_section_is_wrong(

@@ -1,4 +1,4 @@
-"""Runs drawn as trees."""
+"""Runs as trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from openclaw_workers.domain.ids import BatchId, RunId
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
-from openclaw_workers.views.trees import build_trees, carrier, delivery, find, tree_json, tree_text
+from openclaw_workers.views.trees import build_trees, find_node, tree_json
 
 ROOT = "agent:main:main"
 
@@ -38,7 +38,7 @@ TREE = [
 ]
 
 
-def test_children_stand_below_who_spawned_them_and_the_reply_after_them() -> None:
+def test_children_are_below_their_parent_and_the_reply_follows_them() -> None:
     (top,) = build_trees(TREE, {})
 
     assert [(node.run.id, node.is_reply) for node in top.children] == [
@@ -46,60 +46,28 @@ def test_children_stand_below_who_spawned_them_and_the_reply_after_them() -> Non
         ("run-b", False),
         ("run-reply", True),
     ]
-    assert [line.split("  ")[0] for line in tree_text([top]).splitlines()[1:]] == [
-        ROOT,
-        "├─ a",
-        "│",
-        "├─ b",
-        "└─ reply",
-    ]
-    assert "│  └─ deep" in tree_text([top])
 
 
-def test_a_line_tells_lane_age_tokens_and_cost_and_that_a_result_is_not_delivered_yet() -> None:
-    usage = {"input": 1200, "output": 34}
-    spent = child("a", 3, "root", "batch-1", lane="subagent", usage=usage, cost=0.0123, ended_at=4203)
-
-    head, line = tree_text(build_trees([spent], batch("batch-1", "settled"))).splitlines()
-
-    assert head.split() == ["TREE", "STATE", "LANE", "HOST", "AGE", "TOKENS", "COST", "RESULT", "RUN"]
-    assert line.split() == ["a", "ok", "subagent", "-", "4.2s", "1234", "$0.0123", "pending", "run-a"]
-
-
-def test_results_that_joined_a_persons_turn_do_not_make_it_a_reply() -> None:
+def test_a_turn_for_a_persons_message_is_not_a_reply_even_if_results_joined_it() -> None:
     talk = run("talk", 9, covers=["msg-1", "announce-batch-1"])
     assert [top.run.id for top in build_trees([*TREE[:4], talk], {})] == ["run-root", "run-talk"]
 
 
-def test_a_tree_has_settled_when_nothing_works_and_every_result_is_delivered() -> None:
+def test_a_tree_has_settled_when_no_run_is_active_and_every_result_is_delivered() -> None:
     assert build_trees(TREE, batch("batch-1", "delivered"))[0].is_settled
     assert not build_trees(TREE, batch("batch-1", "settled"))[0].is_settled
     assert not build_trees([*TREE, child("c", 5, "root", "batch-3", settled_at=None)], {})[0].is_settled
     assert not build_trees([*TREE, child("c", 5, "a", "batch-3", state="parked")], {})[0].is_settled
 
 
-def test_a_run_whose_parent_is_forgotten_is_a_tree_of_its_own() -> None:
+def test_a_run_whose_parent_has_expired_is_the_root_of_its_own_tree() -> None:
     assert [top.run.id for top in build_trees([child("orphan", 1, "gone", "batch-9")], {})] == ["run-orphan"]
 
 
-def test_a_node_is_found_at_any_depth_and_told_with_its_subtree() -> None:
+def test_a_node_is_found_at_any_depth_and_shown_with_its_subtree() -> None:
     tops = build_trees(TREE, batch("batch-1", "blocked"))
-    found = find(tops, RunId("run-a"))
+    found = find_node(tops, RunId("run-a"))
     assert found is not None
-    facts = tree_json(found)
+    facts = tree_json(found, now_ms=0)
     assert (facts["label"], facts["delivery"], facts["ageMs"]) == ("a", "blocked", 1000)
     assert [each["runId"] for each in facts["children"]] == ["run-deep"]
-
-
-def test_the_way_of_a_result_is_told_in_a_word() -> None:
-    told = [delivery(each) for name in ("running", "settled", "blocked") for each in batch("b", name).values()]
-    assert told == ["", "pending", "blocked"]
-    assert [delivery(each) for each in batch("b", "settled", tries=2).values()] == ["pending, 2 failed"]
-    assert delivery(None) == ""
-
-
-def test_a_host_is_told_only_of_what_it_has_or_has_ended() -> None:
-    attempts = [{"worker": "host/1/a", "at": 1}]
-    states = ("queued", "running", "parked", "ok")
-    assert [carrier(run("r", 1, state=state, attempts=attempts)) for state in states] == ["", "host/1", "", "host/1"]
-    assert carrier(run("r", 1)) == ""

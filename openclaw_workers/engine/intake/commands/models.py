@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from openclaw_workers.config.model_names import has_key, named_model, shown_name
 from openclaw_workers.config.resolve import default_model, model_aliases, resolve_agent, resolve_model
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.errors import BadInput, ProviderError
 
@@ -109,8 +109,8 @@ class Level:
         value = self.aliases.get(word, word)
         if value in self.values:
             return value
-        near = difflib.get_close_matches(word, self.values, 1)
-        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        guess = did_you_mean(word, self.values)
+        meant = f" ({guess})" if guess else ""
         raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
 
     def _told(self, ctx: CommandContext) -> str:

@@ -6,7 +6,6 @@ Commands that act at once are carried out where the message arrives. Commands th
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from enum import StrEnum
 from openclaw_workers.config.model_names import named_model
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
+from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.engine.intake.commands.context_report import context
@@ -181,11 +181,9 @@ def parse_queue(argument: str) -> dict[str, str]:
         if option is None and mode in list(QueueMode):
             fields["queueMode"] = mode
         elif option is None:
-            near = difflib.get_close_matches(word, [*map(str, QueueMode), *_MODE_ALIASES], 1)
-            raise BadInput(
-                f"{word!r} is no queue mode; expected one of {', '.join(QueueMode)}"
-                + (f" (did you mean {near[0]!r}?)" if near else "")
-            )
+            guess = did_you_mean(word, [*map(str, QueueMode), *_MODE_ALIASES])
+            suffix = f" ({guess})" if guess else ""
+            raise BadInput(f"{word!r} is no queue mode; expected one of {', '.join(QueueMode)}{suffix}")
         else:
             fields |= _queue_option(option[1], option[2])
     return fields

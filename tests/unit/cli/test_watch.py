@@ -8,8 +8,8 @@ import shutil
 import click.utils
 import pytest
 
-from openclaw_workers.cli import output
-from openclaw_workers.cli.commands.run_tree import CLEAR, _draw
+from openclaw_workers.cli.render import text
+from openclaw_workers.cli.watch import CLEAR, draw_trees
 from openclaw_workers.views.trees import Node, build_trees
 from tests.unit.views.test_trees import ROOT, child, run
 
@@ -26,7 +26,7 @@ def frame(
 ) -> list[str]:
     patch.setattr(click.utils, "should_strip_ansi", lambda stream, color: False)  # as on a terminal
     patch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((columns, lines)))
-    _draw(tops)
+    draw_trees(tops)
     drawn = capsys.readouterr().out
     assert drawn.startswith(CLEAR)
     assert drawn.count(CLEAR) == 1
@@ -42,7 +42,7 @@ def test_a_tree_that_fits_is_shown_whole(capsys: pytest.CaptureFixture[str], mon
     assert [row.split("  ")[0] for row in rows] == [ROOT, *(f"├─ child-{n}" for n in range(1, 6)), "└─ child-6"]
 
 
-def test_one_that_is_higher_is_cut_and_says_by_how_much(
+def test_a_tree_with_too_many_lines_is_cut_and_says_how_many_more(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = frame(trees(), capsys, monkeypatch, columns=200, lines=10)
@@ -63,15 +63,15 @@ def test_no_line_is_wider_than_the_terminal(
     )
 
 
-def test_a_heading_that_is_cut_leaves_no_style_on(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(output, "has_colour", lambda stream: True)
+def test_a_cut_heading_leaves_no_style_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "has_colour", lambda stream: True)
 
     drawn = frame(trees("a"), capsys, monkeypatch, columns=6, lines=24)
 
     assert drawn[2] == "\x1b[2mTREE  \x1b[0m"
 
 
-def test_that_nothing_runs_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_runs_are_reported_as_nothing_running(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert frame([], capsys, monkeypatch, columns=80, lines=24)[1:] == ["", "nothing is running"]

@@ -1,4 +1,4 @@
-"""Writing sessions out in OpenClaw's layout."""
+"""Sessions as files in OpenClaw's layout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Exported:
 
 
 def export_sessions(reader: Reader, loaded: Loaded, rows: Sequence[SessionEntry], out: Path) -> Exported:
-    """One transcript per session, and an index per agent that lists these and what earlier exports wrote.
+    """Write one transcript per session, and one index per agent, added to the index of an earlier export.
 
     Raises:
         BadInput: the directory cannot be written, or holds files of others in our places. Then nothing is written.
@@ -48,7 +48,7 @@ def _write_session(reader: Reader, loaded: Loaded, row: SessionEntry, out: Path,
     try:
         entries, unreadable = reader.raw_transcript(row.session_key)
     except CorruptRecord as error:
-        # One transcript that cannot be read must not keep the others from being written.
+        # Export the other sessions even if one transcript cannot be read.
         reader.quarantine(f"session {row.session_key}", error.message, "")
         entries, unreadable = [], 1
     path = transcript_path(out, row)
@@ -67,4 +67,4 @@ def _workspace(loaded: Loaded, agent_id: str) -> str:
     try:
         return str(workspace_dir(loaded.settings, agent_id, loaded.state_dir))
     except NotFound:
-        return str(loaded.state_dir)  # an agent that is no longer configured has no other place
+        return str(loaded.state_dir)  # the agent is no longer configured

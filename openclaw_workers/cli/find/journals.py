@@ -1,0 +1,56 @@
+"""What a run wrote into the transcript of its session, or into the archive of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ValidationError
+
+from openclaw_workers.domain.transcript import TranscriptEntry, load_entry
+from openclaw_workers.engine.archives.transcript_files import sessions_dir, transcript_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openclaw_workers.domain.runs import Run
+    from openclaw_workers.store.reader import Reader
+
+CLOCK_SKEW_MS = 60_000
+"""Redis dates some entries and workers date others."""
+
+
+def journal_of(reader: Reader, run: Run) -> list[TranscriptEntry]:
+    """The run's entries. Reads the transcript backwards and stops where the run began."""
+    found: list[TranscriptEntry] = []
+    for page in reader.pages_back(run.session_key):
+        found = [entry for entry in page if entry.run_id == run.id] + found
+        if page and page[0].timestamp < (run.started_at or run.queued_at) - CLOCK_SKEW_MS:
+            break
+    return found
+
+
+def archived_journal_of(state_dir: Path, run: Run) -> list[TranscriptEntry]:
+    """The run's entries in the archive of a session that was reset or deleted; empty if it is not on this machine."""
+    if run.session_id is None:
+        return []
+    path = sessions_dir(state_dir, run.agent_id) / transcript_name(run.session_id, run.session_key)
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")[1:]
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [entry for entry in map(_readable, lines) if entry is not None and entry.run_id == run.id]
+
+
+def session_fate(reader: Reader, run: Run) -> Literal["live", "anew", "deleted"]:
+    """Whether the session still has the id under which the run ran, was reset since, or is deleted."""
+    row = reader.row(run.session_key)
+    if not row:
+        return "deleted"
+    return "live" if run.session_id in (None, row.get("sessionId")) else "anew"
+
+
+def _readable(line: str) -> TranscriptEntry | None:
+    try:
+        return load_entry(line)
+    except ValidationError:
+        return None

@@ -1,0 +1,32 @@
+"""The Celery command line of a worker."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+
+from openclaw_workers.config.loader import ACCEPT_OPTION
+from openclaw_workers.domain.runs import Lane
+
+CELERY = (sys.executable, "-P", "-m", "openclaw_workers.tasks")
+"""`-P` keeps Python from importing modules of the current directory, which belongs to some other project."""
+
+
+def celery_argv(
+    lane: Lane,
+    concurrency: int,
+    *,
+    pool: str = "threads",
+    loglevel: str = "INFO",
+    events: bool = True,
+    accept_not_in_effect: bool = False,
+) -> list[str]:
+    """One worker for one lane; the configuration is in its environment."""
+    # Flower mixes up two workers on a host if they have the same name.
+    name = f"{lane}-{secrets.token_hex(2)}@%h"
+    return [
+        *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),
+        *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
+        *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
+        *([ACCEPT_OPTION] if accept_not_in_effect else []),
+    ]

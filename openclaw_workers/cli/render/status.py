@@ -1,0 +1,78 @@
+"""`ocw status` as text, from the same fields as its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from openclaw_workers.cli.render.text import printable, span, table
+from openclaw_workers.clock import now_ms
+from openclaw_workers.domain.tree import Batch, BatchState
+
+
+def status_text(status: Mapping[str, Any], undelivered: Sequence[Batch]) -> str:
+    totals = status["totals"]
+    parts = [_workers(status["workers"]), _lanes(status["lanes"])]
+    if status["leases"]:
+        parts.append(_leases(status["leases"]))
+    lines = [", ".join(f"{totals[name]} {name}" for name in ("sessions", "runs", "running", "waiting"))]
+    if totals["quarantined"]:
+        lines.append(f"{totals['quarantined']} damaged record(s) quarantined; `ocw status --damaged` lists them")
+    if undelivered:
+        lines += _announces(totals, undelivered)
+    for each in status["waitingArchives"]:
+        waits = f"{each['archives']} archive(s) wait for a worker at {each['place']}, which has their first part"
+        lines.append(printable(waits))
+    lines += [f"Redis has {setting} {what}" for setting, what in status["unsafeSettings"].items()]
+    return "\n\n".join([*parts, "\n".join(lines)])
+
+
+def _announces(totals: Mapping[str, int], undelivered: Sequence[Batch]) -> list[str]:
+    """Results of sub-agents that are not delivered yet, and what blocks them."""
+    lines = [f"{totals['pendingAnnounces']} announces pending, {totals['blockedAnnounces']} blocked"]
+    for batch in undelivered:
+        if batch.state is BatchState.BLOCKED:
+            why = f"{batch.id} for {batch.parent_session}: {printable(batch.last_error)}"
+            lines.append(f"blocked: {why}; `ocw subagents retry {batch.id}` tries again")
+    return lines
+
+
+def _workers(workers: Sequence[Mapping[str, Any]]) -> str:
+    if not workers:
+        return "no workers; start some with `ocw up`, or one with `ocw worker --lane main`"
+    head = ("HOST", "PID", "LANE", "POOL", "STATE", "RUNNING", "UP")
+    rows = []
+    for worker in sorted(workers, key=lambda each: (each["host"], each["lane"], each["pid"])):
+        state = "leaving" if worker["draining"] else "alive"
+        if not worker["alive"]:
+            state = f"silent for {span(now_ms() - worker['beatAt'])}"
+        up = span(now_ms() - worker["startedAt"]) if worker["startedAt"] else None
+        running = f"{len(worker['runs'])}/{worker['concurrency']}"
+        rows.append((worker["host"], worker["pid"], worker["lane"], worker["pool"], state, running, up))
+    return table(head, rows, right=("PID", "RUNNING", "UP"))
+
+
+def _lanes(lanes: Sequence[Mapping[str, Any]]) -> str:
+    head = ("LANE", "WORKERS", "RUNNING", "QUEUED", "CAP", "IN LINE", "WAITING", "OLDEST")
+    rows = []
+    for lane in lanes:
+        cap = f"{lane['slots']}/{lane['cap']}" if lane["cap"] else "none"
+        oldest = span(now_ms() - lane["oldestWaitingAt"]) if lane["oldestWaitingAt"] else None
+        numbers = (lane["workers"], f"{lane['running']}/{lane['concurrency']}", lane["queued"], cap, lane["line"])
+        rows.append((lane["lane"], *numbers, lane["waiting"], oldest))
+    return table(head, rows, right=head[1:])
+
+
+def _leases(leases: Sequence[Mapping[str, Any]]) -> str:
+    head = ("RUNNING SESSION", "RUN", "WORKER", "FOR", "LEASE LEFT")
+    rows = [
+        (
+            lease["sessionKey"],
+            lease["runId"],
+            lease["worker"].rpartition("/")[0],
+            span(now_ms() - lease["takenAt"]),
+            span(lease["leaseLeftMs"]) if lease["leaseLeftMs"] > 0 else "expired",
+        )
+        for lease in leases
+    ]
+    return table(head, rows, right=("FOR", "LEASE LEFT"))

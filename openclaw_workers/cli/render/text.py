@@ -1,0 +1,99 @@
+"""Text for terminals: tables that line up, ages and sums, and nothing that could steer the terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+import click
+
+from openclaw_workers.clock import now_ms
+
+
+def has_colour(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, stream: TextIO, **style: Any) -> str:
+    return click.style(text, **style) if has_colour(stream) else text
+
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """The text without escape codes: models and tools must not steer the terminal."""
+    return _CONTROL.sub("", text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> str:
+    """Aligned columns under headings; columns named in `right` hold numbers."""
+    lines = [tuple(head), *(tuple("-" if cell in (None, "") else printable(str(cell)) for cell in row) for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    numeric = [name in set(right) for name in head]
+    text = (
+        "  ".join(_pad(cell, width, to_right=right) for cell, width, right in zip(line, widths, numeric, strict=True))
+        for line in lines
+    )
+    first, *others = (line.rstrip() for line in text)
+    return "\n".join([styled(first, sys.stdout, dim=True), *others])
+
+
+def field_list(pairs: Iterable[tuple[str, object]]) -> str:
+    """One name and value per line, without the empty ones."""
+    filled = [(name, printable(str(value))) for name, value in pairs if value not in (None, "", [], {})]
+    width = max((len(name) for name, _ in filled), default=0)
+    inset = "\n" + " " * (width + 2)
+    return "\n".join(f"{name:<{width}}  {value.strip().replace(chr(10), inset)}" for name, value in filled)
+
+
+_STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+def cut_to_columns(line: str, columns: int) -> str:
+    """As much of a line as fits. Style codes take no room, and all are kept, so that no style stays on."""
+    kept = []
+    for part in _STYLE.split(line):
+        if _STYLE.match(part):
+            kept.append(part)
+            continue
+        for char in part:
+            columns -= _width(char)
+            if columns >= 0:
+                kept.append(char)
+    return "".join(kept)
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _pad(text: str, width: int, *, to_right: bool) -> str:
+    fill = " " * (width - _width(text))
+    return fill + text if to_right else text + fill
+
+
+def span(milliseconds: float) -> str:
+    """A length of time in one unit: 850ms, 4.2s, 12m, 3h, 9d."""
+    seconds = max(0.0, milliseconds / 1000)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}ms"
+    if seconds < 60:
+        return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
+    minutes = seconds / 60
+    if minutes < 120:
+        return f"{minutes:.0f}m"
+    return f"{minutes / 60:.0f}h" if minutes < 2 * 1440 else f"{minutes / 1440:.0f}d"
+
+
+def dollars(amount: float) -> str:
+    return f"${amount:.4f}"
+
+
+def age(at_ms: int | None) -> str:
+    """How long ago something was."""
+    return f"{span(now_ms() - at_ms)} ago" if at_ms else "-"

@@ -1,0 +1,106 @@
+"""The whole installation as JSON: workers, lanes, leases and totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.store.fleet import WorkerInfo
+from openclaw_workers.store.overview import HeldLease, Queue, Waiting
+
+
+def status_json(
+    *,
+    workers: Sequence[WorkerInfo],
+    held: Sequence[HeldLease],
+    queues: Mapping[Lane, Queue],
+    caps: Mapping[Lane, int],
+    waiting: Sequence[Waiting],
+    totals: Mapping[str, int],
+    undelivered: Sequence[Batch],
+    waiting_archives: Mapping[str, int],
+    unsafe_settings: Mapping[str, str],
+    now_ms: int,
+) -> dict[str, Any]:
+    """docs/cli.md describes the fields."""
+    known = [worker_json(info, held) for info in workers]
+    lanes = [
+        lane_json(lane, queues[lane], cap=caps.get(lane) or None, workers=known, held=held, waiting=waiting)
+        for lane in Lane
+    ]
+    blocked = sum(batch.state is BatchState.BLOCKED for batch in undelivered)
+    return {
+        "at": now_ms,
+        "workers": known,
+        "lanes": lanes,
+        "leases": [lease_json(each) for each in held],
+        "waitingArchives": [{"place": place, "archives": count} for place, count in sorted(waiting_archives.items())],
+        "totals": {
+            **totals,
+            "workers": sum(worker["alive"] for worker in known),
+            "waiting": sum(lane["waiting"] for lane in lanes),
+            "pendingAnnounces": len(undelivered) - blocked,
+            "blockedAnnounces": blocked,
+        },
+        "unsafeSettings": dict(unsafe_settings),
+    }
+
+
+def worker_json(info: WorkerInfo, held: Sequence[HeldLease]) -> dict[str, Any]:
+    host, pid = [*info.id.rsplit("/", 2), ""][:2]
+    facts = info.facts
+    return {
+        "id": info.id,
+        "host": host,
+        "pid": _number(pid),
+        "lane": facts.get("lane", ""),
+        "concurrency": _number(facts.get("concurrency")),
+        "pool": facts.get("pool", ""),
+        "alive": info.alive,
+        "draining": facts.get("drain") == "1",
+        "startedAt": _number(facts.get("started_at")) or None,
+        "beatAt": info.beat_at,
+        "runs": [each.run for each in held if each.worker == info.id],
+    }
+
+
+def lane_json(
+    lane: Lane,
+    queue: Queue,
+    *,
+    cap: int | None,
+    workers: Sequence[Mapping[str, Any]],
+    held: Sequence[HeldLease],
+    waiting: Sequence[Waiting],
+) -> dict[str, Any]:
+    on_lane = [worker for worker in workers if worker["alive"] and lane in worker["lane"].split(",")]
+    waiting_here = [each for each in waiting if lane_of(each.session) is lane]
+    return {
+        "lane": lane,
+        "workers": len(on_lane),
+        "concurrency": sum(worker["concurrency"] for worker in on_lane),
+        "running": sum(lane_of(each.session) is lane for each in held),
+        "queued": queue.wakes,
+        "cap": cap,
+        "slots": queue.slots,
+        "line": queue.line,
+        "waiting": sum(each.messages for each in waiting_here),
+        "oldestWaitingAt": min((each.oldest_at for each in waiting_here if each.oldest_at is not None), default=None),
+    }
+
+
+def lease_json(held: HeldLease) -> dict[str, Any]:
+    return {
+        "sessionKey": held.session,
+        "runId": held.run,
+        "worker": held.worker,
+        "attempt": held.attempt,
+        "leaseLeftMs": held.lease_left_ms,
+        "takenAt": held.taken_at,
+    }
+
+
+def _number(raw: str | None) -> int:
+    return int(raw) if raw and raw.isdecimal() else 0
