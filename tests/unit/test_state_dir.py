@@ -89,7 +89,7 @@ def test_an_up_of_another_user_is_not_ours_to_stop(tmp_path: Path, monkeypatch: 
     lock.acquire()
     monkeypatch.setattr(os, "kill", refuse)
 
-    with pytest.raises(BadInput, match="is another user's"):
+    with pytest.raises(BadInput, match="belongs to another user"):
         stop_running(tmp_path)
     lock.release()
 
