@@ -1,4 +1,4 @@
-"""Time, in the two kinds that must not be mixed: wall time to store, monotonic time to measure."""
+"""Two kinds of time that must not be mixed: wall-clock time to store, monotonic time to measure durations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now_ms(self) -> int:
-        """Milliseconds since the epoch: for what is stored and shown."""
+        """Milliseconds since the epoch, to store and to show."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start, never stepping back: for what is measured."""
+        """Seconds from an arbitrary start that never go backwards, to measure durations."""
 
 
 class SystemClock:
@@ -24,6 +24,6 @@ class SystemClock:
 
 
 def iso(at_ms: int) -> str:
-    """A stored time as people and other programs read it: `2026-01-31T12:00:00.250Z`."""
+    """Format a stored time as ISO 8601: `2026-01-31T12:00:00.250Z`."""
     at = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
