@@ -30,7 +30,7 @@ from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.agent.tool_runner import run_call, run_calls_together
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
-from openclaw_workers.domain.encoding import encodable, encodable_json
+from openclaw_workers.domain.encoding import replace_surrogates, replace_surrogates_in_json
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
@@ -346,11 +346,13 @@ class AgentLoop:
 def _storable(block: AssistantBlock) -> AssistantBlock:
     match block:
         case TextBlock():
-            return TextBlock(text=encodable(block.text))
+            return TextBlock(text=replace_surrogates(block.text))
         case ThinkingBlock():
-            return ThinkingBlock(thinking=encodable(block.thinking), signature=block.signature)
+            return ThinkingBlock(thinking=replace_surrogates(block.thinking), signature=block.signature)
         case ToolCallBlock():
-            return ToolCallBlock(id=block.id, name=encodable(block.name), arguments=encodable_json(block.arguments))
+            return ToolCallBlock(
+                id=block.id, name=replace_surrogates(block.name), arguments=replace_surrogates_in_json(block.arguments)
+            )
 
 
 def _brief(call: ToolCallBlock) -> str:

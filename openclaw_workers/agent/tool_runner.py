@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.transcript import ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
@@ -65,7 +65,7 @@ def run_calls_together(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, Too
         except ToolError as error:
             told[call.id] = _failed(call, error)
     try:
-        answers = tool.run_together([(args, ctx) for _, args, ctx in good]) if good else []
+        answers = tool.run_batch([(args, ctx) for _, args, ctx in good]) if good else []
         told |= {call.id: _returned(tool, args, text) for (call, args, _), text in zip(good, answers, strict=True)}
     except GOES_ON_ELSEWHERE:
         raise
@@ -76,17 +76,17 @@ def run_calls_together(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, Too
 
 
 def _returned(tool: Tool[Any], args: Any, text: str) -> ToolOutcome:
-    if tool.quotes_others(args):
-        return ToolOutcome(output=encodable(text), source=f"tool {tool.name}")
-    return ToolOutcome(words=encodable(text), failed=tool.is_refusal(text))
+    if tool.is_result_untrusted(args):
+        return ToolOutcome(output=replace_surrogates(text), source=f"tool {tool.name}")
+    return ToolOutcome(words=replace_surrogates(text), failed=tool.is_refusal(text))
 
 
 def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
     if isinstance(error, ToolError):
-        output = encodable(error.output)
+        output = replace_surrogates(error.output)
         return ToolOutcome(
-            neutralise(encodable(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
+            neutralise(replace_surrogates(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
         )
     log.error("tool.broken", tool=call.name, call_id=call.id, exc_info=error)
     told = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"
-    return ToolOutcome(neutralise(encodable(told)), failed=True)
+    return ToolOutcome(neutralise(replace_surrogates(told)), failed=True)

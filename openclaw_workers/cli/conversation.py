@@ -10,7 +10,7 @@ import click
 from openclaw_workers.cli.follow import Ended, Follower, Gap, Note, Quiet
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.screen import Screen
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.runs import Run, RunState
@@ -122,15 +122,15 @@ def send(
         StoreUnavailable: with the id under which it is safe to repeat.
     """
     # What was typed in bytes that are no UTF-8 can be neither stored nor looked up.
-    message_id = MessageId(encodable(message_id))
-    model = None if model is None else _full_name(cli, encodable(model))
+    message_id = MessageId(replace_surrogates(message_id))
+    model = None if model is None else _full_name(cli, replace_surrogates(model))
     intake = cli.intake  # where no Redis is known this ends here, and nothing can be in
     attachments = _attached(cli, files, session, message_id) if files else ()
     try:
         return intake.accept(
             text,
             session=session,
-            route=Route(channel=CHANNEL, thread_id=encodable(thread)),
+            route=Route(channel=CHANNEL, thread_id=replace_surrogates(thread)),
             authority=Authority.OWNER,
             message_id=message_id,
             model=model,
@@ -159,9 +159,9 @@ def _attached(cli: CliContext, files: Sequence[Path], session: SessionKey, messa
 
 def _full_name(cli: CliContext, model: str) -> str:
     """Before anything is stored, also the files that go with the message."""
-    from openclaw_workers.config.model_names import named_model
+    from openclaw_workers.config.model_names import find_model
 
-    return named_model(cli.loaded.settings, model)
+    return find_model(cli.loaded.settings, model)
 
 
 def screen_for(cli: CliContext, session: SessionKey) -> Screen:

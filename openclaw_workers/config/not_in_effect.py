@@ -1,7 +1,7 @@
-"""Settings that are read and checked, so that a file can be brought along, but that nothing obeys yet.
+"""Settings that are read and checked, so that existing files load, but have no effect yet.
 
-Their docstrings say so, which is what `ocw config example` and `schema` print. Whoever sets one is told as well: a
-policy that is taken for a protection and is none does more harm than a missing one.
+Their docstrings say so, and `ocw config example` and `schema` print them. Commands also warn anyone who sets one: a
+policy that seems to protect and does not is worse than none.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from openclaw_workers.config.schema_tree import Loc, aliases, members
 MARK = "Not in effect yet"
 
 
-def pending(section: Section, loc: Loc = ()) -> Iterator[tuple[Loc, str]]:
-    """Those below a section that are set to something else than their default, each with what holds instead."""
+def settings_not_in_effect(section: Section, loc: Loc = ()) -> Iterator[tuple[Loc, str]]:
+    """Yield the ineffective settings below a section that differ from their default, with what happens instead."""
     for key, name in aliases(type(section)).items():
         if name not in section.model_fields_set:
             continue
@@ -25,7 +25,7 @@ def pending(section: Section, loc: Loc = ()) -> Iterator[tuple[Loc, str]]:
             if value != field.get_default(call_default_factory=True):
                 yield place, " ".join(f"not in effect yet{instead}".split()).rstrip(".")
         elif isinstance(value, Section):
-            yield from pending(value, place)
+            yield from settings_not_in_effect(value, place)
         else:
             for at, member in members(value):
-                yield from pending(member, (*place, at))
+                yield from settings_not_in_effect(member, (*place, at))

@@ -47,14 +47,14 @@ def call_id(run: RunId, owner: int | str, number: int) -> str:
     return f"{run}:{owner}:{number}"
 
 
-def call_after(last: str, run: RunId, owner: int) -> str:
+def next_call_id(last: str, run: RunId, owner: int) -> str:
     """The id of the call that follows `last`; of the owner's first call if `last` is not one of its calls."""
     prefix, _, number = last.rpartition(":")
     known = int(number) if prefix == f"{run}:{owner}" and number.isdecimal() else 0
     return call_id(run, owner, known + 1)
 
 
-def same_owner(one: str, other: str) -> bool:
+def is_same_owner(one: str, other: str) -> bool:
     """Whether the same owner of the same run made both calls."""
     return one.rpartition(":")[0] == other.rpartition(":")[0]
 

@@ -73,7 +73,7 @@ def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
             return len(block.name) + _size_bytes(str(block.arguments))
 
 
-class _Seen(_Stored):
+class _ModelVisible(_Stored):
     """An entry that the model sees. Its content never changes, so values derived from it are cached."""
 
     @cached_property
@@ -91,7 +91,7 @@ class Attachment(_Stored):
     path: str
 
 
-class UserEntry(_Seen):
+class UserEntry(_ModelVisible):
     role: Literal["user"] = "user"
     content: list[TextBlock]
     attachments: list[Attachment] = Field(default_factory=list)
@@ -103,7 +103,7 @@ class UserEntry(_Seen):
     """`steer` if it joined a running turn; otherwise the origin of an internal message."""
 
 
-class AssistantEntry(_Seen):
+class AssistantEntry(_ModelVisible):
     role: Literal["assistant"] = "assistant"
     content: list[AssistantBlock]
     timestamp: int = 0
@@ -123,7 +123,7 @@ class AssistantEntry(_Seen):
         return [block for block in self.content if isinstance(block, ToolCallBlock)]
 
 
-class ToolResultEntry(_Seen):
+class ToolResultEntry(_ModelVisible):
     role: Literal["toolResult"] = "toolResult"
     tool_call_id: str
     tool_name: str
@@ -165,10 +165,10 @@ class CompactionEntry(_Stored):
     run_id: str | None = None
 
 
-SeenEntry = UserEntry | AssistantEntry | ToolResultEntry
+ModelVisibleEntry = UserEntry | AssistantEntry | ToolResultEntry
 """The entries that are sent to a model."""
 
-TranscriptEntry = SeenEntry | NoticeEntry | CompactionEntry
+TranscriptEntry = ModelVisibleEntry | NoticeEntry | CompactionEntry
 
 _ENTRY: TypeAdapter[TranscriptEntry] = TypeAdapter(
     Annotated[TranscriptEntry, Field(discriminator="role")],

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Any
 
-from openclaw_workers.domain.encoding import in_json
+from openclaw_workers.domain.encoding import map_json_strings
 
 _NAME = "UNTRUSTED_TEXT"
 CLOSE = f"<<<END_{_NAME}>>>"
@@ -30,21 +30,21 @@ _DOUBLE = {"\u00ab": "<<", "\u00bb": ">>", "\u27ea": "<<", "\u27eb": ">>", "\u30
 
 def wrap(text: str, source: str) -> str:
     """Quote a text and name its source."""
-    return f"{opening(source)}\n{neutralise(text)}\n{CLOSE}"
+    return f"{opening_marker(source)}\n{neutralise(text)}\n{CLOSE}"
 
 
-def opening(source: str) -> str:
+def opening_marker(source: str) -> str:
     line = neutralise(" ".join(source.split())).replace('"', "'")
     line = line.replace("<", "(").replace(">", ")")
     return f'<<<{_NAME} from="{line[:SOURCE_CHARS]}">>>'
 
 
-def unwrapped(text: str) -> str:
+def unwrap(text: str) -> str:
     """Remove our markers, to show the text to people or to quote it again as part of a larger text."""
     return _OURS.sub("", text)
 
 
-def parted(text: str) -> tuple[str, str, str]:
+def split_quotation(text: str) -> tuple[str, str, str]:
     """Split a text into the part up to the opening marker, the quoted part, and the part from the closing marker on."""
     opened, end = _OPENING.search(text), text.rfind(CLOSE)
     if opened is None or end < opened.end():
@@ -52,7 +52,7 @@ def parted(text: str) -> tuple[str, str, str]:
     return text[: opened.end()], text[opened.end() : end], text[end:]
 
 
-def cut_out(text: str, start: int, end: int, note: str) -> str:
+def replace_span(text: str, start: int, end: int, note: str) -> str:
     """Replace text[start:end] by a note. Markers are never cut in half, and quoted text stays quoted."""
     before = after = None
     for mark in _MARK.finditer(text):
@@ -82,9 +82,9 @@ def neutralise(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def neutral(value: Any) -> Any:
+def neutralise_json(value: Any) -> Any:
     """Do the same for all strings in a JSON value, such as names and errors in a tool's report about a session."""
-    return in_json(value, neutralise)
+    return map_json_strings(value, neutralise)
 
 
 def _folded(text: str) -> tuple[str, list[int]]:

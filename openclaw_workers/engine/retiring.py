@@ -12,7 +12,7 @@ from openclaw_workers.engine.archive import write_archive
 from openclaw_workers.engine.tree.child import files_dir
 from openclaw_workers.errors import NotFound
 from openclaw_workers.store.sessions import Archive
-from openclaw_workers.tools.files.task_files import discard
+from openclaw_workers.tools.files.task_files import remove_task_files
 
 
 def retire(loaded: Loaded, archive: Archive) -> Path | None:
@@ -20,7 +20,9 @@ def retire(loaded: Loaded, archive: Archive) -> Path | None:
     own = _workspace(loaded, archive.agent_id)
     path = write_archive(loaded.state_dir, archive, cwd=str(own)) if archive.entries else None
     if archive.is_deleted and is_subagent(archive.session_key):
-        discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
+        remove_task_files(
+            Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key))
+        )
     return path
 
 

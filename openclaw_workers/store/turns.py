@@ -335,7 +335,13 @@ class Turns:
             ]
             + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
             + [k.archive(archive), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
-            + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, k.sessions]
+            + [
+                k.batch(own_batch(following)),
+                k.open(own_batch(following)),
+                k.relays,
+                k.threads,
+                k.sessions,
+            ]
             + books.keys(k),
             [
                 s,

@@ -24,7 +24,7 @@ from openclaw_workers.domain.transcript import (
     ToolResultEntry,
     UserEntry,
 )
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet
 from tests.support.waiting import eventually
@@ -145,7 +145,7 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
         dropped = dropped_by(log, place)
         assert dropped
         for entry in dropped:
-            assert unwrapped(text_of(entry)).strip() in read
+            assert unwrap(text_of(entry)).strip() in read
         entry = log[place]
         names = expected(dropped)
         assert names

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 
 STRICT = (
     "Preserve all opaque identifiers exactly as written (no shortening or reconstruction), including UUIDs, hashes, "
@@ -76,12 +76,12 @@ def missing(summary: str, names: Iterable[str]) -> list[str]:
 def _texts(entry: TranscriptEntry, *, spoken: bool) -> list[str]:
     match entry:
         case UserEntry() if spoken:
-            return [unwrapped(block.text) for block in entry.content if isinstance(block, TextBlock)]
+            return [unwrap(block.text) for block in entry.content if isinstance(block, TextBlock)]
         case AssistantEntry() if spoken:
             return [entry.text, *(str(value) for call in entry.tool_calls for value in call.arguments.values())]
         case UserEntry() | AssistantEntry():
             return []
         case _ if not spoken:
-            return [unwrapped(block.text) for block in getattr(entry, "content", []) if isinstance(block, TextBlock)]
+            return [unwrap(block.text) for block in getattr(entry, "content", []) if isinstance(block, TextBlock)]
         case _:
             return []

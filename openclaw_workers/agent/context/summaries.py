@@ -18,7 +18,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.domain.untrusted import unwrapped, wrap
+from openclaw_workers.domain.untrusted import unwrap, wrap
 from openclaw_workers.providers.attachments import note
 
 Summarise = Callable[[list[TranscriptEntry], str], str]
@@ -143,4 +143,4 @@ def render(entry: TranscriptEntry) -> str:
 
 def _text(entry: UserEntry | ToolResultEntry) -> str:
     """Without markers: all of the conversation is quoted, and in it they would look forged."""
-    return unwrapped("\n".join(block.text if isinstance(block, TextBlock) else "[not text]" for block in entry.content))
+    return unwrap("\n".join(block.text if isinstance(block, TextBlock) else "[not text]" for block in entry.content))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.domain.transcript import TextBlock, ToolResultEntry
-from openclaw_workers.domain.untrusted import cut_out, parted
+from openclaw_workers.domain.untrusted import replace_span, split_quotation
 
 FRAME_CHARS = 1000
 """What stands around a quotation is fewer characters than that: markers, and words of the runtime."""
@@ -36,13 +36,13 @@ def shorter_result(text: str, most: int, *, head: int | None = None, tail: int |
 
     Where the start and the end are of different quotations, both are marked; they get less room if need be.
     """
-    before, quoted, after = parted(text)
+    before, quoted, after = split_quotation(text)
     if len(before) + len(after) >= FRAME_CHARS:
         before, quoted, after = "", text, ""
     room = most - len(before) - len(after)
     while True:
         start, end, note = _gap(quoted, room, head, tail)
-        cut = cut_out(text, len(before) + start, len(before) + end, note) if note else text
+        cut = replace_span(text, len(before) + start, len(before) + end, note) if note else text
         if len(cut) <= most or not note:
             return cut
         room -= len(cut) - most

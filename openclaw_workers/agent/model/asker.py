@@ -13,7 +13,7 @@ from openclaw_workers.agent.model.tokens import Estimator, estimator_for
 from openclaw_workers.agent.output.reasoning_stream import ReasoningStream
 from openclaw_workers.agent.output.silent_replies import ReplyStream
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.ledger import call_id
 from openclaw_workers.domain.transcript import Usage
@@ -128,7 +128,7 @@ class Asker:
                         heard += len(text)
                         if not aside:
                             thoughts.end()
-                            self._say(speech.add(encodable(text)))
+                            self._say(speech.add(replace_surrogates(text)))
                     case UsageSoFar():
                         spent, estimated = event.usage, event.estimated
                     case Answer():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 
 EVENT = "thinking.delta"
 
@@ -22,9 +22,9 @@ class ReasoningStream:
 
     def add(self, text: str) -> None:
         if self.level == "stream":
-            self.show(EVENT, {"text": encodable(text)})
+            self.show(EVENT, {"text": replace_surrogates(text)})
         elif self.level == "on":
-            self._held += encodable(text)
+            self._held += replace_surrogates(text)
 
     def end(self) -> None:
         """The model goes on to speak or to act."""

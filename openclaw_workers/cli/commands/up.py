@@ -160,14 +160,14 @@ def _announce(cli: CliContext, *, as_json: bool, to_stop: str | None) -> None:
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline = _is_offline(loaded)
     if as_json or cli.json:
-        click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending))
+        click.echo(banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.not_in_effect))
         return
     click.echo(
         banner.as_text(
             runtime,
             loaded.state_dir,
             is_offline=is_offline,
-            pending=loaded.pending,
+            pending=loaded.not_in_effect,
             show_password=sys.stdout.isatty(),
             next_command=typed('agent -m "hello"', loaded),
             to_stop=to_stop,

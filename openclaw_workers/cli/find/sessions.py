@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.engine.routing.addressing import named_session
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
@@ -78,7 +78,7 @@ def find_run(cli: CliContext, wanted: str) -> Run:
         NotFound: with the nearest recent one.
         CorruptRecord: it is there, but cannot be read.
     """
-    wanted = encodable(wanted)
+    wanted = replace_surrogates(wanted)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
     run = cli.stores.reader.run(run_id)
     if run is None:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.find.sessions import find_run
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.errors import BadInput, NotFound
 
@@ -77,7 +77,7 @@ def find_subagent(cli: CliContext, wanted: str) -> Run:
     Raises:
         NotFound, BadInput: there is none of that name, or more than one.
     """
-    wanted = encodable(wanted).strip().removeprefix("#")
+    wanted = replace_surrogates(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
         return register(cli).find(wanted)
     run = find_run(cli, wanted)

@@ -19,7 +19,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
     load_entry,
 )
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.engine.archive import sessions_dir, transcript_name
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def entry_lines(entry: TranscriptEntry) -> list[str]:
             return lines + [line for call in entry.tool_calls for line in _called(call)]
         case ToolResultEntry():
             who = f"{entry.tool_name} {'failed' if entry.is_error else 'returned'}"
-            lines = _said(who, unwrapped(_text(entry.content)))
+            lines = _said(who, unwrap(_text(entry.content)))
             more = len(lines) - SHOWN_LINES
             return lines if more <= 1 else [*lines[:SHOWN_LINES], f"  ({more} more lines; --json has them all)"]
         case NoticeEntry():

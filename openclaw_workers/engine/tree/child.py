@@ -21,7 +21,7 @@ from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import NewChild
 from openclaw_workers.store.turns import Taken
-from openclaw_workers.tools.files.task_files import safe_name
+from openclaw_workers.tools.files.task_files import numbered_file_name
 from openclaw_workers.tools.sessions.port import SpawnCall
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 
@@ -79,7 +79,7 @@ def build_child(
     deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
     role = role_at(depth, deepest)
     forked = _forked(parent, reader) if args.context == "fork" else []
-    files = {safe_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
+    files = {numbered_file_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
     message = InboundMessage(
         id=MessageId(f"task-{child_run}"),
         session_key=session,

@@ -32,7 +32,7 @@ from openclaw_workers.config.context import CompactionSettings, MemoryFlushSetti
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, model_aliases, resolve_agent, workspace_dir
 from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.ledger import call_after, same_owner
+from openclaw_workers.domain.ledger import is_same_owner, next_call_id
 from openclaw_workers.domain.messages import InboxEntry
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
@@ -57,7 +57,7 @@ from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turns import Lease, ResetTimes, Taken
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
-from openclaw_workers.tools.files.task_files import materialise
+from openclaw_workers.tools.files.task_files import write_task_files
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
 from openclaw_workers.tools.sessions.port import SessionPort
@@ -148,7 +148,7 @@ class Preparer:
             built = built.adding(extra, place.role)
         frame, agent = built.setup, built.agent
         if place.depth and (attached := self._tree.files(session)):
-            materialise(frame.workspace, files_dir(session), attached)
+            write_task_files(frame.workspace, files_dir(session), attached)
         view_of = self._views(agent, frame, place.role)
         view = view_of(self._models.first(agent))
         setup = replace(
@@ -239,9 +239,9 @@ class Preparer:
         run = run or self._reader.run(lease.run)
         asked = []
         for fence in dead:
-            this = call_after(run.last_call if run else "", lease.run, fence)
+            this = next_call_id(run.last_call if run else "", lease.run, fence)
             # Its own attempts alone: each owner begins with the first model again.
-            tried = [each for each in run.model_attempts if same_owner(each.id, this)] if run else []
+            tried = [each for each in run.model_attempts if is_same_owner(each.id, this)] if run else []
             asked.append(LostCall(this, chain.asked_last(tried)))
         return asked
 

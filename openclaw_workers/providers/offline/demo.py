@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
 from openclaw_workers.providers.offline.fanout import SPAWN
 from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text
@@ -71,7 +71,7 @@ def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
 
 
 def _result_told(result: ToolResultEntry) -> str:
-    said = unwrapped("".join(block.text for block in result.content)).strip()
+    said = unwrap("".join(block.text for block in result.content)).strip()
     if len(said) > _SHOWN_RESULT_CHARS:
         left_out = len(said) - _SHOWN_RESULT_CHARS
         said = f"{said[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"

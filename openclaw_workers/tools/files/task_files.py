@@ -1,4 +1,4 @@
-"""Files that come with a task: names made safe, contents put into the workspace."""
+"""Files that come with a sub-agent's task: make their names safe and write them into the workspace."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from openclaw_workers.domain.file_names import plain_name
+from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.errors import ToolError
 
 
-def safe_name(name: str, index: int) -> str:
-    """A plain file name, told apart by its place."""
-    return f"{index + 1}-{plain_name(name)}"
+def numbered_file_name(name: str, index: int) -> str:
+    """A safe file name, made unique by its position."""
+    return f"{index + 1}-{safe_file_name(name)}"
 
 
-def materialise(workspace: Path, inside: str, files: Mapping[str, str]) -> None:
-    """Write files that are not there yet, each whole or not at all; their names are safe and their contents base64.
+def write_task_files(workspace: Path, inside: str, files: Mapping[str, str]) -> None:
+    """Write the files that do not exist yet, each atomically. Names must be safe; contents are base64.
 
     Raises:
-        ToolError: a link in the workspace leads out of it.
+        ToolError: a link in the workspace leads outside.
     """
     folder = workspace / inside
     if not folder.resolve().is_relative_to(workspace.resolve()):
@@ -35,8 +35,8 @@ def materialise(workspace: Path, inside: str, files: Mapping[str, str]) -> None:
             half.replace(path)
 
 
-def discard(workspace: Path, inside: str) -> None:
-    """Remove what `materialise` has put there, and what was added to it; never by a link that leads elsewhere."""
+def remove_task_files(workspace: Path, inside: str) -> None:
+    """Remove the folder that `write_task_files` created, with everything in it. It never follows a link."""
     folder = workspace / inside
     if not folder.is_symlink() and folder.resolve().is_relative_to(workspace.resolve()):
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from openclaw_workers.agent.context.history import estimate_tokens
 from openclaw_workers.agent.context.overflow import LEAST_CHARS, Recovery, Step, cut_results, too_large
 from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
-from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
+from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 from openclaw_workers.errors import FailureReason
 from tests.unit.agent.entries import assistant, is_valid, result, user
 
@@ -68,7 +68,7 @@ def test_a_cut_result_stays_quoted() -> None:
     cut = cut_results(entries, 6_000, 10_000, estimate_tokens)[2]
 
     assert isinstance(cut, ToolResultEntry)
-    assert cut.content[0].text.startswith(opening("tool read"))
+    assert cut.content[0].text.startswith(opening_marker("tool read"))
     assert cut.content[0].text.endswith(CLOSE)
 
 

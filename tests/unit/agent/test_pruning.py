@@ -19,7 +19,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     dump_entry,
 )
-from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
+from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 from tests.unit.agent.entries import assistant, result, transcripts, user
 
 HOUR = 3_600_000
@@ -79,7 +79,7 @@ def test_a_trimmed_result_stays_quoted() -> None:
 
     first = texts(pruned(entries, 3000, softTrim={"headChars": 0, "tailChars": 3}))[0]
 
-    assert first.startswith(f"{opening('tool read')}\n[… trimmed: 9,002 characters")
+    assert first.startswith(f"{opening_marker('tool read')}\n[… trimmed: 9,002 characters")
     assert first.endswith(f"xx\n{CLOSE}")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.truncate import head_and_tail, shorter_result
 from openclaw_workers.agent.loop_detection import WARNING
-from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
+from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 
 LENGTHS = st.one_of(st.none(), st.integers(0, 3000))
 
@@ -30,7 +30,7 @@ def test_both_markers_outlast_any_cut(
     cut = shorter_result(text, most, head=head, tail=tail)
 
     assert cut == text or ("trimmed" in cut and len(cut) <= most)
-    assert cut.startswith(f"{lead}{opening('tool exec')}\n")
+    assert cut.startswith(f"{lead}{opening_marker('tool exec')}\n")
     assert cut.endswith(f"\n{CLOSE}{warning}")
     assert (cut.count("<<<UNTRUSTED_TEXT"), cut.count(CLOSE)) == (1, 1)
 
@@ -53,10 +53,10 @@ def quoted_from(text: str) -> list[tuple[str | None, str]]:
 
 @given(PIECES, st.integers(0, 6000), st.tuples(LENGTHS, LENGTHS), st.booleans())
 def test_every_quotation_stays_one_wherever_a_text_with_several_is_cut(
-    pieces: list[tuple[int, int]], most: int, kept: tuple[int | None, int | None], in_json: bool
+    pieces: list[tuple[int, int]], most: int, kept: tuple[int | None, int | None], map_json_strings: bool
 ) -> None:
     texts = [["-" * own, wrap(f"{n}" * quoted, f"session {n}")] for n, (own, quoted) in enumerate(pieces)]
-    text = json.dumps(texts) if in_json else "".join(piece for pair in texts for piece in pair)
+    text = json.dumps(texts) if map_json_strings else "".join(piece for pair in texts for piece in pair)
 
     cut = shorter_result(text, most, head=kept[0], tail=kept[1])
 

@@ -1,8 +1,8 @@
-"""Which test shows what a setting does: it fails when the setting is ignored, not only when it does not load.
+"""The test that shows the effect of each setting: it fails if the setting is ignored, not only if it does not load.
 
-A path names the key as the file does, with `*` for the items of lists and maps. What `agents.defaults`, `agents.list`
-and `agents.profiles` have in common stands here once, below `agents.*`: `test_effects` shows that an agent has it from
-any of the three.
+A path is written as in the file, with `*` for the items of lists and maps. Settings that `agents.defaults`,
+`agents.list` and `agents.profiles` have in common are listed once, below `agents.*`: `test_effects` shows that an agent
+gets them from any of the three.
 """
 
 from __future__ import annotations
