@@ -28,6 +28,7 @@ from openclaw_workers.agent.context.window_keeper import SmallerWindow, WindowKe
 from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, warned
 from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
 from openclaw_workers.agent.tool_runner import run_call, run_calls_together
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.domain.encoding import replace_surrogates, replace_surrogates_in_json
@@ -53,11 +54,6 @@ BRIEF_CHARS = 80
 RESULT_CHARS = 2_000
 WINDOW_SHARE = 0.8
 """Of the model's window; the rest is for the system prompt, the tools and the answer."""
-
-INTERRUPTED = (
-    "[interrupted] The worker running this call died before its result was recorded. It may or may not have taken "
-    "effect, and it was not run again. Check the state of things before you repeat it."
-)
 
 
 class AgentLoop:
@@ -286,7 +282,7 @@ class AgentLoop:
         tool = self._tool(call)
         if tool is not None and tool.effect is Effect.ONCE and call.id == self._setup.started_call:
             log.warning("tool.interrupted", tool=call.name, call_id=call.id)
-            return result_for(call, INTERRUPTED, is_error=True)
+            return result_for(call, WORKER_DIED_DURING_CALL, is_error=True)
         return self._execute(call)
 
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -21,8 +22,6 @@ from openclaw_workers.domain.transcript import (
 )
 from openclaw_workers.tools.registry import canonical
 
-WARNING = "\n\n[loop warning] "
-BLOCKED = "[loop blocked] "
 _POLLS = frozenset({"process", "command_status", "shell_status", "session_status", "subagents", "sessions_list"})
 """Tools that look whether something has happened: to ask again is their use, but not without end."""
 
@@ -62,8 +61,8 @@ def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> li
             calls.update((call.id, signature(call)) for call in entry.tool_calls)
         elif isinstance(entry, ToolResultEntry) and entry.tool_call_id in calls:
             text = "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
-            was_blocked = entry.is_error and text.startswith(BLOCKED)
-            outcome = f"{entry.is_error}:{text.rpartition(WARNING)[0] or text}"
+            was_blocked = entry.is_error and text.startswith(texts.LOOP_BLOCKED)
+            outcome = f"{entry.is_error}:{text.rpartition(texts.LOOP_WARNING)[0] or text}"
             found.append(Past(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
     return found[-most:]
 
@@ -76,23 +75,23 @@ def judge(past: Sequence[Past], call: ToolCallBlock, settings: LoopDetectionSett
     this, name = signature(call), canonical(call.name)
     streak = _streak(past, this)
     if streak >= settings.global_circuit_breaker_threshold:
-        return _block(f"{name} was called {streak} times in a row with the same input and the same result")
+        return _block(texts.LOOP_SAME_RESULT.format(name=name, count=streak))
     if name in _POLLS:
-        told = f"{name} has shown the same {streak} times in a row"
+        why = texts.LOOP_POLLING.format(name=name, count=streak)
         stop = streak >= settings.critical_threshold
-        return _block(f"{told}; what you wait for does not come this way") if stop else _warn(streak, settings, told)
+        return _block(why + texts.LOOP_POLLING_STOP) if stop else _warn(streak, settings, why)
     turns, is_stuck = _ping_pong(past, this)
     if turns >= settings.warning_threshold:
-        told = f"two calls have followed each other {turns} times"
+        why = texts.LOOP_PING_PONG.format(count=turns)
         stop = is_stuck and turns >= settings.critical_threshold
-        return _block(f"{told}, each with the same result as before") if stop else _warn(turns, settings, told)
+        return _block(why + texts.LOOP_PING_PONG_STOP) if stop else _warn(turns, settings, why)
     repeats = sum(each.call == this for each in past)
-    return _warn(repeats, settings, f"{name} was called with this same input {repeats} times before")
+    return _warn(repeats, settings, texts.LOOP_SAME_INPUT.format(name=name, count=repeats))
 
 
 def warned(result: str, verdict: Verdict) -> str:
     """A result with the warning the model should read; `past_calls` looks past it."""
-    return result + WARNING + verdict.text if verdict.action is Action.WARN else result
+    return result + texts.LOOP_WARNING + verdict.text if verdict.action is Action.WARN else result
 
 
 def signature(call: ToolCallBlock) -> str:
@@ -131,13 +130,11 @@ def _ping_pong(past: Sequence[Past], this: str) -> tuple[int, bool]:
 
 
 def _block(why: str) -> Verdict:
-    return Verdict(
-        Action.BLOCK, f"{BLOCKED}{why}. It was not run again. Do something else, or tell the user what stops you."
-    )
+    return Verdict(Action.BLOCK, texts.LOOP_BLOCKED + texts.LOOP_BLOCKED_ADVICE.format(why=why))
 
 
 def _warn(count: int, settings: LoopDetectionSettings, why: str) -> Verdict:
     """Once for each threshold's worth of repeats, not each time."""
     if count < settings.warning_threshold or count % settings.warning_threshold:
         return OK
-    return Verdict(Action.WARN, f"{why}. If it brings nothing new, try another way or stop.")
+    return Verdict(Action.WARN, texts.LOOP_WARNING_ADVICE.format(why=why))

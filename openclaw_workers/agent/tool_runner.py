@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.transcript import ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
@@ -46,7 +47,7 @@ def run_call(call: ToolCallBlock, tools: Mapping[str, Tool[Any]], ctx: ToolConte
     tool = tools.get(canonical(call.name))
     try:
         if tool is None:
-            raise ToolError(f"there is no tool {call.name!r}; you have {', '.join(sorted(tools)) or 'none'}")
+            raise ToolError(texts.NO_SUCH_TOOL.format(name=call.name, tools=", ".join(sorted(tools)) or "none"))
         args = tool.parse(arguments(call.name, call.arguments))
         return _returned(tool, args, tool.run(args, ctx))
     except GOES_ON_ELSEWHERE:
@@ -88,5 +89,5 @@ def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
             neutralise(replace_surrogates(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
         )
     log.error("tool.broken", tool=call.name, call_id=call.id, exc_info=error)
-    told = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"
-    return ToolOutcome(neutralise(replace_surrogates(told)), failed=True)
+    message = texts.TOOL_BROKEN.format(name=call.name, error=f"{type(error).__name__}: {error}")
+    return ToolOutcome(neutralise(replace_surrogates(message)), failed=True)

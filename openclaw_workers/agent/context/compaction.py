@@ -13,7 +13,6 @@ from openclaw_workers.agent.context import identifiers
 from openclaw_workers.agent.context.compaction_plan import Plan, plan, summary_tokens
 from openclaw_workers.agent.context.history import repair, visible
 from openclaw_workers.agent.context.summaries import (
-    BASE,
     Summarise,
     SummaryTask,
     chunk_tokens,
@@ -24,6 +23,7 @@ from openclaw_workers.agent.context.summaries import (
 )
 from openclaw_workers.agent.context.truncate import FRAME_CHARS, shorter_result
 from openclaw_workers.agent.model.tokens import Estimator
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import CompactionEntry, TextBlock, TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise
@@ -34,7 +34,6 @@ SMALLER = 2
 """How often the parts are halved when the summariser's own requests turn out to be too large."""
 LEAST_CHARS = 2 * FRAME_CHARS
 """Of the request that is repeated: with less room, all of it would go to the words around a quotation."""
-OMITTED = "A first summary omitted these. They must occur, letter by letter: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +100,15 @@ def _summary(
 ) -> tuple[str, dict[str, Any]]:
     """The summary, and what there is to say about it. Parts that were too large after all are made smaller."""
     average = context.estimator.entries(planned.dropped) / len(planned.dropped)
-    told = [BASE, identifiers.instructions(settings), f"Use at most {summary_tokens(context.window) * 3 // 4} words."]
-    told += [f"The user asks you to attend to this: {focus}"] if focus else []
+    length = texts.SUMMARY_LENGTH.format(words=summary_tokens(context.window) * 3 // 4)
+    instructions = [texts.SUMMARISE, identifiers.instructions(settings), length]
+    if focus:
+        instructions.append(texts.SUMMARY_FOCUS.format(focus=focus))
     task = SummaryTask(
         summarise=summarise,
         tokens=context.estimator.text,
         chunk_tokens=chunk_tokens(context.window, average / context.window),
-        instructions="\n\n".join(part for part in told if part),
+        instructions="\n\n".join(part for part in instructions if part),
     )
     names = identifiers.expected(planned.dropped) if settings.identifier_policy == "strict" else []
     for _ in range(1 + SMALLER):
@@ -126,14 +127,14 @@ def _checked(planned: Plan, task: SummaryTask, names: list[str], most: int) -> t
     summary = final(gathered, task)
     omitted = identifiers.missing(summary, names)
     if omitted or not summary:
-        summary = final(gathered, task, OMITTED + ", ".join(omitted) if omitted else "") or summary
+        summary = final(gathered, task, texts.IDENTIFIERS_OMITTED + ", ".join(omitted) if omitted else "") or summary
     if not summary:
         return "", {}
     # It has read our markers around the conversation, and may write them down as a part of it.
     summary = shortened(neutralise(summary), most, task.tokens)
     still = identifiers.missing(summary, names)
     if still:
-        summary += f"\n\nAlso mentioned: {', '.join(still)}"
+        summary += texts.IDENTIFIERS_ADDED.format(names=", ".join(still))
     return summary, {"identifiersAskedAgain": len(omitted), "identifiersAdded": len(still)}
 
 
@@ -144,8 +145,8 @@ def _request(planned: Plan, context: Context) -> str:
     asked = next((entry for entry in reversed(planned.dropped) if isinstance(entry, UserEntry)), None)
     if asked is None:
         return planned.last_request
-    texts = [block.text for block in asked.content if isinstance(block, TextBlock)]
-    text = "\n".join([*texts, *map(note, asked.attachments)])
+    lines = [block.text for block in asked.content if isinstance(block, TextBlock)]
+    text = "\n".join([*lines, *map(note, asked.attachments)])
     # Not the plain cut: what others wrote, such as a report of sub-agents, must stay marked as theirs.
     return shortened(text, summary_tokens(context.window) // 2, context.estimator.text, _cut)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from openclaw_workers.agent.prompt.texts import MISSING_RESULT, REQUEST_HEADING, SUMMARY_HEADING, UNANSWERED
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
@@ -16,14 +17,6 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-
-SUMMARY_HEADING = (
-    "[Summary] The earlier part of this conversation was summarised by the runtime to save space. "
-    "What follows the summary is verbatim."
-)
-REQUEST_HEADING = "[The request being worked on, in its own words]"
-MISSING_RESULT = "[no result was recorded for this call]"
-UNANSWERED = "[no answer: the turn was stopped, or failed, before there was one]"
 
 
 def estimate_tokens(entry: TranscriptEntry) -> int:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import unwrap
 
-STRICT = (
-    "Preserve all opaque identifiers exactly as written (no shortening or reconstruction), including UUIDs, hashes, "
-    "IDs, tokens, API keys, hostnames, IPs, ports, URLs, and file names."
-)
 MOST = 12
 """Identifiers that are looked for; asking for all that ever occurred would leave no room for a summary."""
 RECENT = 10
@@ -42,7 +39,7 @@ def instructions(settings: CompactionSettings) -> str:
     """What the summariser is told about identifiers."""
     match settings.identifier_policy:
         case "strict":
-            return STRICT
+            return KEEP_IDENTIFIERS
         case "custom":
             return settings.identifier_instructions or ""
         case "off":

@@ -12,6 +12,7 @@ from datetime import datetime
 from openclaw_workers.agent.context.compaction_plan import trigger_tokens
 from openclaw_workers.agent.context.history import last_compaction
 from openclaw_workers.agent.output.silent_replies import NO_REPLY
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -31,15 +32,6 @@ DONE = "Memory flush before compaction"
 TOOLS = frozenset({"read", "write", "edit", "memory_search", "memory_get", "memory_write"})
 """What the side conversation may use."""
 WRITERS = frozenset({"write", "edit", "memory_write"})
-
-PROMPT = (
-    "This conversation will be summarised soon and its older messages will be out of your sight. Save now what you "
-    "will need later and cannot find elsewhere: decisions, preferences, open questions, promises, names and "
-    "identifiers. Lasting facts go to MEMORY.md, notes of the day to memory/{date}.md. Read a file before you write "
-    "it, add to what is there and repeat nothing. Do not go on with the task itself."
-)
-_HINT = f"Nobody reads your answer: when you are done, or if there is nothing to save, reply {NO_REPLY}."
-_SYSTEM = "This is a silent turn for saving notes to memory. It is not part of the conversation with the user."
 
 
 def is_due(
@@ -75,16 +67,17 @@ def cycle_bytes(log: Sequence[TranscriptEntry]) -> int:
 
 def request(settings: MemoryFlushSettings, now: datetime) -> UserEntry:
     """What the agent is asked; `now` in the user's timezone."""
-    text = (settings.prompt or PROMPT).replace("{date}", f"{now:%Y-%m-%d}").replace("YYYY-MM-DD", f"{now:%Y-%m-%d}")
+    text = settings.prompt or texts.MEMORY_FLUSH
+    text = text.replace("{date}", f"{now:%Y-%m-%d}").replace("YYYY-MM-DD", f"{now:%Y-%m-%d}")
     if NO_REPLY not in text:
-        text = f"{text} {_HINT}"
-    text = f"{text}\nCurrent time: {now:%Y-%m-%d %H:%M} ({now.tzinfo})"
+        text = f"{text} {texts.MEMORY_FLUSH_HINT}"
+    text += texts.MEMORY_FLUSH_TIME.format(time=f"{now:%Y-%m-%d %H:%M}", zone=now.tzinfo)
     return UserEntry(content=[TextBlock(text=text)], timestamp=int(now.timestamp() * 1000), provenance=PROVENANCE)
 
 
 def system_addition(settings: MemoryFlushSettings) -> str:
     """Added to the end of the system prompt."""
-    return "\n".join(part for part in (_SYSTEM, settings.system_prompt) if part)
+    return "\n".join(part for part in (texts.MEMORY_FLUSH_SYSTEM, settings.system_prompt) if part)
 
 
 def written(talk: Sequence[TranscriptEntry]) -> list[str]:

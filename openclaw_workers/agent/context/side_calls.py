@@ -11,6 +11,7 @@ from openclaw_workers.agent.context import memory_flush
 from openclaw_workers.agent.context.history import result_for
 from openclaw_workers.agent.model.asker import Asker
 from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import MemoryFlushSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
@@ -25,7 +26,6 @@ from openclaw_workers.tools.registry import canonical
 
 FLUSH_CALLS = 8
 """Model calls one memory flush may take."""
-NOT_NOW = "[not run: only {tools} can be used while notes are saved]"
 
 
 class SideCallContext(Protocol):
@@ -69,7 +69,8 @@ class SideCalls:
         """A model may call what it was not offered."""
         if canonical(call.name) in memory_flush.TOOLS:
             return self.execute(call)
-        return result_for(call, NOT_NOW.format(tools=", ".join(sorted(memory_flush.TOOLS))), is_error=True)
+        usable = ", ".join(sorted(memory_flush.TOOLS))
+        return result_for(call, texts.MEMORY_FLUSH_OTHER_TOOL.format(tools=usable), is_error=True)
 
     def _ask(self, messages: list[TranscriptEntry], system: str, specs: Sequence[ToolSpec]) -> Answer:
         def request(candidate: Candidate, failed: int) -> ModelRequest:

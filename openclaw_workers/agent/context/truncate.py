@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.domain.transcript import TextBlock, ToolResultEntry
 from openclaw_workers.domain.untrusted import replace_span, split_quotation
 
@@ -22,7 +23,7 @@ def _gap(text: str, most: int, head: int | None, tail: int | None) -> tuple[int,
     """What to leave out, and the note that says so."""
     if len(text) <= most:
         return len(text), len(text), ""
-    note = f"\n[… trimmed: {len(text):,} characters in all, only the start and the end are shown …]\n"
+    note = texts.TRIMMED.format(chars=len(text))
     room = most - len(note)
     if room <= 0:
         return len(text), len(text), ""

@@ -117,7 +117,7 @@ def _identity(facts: PromptFacts) -> str:
 def _tooling(facts: PromptFacts) -> str:
     lines = [f"- {spec.name}: {spec.description.partition('. ')[0].rstrip('.')}" for spec in facts.specs]
     if not lines:
-        return "## Tooling\nYou have no tools."
+        return texts.NO_TOOLS
     parts = ["\n".join(["## Tooling", texts.TOOLING, *lines])]
     if "sessions_spawn" in facts.tools:
         parts.append(texts.SPAWNING)
@@ -136,7 +136,7 @@ def _memory(facts: PromptFacts) -> str:
 
 
 def _workspace(facts: PromptFacts) -> str:
-    return f"## Workspace\nYour working directory is {facts.workspace}. Paths are relative to it."
+    return texts.WORKSPACE.format(workspace=facts.workspace)
 
 
 def _documentation(facts: PromptFacts) -> str:
@@ -161,7 +161,7 @@ def _project(facts: PromptFacts) -> str:
         return ""
     soul = [texts.SOUL] if any(file.name.lower() == "soul.md" for file in facts.files) else []
     files = [f"## {file.name}\n\n{file.text}" for file in facts.files]
-    return "\n\n".join(["# Project Context", texts.PROJECT, *soul, *files])
+    return "\n\n".join([texts.PROJECT_HEADING, texts.PROJECT, *soul, *files])
 
 
 def _extra(facts: PromptFacts) -> str:
@@ -169,7 +169,7 @@ def _extra(facts: PromptFacts) -> str:
 
 
 def _titled(extra: str, role: Role) -> str:
-    return f"## {'Additional Instructions' if role is Role.MAIN else 'Subagent Context'}\n{extra}"
+    return f"{texts.EXTRA_HEADING if role is Role.MAIN else texts.SUBAGENT_EXTRA_HEADING}\n{extra}"
 
 
 def _runtime(facts: PromptFacts) -> str:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.errors import ToolError
@@ -82,8 +83,8 @@ def load(
         room -= len(shown)
         loaded.append(ContextFile(name, shown, len(text)))
     if left_out:
-        note = f"[not shown, for want of room: {', '.join(left_out)}; read them when you need them]"
-        loaded.append(ContextFile("More files", note, len(note)))
+        note = texts.FILES_LEFT_OUT.format(names=", ".join(left_out))
+        loaded.append(ContextFile(texts.MORE_FILES_HEADING, note, len(note)))
     return loaded
 
 
@@ -103,7 +104,7 @@ def _read(workspace: Path, name: str, seen: set[tuple[int, int]]) -> str:
     except (FileNotFoundError, ToolError):
         return ""
     except OSError as error:
-        return f"[not shown: it cannot be read ({error.strerror})]"
+        return texts.FILE_UNREADABLE.format(why=error.strerror)
 
 
 def _content(descriptor: int, seen: set[tuple[int, int]]) -> str:
@@ -112,7 +113,7 @@ def _content(descriptor: int, seen: set[tuple[int, int]]) -> str:
         return ""
     seen.add((info.st_dev, info.st_ino))
     if info.st_size > LARGEST_BYTES:
-        return f"[not shown: {info.st_size:,} bytes are more than fits a prompt; read the part you need]"
+        return texts.FILE_TOO_LARGE.format(size=info.st_size)
     with open(descriptor, "rb", closefd=False) as file:
         return file.read(LARGEST_BYTES).decode("utf-8-sig", errors="replace").strip()
 
@@ -121,8 +122,7 @@ def _cut(name: str, text: str, most: int) -> str:
     """Seventy percent of the limit from the start, twenty from the end, and between them what was left out."""
     if len(text) <= most:
         return text
-    note = f"\n[… {name} is cut here: of its {len(text):,} characters the start and the end are shown;\n"
-    note += "read the file for the rest …]\n"
+    note = texts.FILE_CUT.format(name=name, chars=len(text))
     room = max(0, most - len(note))
     head, tail = min(most * 7 // 10, room * 7 // 9), min(most * 2 // 10, room * 2 // 9)
     return f"{text[:head]}{note}{text[len(text) - tail :]}"

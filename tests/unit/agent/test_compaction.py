@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from openclaw_workers.agent.context.compaction import Context, Nothing, compact
 from openclaw_workers.agent.context.compaction_plan import has_grown, is_due, plan, trigger_tokens
 from openclaw_workers.agent.context.history import estimate_tokens, repair, visible
-from openclaw_workers.agent.context.identifiers import STRICT
-from openclaw_workers.agent.context.summaries import MERGE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
+from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS, MERGE_SUMMARIES
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import (
     Attachment,
@@ -176,7 +175,7 @@ def test_the_previous_summary_is_part_of_what_is_summarised() -> None:
 def test_the_focus_and_the_strict_policy_reach_the_summariser() -> None:
     summariser = Summariser()
     compacted(chat(9), summariser, focus="the database")
-    assert all("the database" in told and STRICT in told for told in summariser.told)
+    assert all("the database" in told and KEEP_IDENTIFIERS in told for told in summariser.told)
 
 
 def test_what_is_too_much_for_one_call_is_summarised_in_parts_and_merged() -> None:
@@ -184,8 +183,8 @@ def test_what_is_too_much_for_one_call_is_summarised_in_parts_and_merged() -> No
 
     compacted(chat(12), summariser)
 
-    assert MERGE not in summariser.told[0]
-    assert MERGE in summariser.told[-1]
+    assert MERGE_SUMMARIES not in summariser.told[0]
+    assert MERGE_SUMMARIES in summariser.told[-1]
     assert "part one" in summariser.shown[-1]
     assert "part two" in summariser.shown[-1]
 
@@ -258,7 +257,7 @@ def test_a_summary_that_kept_them_is_taken_at_once_and_other_policies_do_not_loo
 
     assert (len(good.told), len(off.told)) == (1, 1)
     assert entry.summary == "about a file"
-    assert STRICT not in off.told[0]
+    assert KEEP_IDENTIFIERS not in off.told[0]
 
 
 def test_the_request_in_work_survives_in_its_own_words_over_several_compactions() -> None:

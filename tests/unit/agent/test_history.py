@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.history import (
-    MISSING_RESULT,
-    UNANSWERED,
     estimate_tokens,
     fit,
     open_calls,
@@ -19,6 +17,7 @@ from openclaw_workers.agent.context.history import (
     result_for,
     visible,
 )
+from openclaw_workers.agent.prompt.texts import MISSING_RESULT, UNANSWERED
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from openclaw_workers.agent.context.identifiers import MOST, STRICT, expected, find, instructions, missing
+from openclaw_workers.agent.context.identifiers import MOST, expected, find, instructions, missing
+from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.untrusted import wrap
@@ -70,7 +71,7 @@ def test_missing_ones_are_named() -> None:
 
 
 def test_the_policy_decides_what_is_said() -> None:
-    assert instructions(CompactionSettings()) == STRICT
+    assert instructions(CompactionSettings()) == KEEP_IDENTIFIERS
     assert instructions(CompactionSettings(identifier_policy="off")) == ""
     custom = CompactionSettings(identifier_policy="custom", identifier_instructions="Keep order numbers.")
     assert instructions(custom) == "Keep order numbers."

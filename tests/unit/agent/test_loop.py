@@ -13,8 +13,9 @@ from typing import Any, cast
 import pytest
 
 from openclaw_workers.agent.context.history import repair
-from openclaw_workers.agent.loop import INTERRUPTED, AgentLoop
+from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker, CallNote
+from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
 from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.ids import RunId
@@ -284,7 +285,7 @@ def test_a_command_that_was_cut_off_is_not_run_again_but_told_as_interrupted(
     assert make_loop(*history, started_call="call-0").run().text == "I will look"
 
     (result,) = journal.results()
-    assert (result.content[0].text, result.is_error) == (INTERRUPTED, True)
+    assert (result.content[0].text, result.is_error) == (WORKER_DIED_DURING_CALL, True)
     assert not (tmp_path / "ran").exists()
 
 

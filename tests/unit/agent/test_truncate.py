@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.truncate import head_and_tail, shorter_result
-from openclaw_workers.agent.loop_detection import WARNING
+from openclaw_workers.agent.prompt.texts import LOOP_WARNING
 from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 
 LENGTHS = st.one_of(st.none(), st.integers(0, 3000))
 
 
 LEADS = st.sampled_from(["", "the command was ended after 1 s. Output so far:\n"])
-WARNINGS = st.sampled_from(["", f"{WARNING}exec was called with this same input 10 times before."])
+WARNINGS = st.sampled_from(["", f"{LOOP_WARNING}exec was called with this same input 10 times before."])
 OTHERS = st.builds(lambda text, times: text * times, st.text(min_size=1), st.integers(1, 60))
 
 
