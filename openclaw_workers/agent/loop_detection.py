@@ -1,6 +1,6 @@
-"""Guard against tool calls that repeat without end, read from the transcript of the current turn.
+"""Detect tool calls that repeat without end, from the transcript of the current turn.
 
-Nothing is counted in memory: a worker that takes the turn over comes to the same verdict.
+Nothing is counted in memory, so a worker that takes over the turn comes to the same verdict.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from openclaw_workers.domain.transcript import (
 from openclaw_workers.tools.registry import canonical
 
 _POLLS = frozenset({"process", "command_status", "shell_status", "session_status", "subagents", "sessions_list"})
-"""Tools that look whether something has happened: to ask again is their use, but not without end."""
+"""Tools that check for news: repeating them is normal, but not without end."""
 
 
 class Action(StrEnum):
     OK = "ok"
-    WARN = "warn"  # run the call, and add `text` to its result with `warned`
+    WARN = "warn"  # run the call, and add `text` to its result by `with_warning`
     BLOCK = "block"  # do not run it; `text` is its error
 
 
@@ -40,7 +40,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A call that has its result: what was called, and what came of it."""
+    """A finished call, as hashes of what was called and of its result."""
 
     call: str
     outcome: str
@@ -89,8 +89,8 @@ def judge(past: Sequence[Past], call: ToolCallBlock, settings: LoopDetectionSett
     return _warn(repeats, settings, texts.LOOP_SAME_INPUT.format(name=name, count=repeats))
 
 
-def warned(result: str, verdict: Verdict) -> str:
-    """A result with the warning the model should read; `past_calls` looks past it."""
+def with_warning(result: str, verdict: Verdict) -> str:
+    """Add the warning to the result; `past_calls` ignores it."""
     return result + texts.LOOP_WARNING + verdict.text if verdict.action is Action.WARN else result
 
 
@@ -104,7 +104,7 @@ def _hash(text: str) -> str:
 
 
 def _streak(past: Sequence[Past], this: str) -> int:
-    """How many of the latest calls were this one, with one and the same outcome. A blocked call does not end it."""
+    """How many of the latest calls were this one with the same outcome. A blocked call does not end the streak."""
     count, outcome = 0, ""
     for each in reversed(past):
         if each.call != this or (not each.was_blocked and outcome and each.outcome != outcome):
@@ -115,7 +115,7 @@ def _streak(past: Sequence[Past], this: str) -> int:
 
 
 def _ping_pong(past: Sequence[Past], this: str) -> tuple[int, bool]:
-    """How many of the latest calls alternate between this one and another, and whether both bring nothing new."""
+    """How many of the latest calls alternate between this one and another, and whether their results stay the same."""
     if not past or past[-1].call == this:
         return 0, False
     pair = (past[-1].call, this)
@@ -134,7 +134,7 @@ def _block(why: str) -> Verdict:
 
 
 def _warn(count: int, settings: LoopDetectionSettings, why: str) -> Verdict:
-    """Once for each threshold's worth of repeats, not each time."""
+    """Warn at each multiple of the threshold, not at every repeat."""
     if count < settings.warning_threshold or count % settings.warning_threshold:
         return OK
     return Verdict(Action.WARN, texts.LOOP_WARNING_ADVICE.format(why=why))

@@ -1,4 +1,4 @@
-"""Carrying out a tool call: whatever becomes of it, there is something to tell people and the model."""
+"""Run tool calls and turn every outcome, also a crash, into text for the model and for people."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from openclaw_workers.tools.registry import arguments, canonical
 
 log = structlog.get_logger(__name__)
 
-GOES_ON_ELSEWHERE = (TurnEnded, LeaseLost, StoreUnavailable)
-"""Not a tool's failure: without Redis nobody knows whether a call took effect, so whoever goes on makes it again."""
+NOT_TOOL_FAILURES = (TurnEnded, LeaseLost, StoreUnavailable)
+"""These end the turn here. Without Redis nobody knows whether a call took effect; the next owner decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of a call: first what the runtime or a tool of ours says, then what others wrote."""
+    """The outcome of a call: first what the runtime or our tool says, then third-party output."""
 
-    words: str = ""
+    text: str = ""
     output: str = ""
     source: str = ""
     failed: bool = False
@@ -34,13 +34,13 @@ class ToolOutcome:
     @property
     def plain(self) -> str:
         """For people."""
-        return "\n".join(part for part in (self.words, self.output) if part)
+        return "\n".join(part for part in (self.text, self.output) if part)
 
     @property
     def quoted(self) -> str:
         """For the model."""
         quotation = wrap(self.output, self.source) if self.output else ""
-        return "\n".join(part for part in (self.words, quotation) if part)
+        return "\n".join(part for part in (self.text, quotation) if part)
 
 
 def run_call(call: ToolCallBlock, tools: Mapping[str, Tool[Any]], ctx: ToolContext) -> ToolOutcome:
@@ -50,36 +50,36 @@ def run_call(call: ToolCallBlock, tools: Mapping[str, Tool[Any]], ctx: ToolConte
             raise ToolError(texts.NO_SUCH_TOOL.format(name=call.name, tools=", ".join(sorted(tools)) or "none"))
         args = tool.parse(arguments(call.name, call.arguments))
         return _returned(tool, args, tool.run(args, ctx))
-    except GOES_ON_ELSEWHERE:
+    except NOT_TOOL_FAILURES:
         raise
-    except Exception as error:  # noqa: BLE001 - a broken tool is told of like any that failed
+    except Exception as error:  # noqa: BLE001 - the model learns of a crashed tool as of any failure
         return _failed(call, error)
 
 
-def run_calls_together(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]]) -> list[ToolOutcome]:
-    """Carry out calls of one tool as one; a call with wrong arguments fails alone."""
-    told: dict[str, ToolOutcome] = {}
+def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]]) -> list[ToolOutcome]:
+    """Run several calls of one tool as one operation; a call with wrong arguments fails alone."""
+    outcomes: dict[str, ToolOutcome] = {}
     good = []
     for call, ctx in calls:
         try:
             good.append((call, tool.parse(call.arguments), ctx))
         except ToolError as error:
-            told[call.id] = _failed(call, error)
+            outcomes[call.id] = _failed(call, error)
     try:
         answers = tool.run_batch([(args, ctx) for _, args, ctx in good]) if good else []
-        told |= {call.id: _returned(tool, args, text) for (call, args, _), text in zip(good, answers, strict=True)}
-    except GOES_ON_ELSEWHERE:
+        outcomes |= {call.id: _returned(tool, args, text) for (call, args, _), text in zip(good, answers, strict=True)}
+    except NOT_TOOL_FAILURES:
         raise
     except Exception as error:  # noqa: BLE001
         failure = _failed(good[0][0], error)
-        told |= {call.id: failure for call, _, _ in good}
-    return [told[call.id] for call, _ in calls]
+        outcomes |= {call.id: failure for call, _, _ in good}
+    return [outcomes[call.id] for call, _ in calls]
 
 
 def _returned(tool: Tool[Any], args: Any, text: str) -> ToolOutcome:
     if tool.is_result_untrusted(args):
         return ToolOutcome(output=replace_surrogates(text), source=f"tool {tool.name}")
-    return ToolOutcome(words=replace_surrogates(text), failed=tool.is_refusal(text))
+    return ToolOutcome(replace_surrogates(text), failed=tool.is_refusal(text))
 
 
 def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:

@@ -76,7 +76,7 @@ def without(text: str, secrets: Iterable[SecretStr | None]) -> str:
     return text
 
 
-def safe_file_name(name: str) -> str:
+def plain_name(name: str) -> str:
     """A tool's name as the APIs take it. Models call what does not exist by names that would be refused ever after."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
 

@@ -1,4 +1,4 @@
-"""What of a transcript the model sees: what is left by compaction, always a valid sequence."""
+"""The part of a transcript that the model sees after compaction, always as a valid sequence."""
 
 from __future__ import annotations
 

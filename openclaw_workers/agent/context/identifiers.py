@@ -1,4 +1,4 @@
-"""Names that lose their use when one letter changes: a summary must keep them as they are."""
+"""Identifiers such as ids, hashes, URLs and paths, which a summary must keep exactly."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import unwrap
 
-MOST = 12
-"""Identifiers that are looked for; asking for all that ever occurred would leave no room for a summary."""
-RECENT = 10
-"""Latest dropped messages they are taken from."""
-LONGEST = 200
-LOOKED_AT = 20_000
-"""Characters at the end of each text that are searched."""
+MAX_IDENTIFIERS = 12
+"""How many a summary must contain; all that ever occurred would leave no room for the summary."""
+RECENT_MESSAGES = 10
+"""How many of the latest dropped messages are searched."""
+MAX_CHARS = 200
+SEARCHED_CHARS = 20_000
+"""How many characters at the end of each text are searched."""
 
-# Every repetition is bounded: the texts come from anywhere, and must not make a search take forever.
+# Every repetition is bounded: the texts come from anywhere, and a search must not take for ever.
 _KINDS = (
     r"https?://[^\s<>\"'`)\]}]{1,300}",
     r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b",
@@ -36,7 +36,7 @@ _IDENTIFIER = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
 
 
 def instructions(settings: CompactionSettings) -> str:
-    """What the summariser is told about identifiers."""
+    """The summariser's instructions about identifiers."""
     match settings.identifier_policy:
         case "strict":
             return KEEP_IDENTIFIERS
@@ -47,23 +47,26 @@ def instructions(settings: CompactionSettings) -> str:
 
 
 def expected(dropped: Sequence[TranscriptEntry]) -> list[str]:
-    """What the summary of these messages must contain: newest first, what people and the model wrote before outputs."""
-    recent = [entry for entry in dropped if entry.role not in ("notice", "compaction")][-RECENT:]
+    """The identifiers that a summary of these messages must contain.
+
+    Newest messages come first, and what people and the model wrote comes before tool results.
+    """
+    recent = [entry for entry in dropped if entry.role not in ("notice", "compaction")][-RECENT_MESSAGES:]
     said = [text for entry in reversed(recent) for text in _texts(entry, spoken=True)]
     returned = [text for entry in reversed(recent) for text in _texts(entry, spoken=False)]
     found: list[str] = []
     for name in find([*said, *returned]):
         if not any(name in longer for longer in found):
             found.append(name)
-        if len(found) == MOST:
+        if len(found) == MAX_IDENTIFIERS:
             break
     return found
 
 
 def find(texts: Iterable[str]) -> list[str]:
     """Identifiers in these texts, each once."""
-    names = (match.group().rstrip(".,;:!?") for text in texts for match in _IDENTIFIER.finditer(text[-LOOKED_AT:]))
-    return list(dict.fromkeys(name for name in names if 4 <= len(name) <= LONGEST))
+    names = (match.group().rstrip(".,;:!?") for text in texts for match in _IDENTIFIER.finditer(text[-SEARCHED_CHARS:]))
+    return list(dict.fromkeys(name for name in names if 4 <= len(name) <= MAX_CHARS))
 
 
 def missing(summary: str, names: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""When a request was too large after all: compact, then cut tool results, then say clearly that it cannot go on."""
+"""What to do if the API rejects a request as too large: compact, then cut tool results, then give up clearly."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from openclaw_workers.errors import FailureReason, ProviderError
 
 MOST_COMPACTIONS = 2
 RESULT_SHARE = 0.5
-"""Of the window: no single tool result is shown larger than that, overflow or not."""
+"""The largest share of the window for a single tool result, whether there was an overflow or not."""
 LEAST_CHARS = 2000
-"""What is left of a result at least: less would be of no use."""
+"""The minimum length of a cut result: less would be useless."""
 
 
 class Step(StrEnum):
@@ -25,14 +25,14 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How far a turn has gone to make its requests fit. It only goes forward, so a turn cannot try for ever."""
+    """What a turn has already tried to make its requests fit. It only moves forward, so a turn cannot loop."""
 
     compactions: int = 0
     truncates: bool = False
     gave_up: bool = False
 
     def overflowed(self, *, can_compact: bool) -> tuple[Step, Recovery]:
-        """What to do about an overflow error; `can_compact`: whether a compaction has not yet achieved nothing."""
+        """Choose the next step after an overflow; `can_compact`: whether compaction may still help."""
         if can_compact and not self.truncates and not self.gave_up and self.compactions < MOST_COMPACTIONS:
             return Step.COMPACT, replace(self, compactions=self.compactions + 1)
         if not self.truncates and not self.gave_up:
@@ -43,9 +43,9 @@ class Recovery:
 def cut_results(
     entries: Sequence[TranscriptEntry], budget_tokens: int, window: int, estimate: Callable[[TranscriptEntry], int]
 ) -> list[TranscriptEntry]:
-    """Tool results cut visibly: each to its share of the window, and all as far as the budget asks for.
+    """Cut tool results, with visible notes: each to its share of the window, and all until the budget holds.
 
-    `budget_tokens`: what the messages of a request may take; a large number cuts only what is oversized by itself.
+    `budget_tokens`: what the messages of a request may take; with a large number only oversized results are cut.
     """
     most = int(window * RESULT_SHARE)
     while True:
@@ -70,5 +70,5 @@ def too_large(used: int, window: int) -> ProviderError:
         f"the conversation does not fit into the model's context: about {used:,} of {window:,} tokens, and summarising "
         "it and cutting tool results did not help",
         reason=FailureReason.CONTEXT_OVERFLOW,
-        hint="start anew with /new, send less at once, or choose a model with a larger context",
+        hint="start a new session with /new, send less at once, or choose a model with a larger context",
     )

@@ -1,6 +1,6 @@
-"""The messages of one request: what a log shows the model once pruning and limits have been applied.
+"""The messages of one request, made from the log.
 
-Order matters: the summary takes the place of what was compacted, pairs are repaired, cold results are pruned, and
+Order matters: the summary replaces compacted entries, call and result pairs are repaired, old results are pruned, and
 what is still too large for the window is cut. Each step leaves a valid sequence.
 """
 

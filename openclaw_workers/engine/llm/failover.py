@@ -65,13 +65,13 @@ class ModelChain:
     _retries: int = 0
     _following: Candidate | None = None
     """The next one, once it is known: looking for it may have claimed a probe."""
-    _aside: bool = False
+    _is_side_call: bool = False
     """Those that cannot summarise are passed over: what they say would take the place of what was said."""
 
     def choose(
-        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, aside: bool = False
+        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, is_side_call: bool = False
     ) -> Candidate:
-        self._aside = aside
+        self._is_side_call = is_side_call
         candidate, self._following = self._following or self._next() or self._after_a_pause(), None
         if candidate is None:
             raise self._all_failed()
@@ -103,7 +103,7 @@ class ModelChain:
     def left(self, candidate: Candidate) -> None:
         self.guard.leave()
 
-    def begin_anew(self) -> None:
+    def start_over(self) -> None:
         """What the fleet knows of a key still holds; that it failed in this turn no longer does."""
         self._spent.clear()
         self._retries, self._following = 0, None
@@ -196,7 +196,7 @@ class ModelChain:
         """The keys of a model that have not failed, if it can do what is asked."""
         if option.name in self.refused or f"{option.name}|" in spent:
             return []
-        if self._aside and not option.provider.summarises:
+        if self._is_side_call and not option.provider.summarises:
             return []
         candidates = [option.by(each) for each in option.endpoints]
         return [each for each in candidates if f"{each.name}|{each.profile}" not in spent]

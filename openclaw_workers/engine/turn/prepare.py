@@ -204,7 +204,7 @@ class Preparer:
         if not candidate.provider.summarises:
             return None
         estimator = estimator_for(candidate, self._calibration)
-        tokens = estimator.frame(frame.told, frame.specs)
+        tokens = estimator.frame(frame.whole_system, frame.specs)
         window = candidate.provider.context_window(candidate.model)
         context = Context(min(window, agent.context_tokens or window), tokens, estimator)
         return RequestView(context, compaction, agent.context_pruning)

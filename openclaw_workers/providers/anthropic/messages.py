@@ -22,7 +22,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
-from openclaw_workers.providers.call import Call, safe_file_name
+from openclaw_workers.providers.call import Call, plain_name
 
 Block = dict[str, Any]
 
@@ -130,7 +130,7 @@ def _answered(entry: AssistantEntry, *, own: bool) -> list[Block]:
             case ThinkingBlock() if own and block.signature:
                 blocks.append(_thought(block.thinking, block.signature))
             case ToolCallBlock():
-                name = safe_file_name(block.name)
+                name = plain_name(block.name)
                 blocks.append({"type": "tool_use", "id": _id(block.id), "name": name, "input": block.arguments})
     return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
 

@@ -17,7 +17,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
-from openclaw_workers.providers.call import Call, safe_file_name
+from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 from openclaw_workers.providers.openai.dialects import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
 
@@ -110,5 +110,5 @@ def _thoughts(entry: AssistantEntry) -> str:
 
 
 def _call(block: ToolCallBlock) -> Message:
-    function = {"name": safe_file_name(block.name), "arguments": json.dumps(block.arguments, ensure_ascii=False)}
+    function = {"name": plain_name(block.name), "arguments": json.dumps(block.arguments, ensure_ascii=False)}
     return {"id": plain_id(block.id), "type": "function", "function": function}

@@ -20,7 +20,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
-from openclaw_workers.providers.call import Call, safe_file_name
+from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 
 Item = dict[str, Any]
@@ -96,7 +96,7 @@ def _answered(entry: AssistantEntry, *, own: bool) -> list[Item]:
                 items.append({"role": "assistant", "content": block.text})
             case ToolCallBlock():
                 arguments = json.dumps(block.arguments, ensure_ascii=False)
-                called = {"call_id": plain_id(block.id), "name": safe_file_name(block.name)}
+                called = {"call_id": plain_id(block.id), "name": plain_name(block.name)}
                 items.append({"type": "function_call", **called, "arguments": arguments})
             case ThinkingBlock() if own and block.signature:
                 items.append(json.loads(block.signature))

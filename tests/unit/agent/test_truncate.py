@@ -21,7 +21,7 @@ OTHERS = st.builds(lambda text, times: text * times, st.text(min_size=1), st.int
 
 
 @given(OTHERS, st.integers(0, 6000), st.tuples(LENGTHS, LENGTHS), st.tuples(LEADS, WARNINGS))
-def test_both_markers_outlast_any_cut(
+def test_both_markers_survive_any_cut(
     quoted: str, most: int, kept: tuple[int | None, int | None], around: tuple[str, str]
 ) -> None:
     (head, tail), (lead, warning) = kept, around
@@ -52,7 +52,7 @@ def quoted_from(text: str) -> list[tuple[str | None, str]]:
 
 
 @given(PIECES, st.integers(0, 6000), st.tuples(LENGTHS, LENGTHS), st.booleans())
-def test_every_quotation_stays_one_wherever_a_text_with_several_is_cut(
+def test_every_quotation_stays_closed_wherever_the_text_is_cut(
     pieces: list[tuple[int, int]], most: int, kept: tuple[int | None, int | None], map_json_strings: bool
 ) -> None:
     texts = [["-" * own, wrap(f"{n}" * quoted, f"session {n}")] for n, (own, quoted) in enumerate(pieces)]
@@ -67,10 +67,12 @@ def test_every_quotation_stays_one_wherever_a_text_with_several_is_cut(
 
 
 @given(st.text(max_size=4000), st.integers(0, 4000), LENGTHS, LENGTHS)
-def test_what_quotes_nothing_is_cut_as_any_text(text: str, most: int, head: int | None, tail: int | None) -> None:
+def test_text_without_a_quotation_is_cut_like_any_other(
+    text: str, most: int, head: int | None, tail: int | None
+) -> None:
     assert shorter_result(text, most, head=head, tail=tail) == head_and_tail(text, most, head=head, tail=tail)
 
 
-def test_a_long_text_that_happens_to_quote_is_cut_all_the_same() -> None:
+def test_a_long_text_with_a_short_quotation_is_cut_too() -> None:
     text = "x" * 9000 + wrap("y", "session agent:main:main") + "z" * 9000
     assert len(shorter_result(text, 2000)) == 2000

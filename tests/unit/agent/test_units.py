@@ -16,13 +16,13 @@ def flat(parts: list[list[TranscriptEntry]]) -> list[TranscriptEntry]:
 
 
 @given(ENTRIES)
-def test_the_units_together_are_the_conversation(entries: list[TranscriptEntry]) -> None:
+def test_units_joined_are_the_conversation(entries: list[TranscriptEntry]) -> None:
     assert flat(units(entries)) == entries
     assert all(units(entries))
 
 
 @given(ENTRIES, st.data())
-def test_a_cut_between_units_leaves_no_call_and_no_result_alone(
+def test_a_cut_between_units_separates_no_call_from_its_result(
     entries: list[TranscriptEntry], data: st.DataObject
 ) -> None:
     parts = units(entries)
@@ -35,7 +35,7 @@ def test_a_cut_between_units_leaves_no_call_and_no_result_alone(
 
 
 @given(transcripts())
-def test_a_unit_of_a_sound_transcript_is_valid_by_itself(entries: list[TranscriptEntry]) -> None:
+def test_a_unit_of_a_valid_transcript_is_valid_by_itself(entries: list[TranscriptEntry]) -> None:
     assert all(is_valid(unit) for unit in units(entries)[:-1])
 
 

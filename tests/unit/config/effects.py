@@ -40,7 +40,7 @@ _BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_
 _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
-_LISTED: Final = f"{_REGISTRY}::test_configured_models_join_the_built_in_ones_or_stand_alone"
+_LISTED: Final = f"{_REGISTRY}::test_configured_models_extend_or_replace_the_built_in_ones"
 _CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
 
 
@@ -66,7 +66,7 @@ def _reset(path: str) -> dict[str, str]:
 def _loops(path: str) -> dict[str, str]:
     return {
         f"{path}.enabled": f"{_LOOPS}::test_it_can_be_switched_off",
-        f"{path}.historySize": f"{_LOOPS}::test_only_the_latest_calls_are_looked_at",
+        f"{path}.historySize": f"{_LOOPS}::test_only_the_latest_calls_count",
         f"{path}.warningThreshold": (
             f"{_LOOPS}::test_a_repeated_call_is_warned_about_now_and_then_and_blocked_by_the_breaker"
         ),
@@ -92,31 +92,31 @@ _AGENT: Final = {
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
-    "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_gives_way_to_its_summary",
+    "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
     "compaction.maxHistoryShare": f"{_COMPACTION}::test_safeguard_drops_halves_as_the_article_has_it",
     "compaction.reserveTokensFloor": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
-    "compaction.identifierPolicy": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_what_is_said",
-    "compaction.identifierInstructions": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_what_is_said",
-    "compaction.memoryFlush.enabled": (f"{_FLUSH}::test_without_a_tool_to_write_with_or_when_switched_off_it_never_is"),
+    "compaction.identifierPolicy": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_the_instructions",
+    "compaction.identifierInstructions": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_the_instructions",
+    "compaction.memoryFlush.enabled": (f"{_FLUSH}::test_it_is_never_due_without_a_writing_tool_or_when_disabled"),
     "compaction.memoryFlush.softThresholdTokens": f"{_FLUSH}::test_it_is_due_shortly_before_the_compaction",
     "compaction.memoryFlush.forceFlushTranscriptBytes": (
         f"{_ASIDE}::test_notes_are_saved_once_a_cycle_and_nobody_is_shown"
     ),
-    "compaction.memoryFlush.prompt": f"{_FLUSH}::test_a_prompt_of_ones_own_is_used_and_made_silent",
-    "compaction.memoryFlush.systemPrompt": f"{_FLUSH}::test_the_systems_prompt_is_added_to",
-    "contextPruning.mode": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "compaction.memoryFlush.prompt": f"{_FLUSH}::test_a_configured_prompt_is_used_and_made_silent",
+    "compaction.memoryFlush.systemPrompt": f"{_FLUSH}::test_the_system_prompt_is_extended",
+    "contextPruning.mode": f"{_PRUNING}::test_protected_results_are_unchanged",
     "contextPruning.ttl": f"{_PRUNING}::test_nothing_happens_while_the_cache_is_warm",
-    "contextPruning.keepLastAssistants": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.softTrimRatio": f"{_PRUNING}::test_results_are_trimmed_and_cleared_from_the_fill_that_is_set",
-    "contextPruning.hardClearRatio": f"{_PRUNING}::test_results_are_trimmed_and_cleared_from_the_fill_that_is_set",
-    "contextPruning.minPrunableToolChars": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.tools.allow": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.tools.deny": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.softTrim.maxChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.softTrim.headChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.softTrim.tailChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.hardClear.enabled": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.hardClear.placeholder": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "contextPruning.keepLastAssistants": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.softTrimRatio": f"{_PRUNING}::test_the_ratios_decide_when_results_are_trimmed_and_cleared",
+    "contextPruning.hardClearRatio": f"{_PRUNING}::test_the_ratios_decide_when_results_are_trimmed_and_cleared",
+    "contextPruning.minPrunableToolChars": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.tools.allow": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.tools.deny": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.softTrim.maxChars": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.softTrim.headChars": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.softTrim.tailChars": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.hardClear.enabled": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.hardClear.placeholder": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
     "subagents.maxSpawnDepth": f"{_SPAWN}::test_max_spawn_depth_1_forbids_nesting",
     "subagents.maxChildrenPerAgent": f"{_SPAWN}::test_max_children_counts_those_at_work_and_not_those_done",
     "subagents.maxTreeRuns": f"{_SPAWN}::test_max_tree_runs_counts_the_whole_tree",
@@ -234,7 +234,7 @@ EFFECTS: Final = {
     "models.cli.*.env": f"{_CLI}::test_it_gets_its_own_variables_and_not_the_workers",
     "models.cli.*.timeoutSeconds": f"{_CLI}::test_time_and_output_are_limited",
     "models.cli.*.maxOutputBytes": f"{_CLI}::test_time_and_output_are_limited",
-    "models.cli.*.contextWindow": f"{_REGISTRY}::test_programs_are_a_provider_where_one_is_configured",
+    "models.cli.*.contextWindow": f"{_REGISTRY}::test_configured_programs_make_a_provider",
     "models.cooldownScope": f"{_KEYS}::test_with_scope_model_other_models_of_the_key_go_on",
     "models.aliases": "tests/component/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
     **_budget("budgets.day"),
