@@ -20,7 +20,9 @@ _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
+_IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
+_LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
@@ -95,8 +97,8 @@ _AGENT: Final = {
     "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
     "compaction.maxHistoryShare": f"{_COMPACTION}::test_safeguard_drops_halves_as_the_article_has_it",
     "compaction.reserveTokensFloor": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
-    "compaction.identifierPolicy": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_the_instructions",
-    "compaction.identifierInstructions": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_the_instructions",
+    "compaction.identifierPolicy": f"{_IDENTIFIERS}::test_the_policy_decides_the_instructions",
+    "compaction.identifierInstructions": f"{_IDENTIFIERS}::test_the_policy_decides_the_instructions",
     "compaction.memoryFlush.enabled": (f"{_FLUSH}::test_it_is_never_due_without_a_writing_tool_or_when_disabled"),
     "compaction.memoryFlush.softThresholdTokens": f"{_FLUSH}::test_it_is_due_shortly_before_the_compaction",
     "compaction.memoryFlush.forceFlushTranscriptBytes": (
@@ -196,10 +198,10 @@ EFFECTS: Final = {
     "tools.agentToAgent.allow.*.to": _SEEN,
     "tools.sessions.visibility": _SEEN,
     "models.mode": _LISTED,
-    "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
-    "models.providers.*.api": "tests/component/providers/test_failures.py::test_messages_of_the_wire_decide_too",
+    "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
+    "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
     "models.providers.*.apiKey": f"{_REGISTRY}::test_a_key_alone_makes_a_provider_ready",
-    "models.providers.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    "models.providers.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     **_limits("models.providers.*.limits"),
     "models.providers.*.authProfiles.*.id": f"{_REGISTRY}::test_profiles_come_in_their_order_and_the_single_key_last",
     "models.providers.*.authProfiles.*.apiKey": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
@@ -210,7 +212,7 @@ EFFECTS: Final = {
         "tests/component/engine/test_commands_models.py::test_the_list_has_the_names_that_people_know_models_by"
     ),
     "models.providers.*.models.*.api": _LISTED,
-    "models.providers.*.models.*.reasoning": f"{_CHAT}::test_levels_are_reasoning_efforts",
+    "models.providers.*.models.*.reasoning": f"{_LEVELS}::test_each_level_has_its_parameters",
     "models.providers.*.models.*.input": (
         "tests/component/engine/test_attachments.py"
         "::test_images_and_pdfs_are_sent_to_models_that_take_them_and_named_to_others"
@@ -222,8 +224,8 @@ EFFECTS: Final = {
     "models.providers.*.models.*.contextWindow": (
         "tests/component/engine/test_smaller_fallback.py::test_what_the_fallback_is_sent_fits_into_its_own_window"
     ),
-    "models.providers.*.models.*.maxTokens": f"{_CHAT}::test_a_configured_address_is_sent_the_limit_under_its_old_name",
-    "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    "models.providers.*.models.*.maxTokens": f"{_CHAT}::test_a_configured_address_gets_the_limit_by_its_old_name",
+    "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     **_limits("models.providers.*.models.*.limits"),
     "models.cli.*.command": f"{_CLI}::test_plain_text_comes_as_it_is",
     "models.cli.*.resumeArgs": f"{_CLI}::test_a_session_goes_on_with_what_is_new",
