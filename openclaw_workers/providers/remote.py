@@ -16,7 +16,7 @@ from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent
 from openclaw_workers.providers.call import Call
 from openclaw_workers.providers.endpoint import Endpoint, idle_seconds_for
-from openclaw_workers.providers.http.refused_files import withholding
+from openclaw_workers.providers.http.refused_files import withhold_refused_files
 
 Stream = Callable[[Call, Cancel], Iterator[StreamEvent]]
 
@@ -58,7 +58,7 @@ class RemoteProvider(Provider):
         endpoint = request.endpoint or self._first()
         call = Call(request, self.model(request.model), endpoint)
         protocol = import_module(_PROTOCOLS[call.model.api])
-        return withholding(call, cast("Stream", protocol.stream)(call, cancel))
+        return withhold_refused_files(call, cast("Stream", protocol.stream)(call, cancel))
 
     def _first(self) -> Endpoint:
         if self.endpoints:

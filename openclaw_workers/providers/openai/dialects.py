@@ -44,4 +44,4 @@ class Dialects:
             raise
 
 
-CUSTOMS: Final = Dialects()
+DIALECTS: Final = Dialects()

@@ -1,4 +1,4 @@
-"""A program whose output is handed on piece by piece, and which ends when it is not needed any more."""
+"""Run a program, stream its output, and end it when it is no longer needed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from openclaw_workers.config.models import CliAgentSettings
 from openclaw_workers.errors import TurnAborted
 
 
-class Running:
-    """A program whose output is read by a thread of its own, so that it can be handed on piece by piece."""
+class RunningProgram:
+    """A running program. A separate thread reads its output, so that it can be streamed."""
 
     def __init__(self, process: subprocess.Popen[bytes], settings: CliAgentSettings, cancel: Cancel) -> None:
         self._process = process
@@ -33,14 +33,14 @@ class Running:
     def status(self) -> int:
         return self._process.returncode or 0
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> RunningProgram:
         self._stack = ExitStack()
         self._stack.enter_context(self._cancel.on_set(self._stop))
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Also where the reader goes away in the middle: nothing of the program is left behind.
+        # Also if the reader goes away in the middle: the program must not be left running.
         self._stop()
         self._thread.join()
         self._stack.close()
@@ -51,7 +51,7 @@ class Running:
         self._thread.join()
 
     def _stop(self) -> None:
-        self._own.set(TurnAborted("the program is not needed any more"))
+        self._own.set(TurnAborted("the program is no longer needed"))
 
     def _follow(self) -> None:
         try:

@@ -32,16 +32,16 @@ MODES = pytest.mark.parametrize("mode", ["default", "safeguard"])
 
 
 class Summariser:
-    """Says what it was told to, the last thing again and again, and remembers what it was shown."""
+    """Answers with the given texts, repeating the last one, and remembers what it was shown."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers) or ["in short"]
         self.shown: list[str] = []
-        self.told: list[str] = []
+        self.instructions: list[str] = []
 
     def __call__(self, messages: list[TranscriptEntry], instructions: str) -> str:
         self.shown += [block.text for entry in messages if isinstance(entry, UserEntry) for block in entry.content]
-        self.told.append(instructions)
+        self.instructions.append(instructions)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
@@ -131,7 +131,7 @@ def test_with_one_message_there_is_nothing_to_drop(mode: str) -> None:
     summariser = Summariser()
     log: list[TranscriptEntry] = [user("x" * 90_000), NoticeEntry(text="n")]
     assert compact(log, rules(mode=mode), context(), summariser, now_ms=0) == NotCompacted("nothing to drop")
-    assert summariser.told == []
+    assert summariser.instructions == []
 
 
 def test_a_summary_longer_than_what_it_replaces_is_no_gain() -> None:
@@ -175,7 +175,7 @@ def test_the_previous_summary_is_part_of_what_is_summarised() -> None:
 def test_the_focus_and_the_strict_policy_reach_the_summariser() -> None:
     summariser = Summariser()
     compacted(chat(9), summariser, focus="the database")
-    assert all("the database" in told and KEEP_IDENTIFIERS in told for told in summariser.told)
+    assert all("the database" in text and KEEP_IDENTIFIERS in text for text in summariser.instructions)
 
 
 def test_a_long_conversation_is_summarised_in_parts_and_merged() -> None:
@@ -183,8 +183,8 @@ def test_a_long_conversation_is_summarised_in_parts_and_merged() -> None:
 
     compacted(chat(12), summariser)
 
-    assert MERGE_SUMMARIES not in summariser.told[0]
-    assert MERGE_SUMMARIES in summariser.told[-1]
+    assert MERGE_SUMMARIES not in summariser.instructions[0]
+    assert MERGE_SUMMARIES in summariser.instructions[-1]
     assert "part one" in summariser.shown[-1]
     assert "part two" in summariser.shown[-1]
 
@@ -240,9 +240,9 @@ def test_a_summary_that_omits_identifiers_is_requested_again() -> None:
 
     entry = compacted(log, summariser)
 
-    assert len(summariser.told) == 2
-    assert "config/prod.yaml" in summariser.told[1]
-    assert "10.0.0.7:5432" in summariser.told[1]
+    assert len(summariser.instructions) == 2
+    assert "config/prod.yaml" in summariser.instructions[1]
+    assert "10.0.0.7:5432" in summariser.instructions[1]
     assert entry.summary.startswith("we worked on config/prod.yaml")
     assert entry.summary.endswith("Also mentioned: 10.0.0.7:5432"), "what is still missing is added"
     assert entry.details["identifiersAskedAgain"] == 2
@@ -255,9 +255,9 @@ def test_a_complete_summary_is_accepted_and_other_policies_do_not_check() -> Non
     compacted(log, good)
     entry = compacted(log, off, rules=rules(identifierPolicy="off"))
 
-    assert (len(good.told), len(off.told)) == (1, 1)
+    assert (len(good.instructions), len(off.instructions)) == (1, 1)
     assert entry.summary == "about a file"
-    assert KEEP_IDENTIFIERS not in off.told[0]
+    assert KEEP_IDENTIFIERS not in off.instructions[0]
 
 
 def test_the_current_request_survives_several_compactions_verbatim() -> None:

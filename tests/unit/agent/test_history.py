@@ -97,11 +97,11 @@ def test_a_call_without_a_result_gets_a_placeholder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "answered", "told"),
+    ("level", "answered", "marked"),
     [("warning", False, True), ("error", False, True), ("info", False, False), ("warning", True, False)],
 )
 def test_an_unanswered_request_of_an_ended_turn_is_marked(
-    level: Literal["info", "warning", "error"], answered: bool, told: bool
+    level: Literal["info", "warning", "error"], answered: bool, marked: bool
 ) -> None:
     asked, ended, after = user("delete it all"), NoticeEntry(text="stopped", level=level, run_id="run-1"), user("hello")
     asked.run_id, after.run_id = "run-1", "run-2"
@@ -109,7 +109,7 @@ def test_an_unanswered_request_of_an_ended_turn_is_marked(
     seen = repair([asked, *([assistant("half")] if answered else []), ended, after])
 
     said = [entry.text for entry in seen if isinstance(entry, AssistantEntry)]
-    assert said == ["half"] * answered + [UNANSWERED] * told
+    assert said == ["half"] * answered + [UNANSWERED] * marked
     assert (seen[0], seen[-1]) == (asked, after)
 
 

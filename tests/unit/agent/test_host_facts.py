@@ -1,4 +1,4 @@
-"""What an agent is told of the machine it works on."""
+"""The facts about the host in the system prompt."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from tests.support.waiting import eventually
 
 @dataclass
 class MemoryJournal:
-    """A Journal that keeps everything, and steers or fails when told to."""
+    """A Journal that keeps everything, and steers or fails on request."""
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
@@ -211,7 +211,7 @@ def test_the_usage_of_every_call_is_reported_once(make_loop: MakeLoop, journal: 
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "given", "message"),
     [
         ("read", {"path": "missing.txt"}, "missing.txt"),
         ("read", {"pth": "x"}, "read was called with wrong arguments"),
@@ -219,13 +219,13 @@ def test_the_usage_of_every_call_is_reported_once(make_loop: MakeLoop, journal: 
     ],
 )
 def test_a_failed_call_is_reported_to_the_model_and_the_turn_continues(
-    make_loop: MakeLoop, journal: MemoryJournal, name: str, given: dict[str, Any], told: str
+    make_loop: MakeLoop, journal: MemoryJournal, name: str, given: dict[str, Any], message: str
 ) -> None:
     assert make_loop(program(calls((name, given)), {"text": "I see"})).run().text == "I see"
 
     (result,) = journal.results()
     assert result.is_error
-    assert told in result.content[0].text
+    assert message in result.content[0].text
 
 
 def test_a_crashed_tool_is_reported_to_the_model_too(make_loop: MakeLoop, journal: MemoryJournal) -> None:

@@ -87,15 +87,15 @@ def test_a_sub_agent_gets_the_minimal_prompt() -> None:
 
 
 def test_the_prompt_names_the_agent() -> None:
-    told = "You are Claw, a personal assistant.\nYour manner: dry\nYour emoji: \N{CRAB}\nYour picture: me.png"
-    assert text(facts(**EVERYTHING), "identity") == told
+    identity = "You are Claw, a personal assistant.\nYour manner: dry\nYour emoji: \N{CRAB}\nYour picture: me.png"
+    assert text(facts(**EVERYTHING), "identity") == identity
     assert text(facts(), "identity") == "You are Claw, a personal assistant."
 
 
 def test_mode_none_has_only_the_identity_and_extra_instructions() -> None:
-    told = "You are Claw, a personal assistant."
-    assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING | {"extra": ""}))) == told
-    added = f"{told}\n\n## Additional Instructions\nBe brief."
+    identity = "You are Claw, a personal assistant."
+    assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING | {"extra": ""}))) == identity
+    added = f"{identity}\n\n## Additional Instructions\nBe brief."
     assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING))) == added
 
 

@@ -57,7 +57,7 @@ def test_parts_are_in_order_whole_and_no_more_than_asked_for(sizes: list[int], p
 def test_parts_are_of_about_equal_size(sizes: list[int], parts: int) -> None:
     split = split_by_token_share(sizes, parts, lambda size: size)
 
-    assert len(split) > 1, "two pieces can always be told apart"
+    assert len(split) > 1, "two pieces can always be separated"
     assert max(map(sum, split[:-1])) <= sum(sizes) / parts + max(sizes)
 
 

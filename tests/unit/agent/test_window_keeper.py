@@ -45,7 +45,7 @@ class Talk:
         self.keeper.make_room(self.log)
 
     @property
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         return [entry.text for entry in self.log if isinstance(entry, NoticeEntry)]
 
 
@@ -61,7 +61,7 @@ def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> Non
     talk.make_room()
     tried = talk.summarised
     assert tried
-    (told,) = talk.told
+    (notice,) = talk.notices
     talk.make_room()
     assert talk.summarised == tried, "not before it has grown"
     answer = assistant("a" * 900)
@@ -73,7 +73,7 @@ def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> Non
     # Then it is compacted
     assert talk.summarised > tried
     assert isinstance(talk.log[-1], CompactionEntry)
-    assert int(told.split()[4]) < 4000, "and what was noted is the size of what was seen"
+    assert int(notice.split()[4]) < 4000, "the noted size is that of what the model saw"
 
 
 def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
@@ -82,7 +82,7 @@ def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
     talk.summary = "long " * 400
     talk.make_room()
     talk.make_room()
-    assert talk.told == [f"Compaction achieved nothing at {talk.told[0].split()[4]} {NOTED}: no gain"]
+    assert talk.notices == [f"Compaction achieved nothing at {talk.notices[0].split()[4]} {NOTED}: no gain"]
 
     # When the model has answered, and people go on
     talk.log += [assistant("I read it."), user("and what does it say?")]
@@ -96,7 +96,7 @@ def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
 def test_an_overflow_compacts_again_although_an_earlier_try_was_futile() -> None:
     talk = Talk(user("go"), *(each for n in range(9) for each in (user("q" * 900), assistant("a" * 900))))
     talk.make_room()
-    assert talk.told
+    assert talk.notices
     talk.log += [each for n in range(3) for each in (assistant("", f"c{n}"), result(f"c{n}", "x" * 900))]
     talk.summary = "in short"
 

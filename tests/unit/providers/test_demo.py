@@ -63,11 +63,11 @@ def test_it_reports_what_the_tool_returned() -> None:
     first = ask("demo", asked)
     (call,) = calls_of(first)
     assert text_of(ask("demo", asked, entry_of(first), result(call, "a\nb"))) == "`exec` returned:\n\na\nb"
-    told = text_of(ask("demo", asked, entry_of(first), result(call, "no such file", is_error=True)))
-    assert told == "`exec` failed: no such file"
-    told = text_of(ask("demo", asked, entry_of(first), result(call, "x" * 50_000)))
-    assert len(told) < 2_000
-    assert "48,500 more characters" in told
+    reply = text_of(ask("demo", asked, entry_of(first), result(call, "no such file", is_error=True)))
+    assert reply == "`exec` failed: no such file"
+    reply = text_of(ask("demo", asked, entry_of(first), result(call, "x" * 50_000)))
+    assert len(reply) < 2_000
+    assert "48,500 more characters" in reply
     quoted = result(call, wrap("a\nb", "tool exec"))
     assert text_of(ask("demo", asked, entry_of(first), quoted)) == "`exec` returned:\n\na\nb"
 

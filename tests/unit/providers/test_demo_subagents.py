@@ -141,8 +141,8 @@ def test_it_reports_started_sub_agents_in_a_sentence() -> None:
 
 def test_it_reports_which_sub_agents_were_not_started() -> None:
     why = "forbidden: this session has 5 children of at most 5"
-    told = spawned(ACCEPTED, FORBIDDEN, ACCEPTED, FORBIDDEN)
-    assert told == (f"Two sub-agents are at work; their results come by themselves. Two could not be started: {why}")
+    reply = spawned(ACCEPTED, FORBIDDEN, ACCEPTED, FORBIDDEN)
+    assert reply == (f"Two sub-agents are at work; their results come by themselves. Two could not be started: {why}")
     assert spawned(FORBIDDEN) == f"No sub-agent was started. One could not be started: {why}"
     assert spawned("[interrupted] It may have taken effect.").endswith("[interrupted] It may have taken effect.")
     assert "not said why" in spawned({})
@@ -150,16 +150,16 @@ def test_it_reports_which_sub_agents_were_not_started() -> None:
 
 
 def test_it_lists_the_results_of_sub_agents() -> None:
-    told = text_of(ask("demo", announce(("count", "ok", "1 2 3 – done."), ("list", "ok", "`exec` returned:\n\na\nb"))))
-    assert told == "Two sub-agents are done.\n- count: ok – 1 2 3 – done.\n- list: ok – `exec` returned: a"
+    reply = text_of(ask("demo", announce(("count", "ok", "1 2 3 – done."), ("list", "ok", "`exec` returned:\n\na\nb"))))
+    assert reply == "Two sub-agents are done.\n- count: ok – 1 2 3 – done.\n- list: ok – `exec` returned: a"
 
 
 def test_it_reads_results_between_the_runtimes_own_markers() -> None:
     child = "label: {0}\nstatus: completed\nresult:\n" + wrap("{0} said\nstatus: failed", "result")
     news = user("\n\n".join(["[Sub-agent results]", *map(child.format, ("a", "b", "c"))]), provenance="subagent")
-    told = text_of(ask("demo", news))
+    reply = text_of(ask("demo", news))
     assert (
-        told == "Three sub-agents are done.\n- a: completed – a said\n- b: completed – b said\n- c: completed – c said"
+        reply == "Three sub-agents are done.\n- a: completed – a said\n- b: completed – b said\n- c: completed – c said"
     )
 
 
@@ -180,13 +180,13 @@ def test_results_that_join_the_turn_are_reported_with_the_rest(provenance: str) 
     asked = user("run `ls`")
     first = ask("demo", asked)
     news = announce(("count", "ok", "1 2 3 – done.")).model_copy(update={"provenance": provenance})
-    told = text_of(ask("demo", asked, entry_of(first), result(calls_of(first)[0], "a"), news))
-    assert told == "`exec` returned:\n\na\n\nOne sub-agent is done.\n- count: ok – 1 2 3 – done."
+    reply = text_of(ask("demo", asked, entry_of(first), result(calls_of(first)[0], "a"), news))
+    assert reply == "`exec` returned:\n\na\n\nOne sub-agent is done.\n- count: ok – 1 2 3 – done."
 
 
 def test_results_in_another_form_are_shown_as_they_are() -> None:
-    told = text_of(ask("demo", user("[Sub-agent results]\nnothing to see", provenance="subagent")))
-    assert told == "Sub-agents have reported: [Sub-agent results] nothing to see"
+    reply = text_of(ask("demo", user("[Sub-agent results]\nnothing to see", provenance="subagent")))
+    assert reply == "Sub-agents have reported: [Sub-agent results] nothing to see"
 
 
 @pytest.mark.parametrize(

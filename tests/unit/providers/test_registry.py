@@ -1,4 +1,4 @@
-"""Models are named `provider/model`; a wrong name is told with the right ones."""
+"""Models are named `provider/model`; a wrong name is rejected with the known ones."""
 
 from __future__ import annotations
 
