@@ -78,7 +78,7 @@ def spawn(
     )
 
 
-def follow(
+def stream_output(
     process: subprocess.Popen[bytes],
     *,
     cancel: Cancel,
@@ -104,7 +104,7 @@ def follow(
                     ended = ProcessExit.TIMED_OUT
                     break
                 pipe.pump(min(_TICK_SECONDS, left))
-            _let_finish(process, pipe, ended)
+            _wait_for_end(process, pipe, ended)
         finally:
             signal_group(process, signal.SIGKILL)
             process.wait()
@@ -155,7 +155,7 @@ def dies_with_this_worker() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
             watch.stdin.close()
 
 
-def _let_finish(process: subprocess.Popen[bytes], pipe: _Pipe, ended: ProcessExit) -> None:
+def _wait_for_end(process: subprocess.Popen[bytes], pipe: _Pipe, ended: ProcessExit) -> None:
     grace_seconds = _LINGER_SECONDS
     if ended is not ProcessExit.BY_ITSELF:
         signal_group(process, signal.SIGTERM)

@@ -155,7 +155,7 @@ class ProviderError(OpenClawError):
         self.retry_after = retry_after
         """How many seconds the provider asked us to wait."""
         self.request_id = request_id
-        self.again = False
+        self.will_differ = False
         """The next request to this model will differ and may succeed: it asks for less or sends more context."""
 
 

@@ -20,7 +20,7 @@ from openclaw_workers.agent.context.history import (
     open_calls,
     repair,
     result_for,
-    with_ids_of_their_own,
+    with_unique_call_ids,
 )
 from openclaw_workers.agent.context.request_view import RequestView
 from openclaw_workers.agent.context.side_calls import SideCalls
@@ -115,7 +115,7 @@ class AgentLoop:
     def _ask(self) -> AssistantEntry:
         candidate, answer = self._ask_within_window()
         return AssistantEntry(
-            content=with_ids_of_their_own([_storable(block) for block in answer.content], self.history),
+            content=with_unique_call_ids([_storable(block) for block in answer.content], self.history),
             timestamp=now_ms(),
             run_id=self._setup.run_id,
             api=candidate.provider.api_of(candidate.model),
@@ -160,7 +160,7 @@ class AgentLoop:
 
     def _seen_by(self, candidate: Candidate, messages: list[TranscriptEntry]) -> list[TranscriptEntry]:
         """The messages for one model. If it cannot summarise, the oldest are left out; for others room was made."""
-        if self._keeper and candidate.provider.summarises:
+        if self._keeper and candidate.provider.can_summarise:
             return messages
         window = candidate.provider.context_window(candidate.model)
         budget = int(min(window, self._setup.context_tokens or window) * WINDOW_SHARE)
@@ -170,15 +170,15 @@ class AgentLoop:
         setup = self._setup
 
         def request(candidate: Candidate, failed: int) -> ModelRequest:
-            calls_tools = candidate.provider.calls_tools
+            can_call_tools = candidate.provider.can_call_tools
             return ModelRequest(
                 model=candidate.model,
-                system=setup.system if calls_tools else setup.system_of_programs,
+                system=setup.system if can_call_tools else setup.system_of_programs,
                 system_tail=setup.system_tail,
                 worker_line=setup.worker_line,
                 system_extra=setup.system_extra,
                 messages=self._seen_by(candidate, messages),
-                tools=list(setup.specs) if calls_tools else [],
+                tools=list(setup.specs) if can_call_tools else [],
                 thinking=setup.thinking,
                 failed_calls=failed,
                 endpoint=candidate.endpoint,

@@ -39,7 +39,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastCall:
     """A finished call, as hashes of what was called and of its result."""
 
     call: str
@@ -50,10 +50,10 @@ class Past:
 OK = Verdict()
 
 
-def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> list[Past]:
+def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> list[PastCall]:
     """The latest finished calls of a run, oldest first."""
     calls: dict[str, str] = {}
-    found: list[Past] = []
+    found: list[PastCall] = []
     for entry in entries:
         if getattr(entry, "run_id", None) != run_id:
             continue
@@ -63,11 +63,11 @@ def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> li
             text = "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
             was_blocked = entry.is_error and text.startswith(texts.LOOP_BLOCKED)
             outcome = f"{entry.is_error}:{text.rpartition(texts.LOOP_WARNING)[0] or text}"
-            found.append(Past(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
+            found.append(PastCall(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
     return found[-most:]
 
 
-def judge(past: Sequence[Past], call: ToolCallBlock, settings: LoopDetectionSettings) -> Verdict:
+def judge(past: Sequence[PastCall], call: ToolCallBlock, settings: LoopDetectionSettings) -> Verdict:
     """Whether a call may run, given the finished calls before it."""
     if not settings.enabled:
         return OK
@@ -103,7 +103,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _streak(past: Sequence[Past], this: str) -> int:
+def _streak(past: Sequence[PastCall], this: str) -> int:
     """How many of the latest calls were this one with the same outcome. A blocked call does not end the streak."""
     count, outcome = 0, ""
     for each in reversed(past):
@@ -114,7 +114,7 @@ def _streak(past: Sequence[Past], this: str) -> int:
     return count
 
 
-def _ping_pong(past: Sequence[Past], this: str) -> tuple[int, bool]:
+def _ping_pong(past: Sequence[PastCall], this: str) -> tuple[int, bool]:
     """How many of the latest calls alternate between this one and another, and whether their results stay the same."""
     if not past or past[-1].call == this:
         return 0, False

@@ -12,9 +12,9 @@ from openclaw_workers.config.cross_checks import check_agents, check_agents_caps
 from openclaw_workers.config.env_vars import EnvExpansion, ExpandedText
 from openclaw_workers.config.files import find_file, read_file
 from openclaw_workers.config.model_checks import check_providers, known_models
-from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.normalise import Normaliser
 from openclaw_workers.config.not_in_effect import settings_not_in_effect
-from openclaw_workers.config.problems import describe, validated
+from openclaw_workers.config.problems import describe, validate
 from openclaw_workers.config.schema_tree import Loc, dotted, leaves
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import BadInput, ConfigurationError
@@ -63,26 +63,26 @@ def load(
     cwd = (cwd or working_dir()).absolute()
     state = find_state_dir(state_dir, env, cwd)
     source = find_file(path, env, cwd=cwd, state_dir=state)
-    expansion, normalised = EnvExpansion(env), Normalised()
-    tree = normalised.apply(_read(source, expansion) if source else {}, Settings)
-    from_env = _overlay(tree, env, normalised)
-    problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + normalised.problems
+    expansion, normaliser = EnvExpansion(env), Normaliser()
+    tree = normaliser.apply(_read(source, expansion) if source else {}, Settings)
+    from_env = _overlay(tree, env, normaliser)
+    problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + normaliser.problems
     for check in (check_agents, check_agents_caps, check_lane_caps, check_providers):
-        problems += check(tree, normalised)
+        problems += check(tree, normaliser)
     context = {
         "aliases": known_aliases(tree),
         "providers": known_models(tree),
         "base_dir": source.parent if source else cwd,
         "home": env.get("HOME"),
     }
-    settings = validated(Settings, tree, context)
+    settings = validate(Settings, tree, context)
     if isinstance(settings, list):
-        found = describe(settings, normalised)
+        found = describe(settings, normaliser)
         problems += [f"{where}: {what}" for where, what in found if where not in expansion.problems]
     if problems or isinstance(settings, list):
         hint = "fix them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
-    not_in_effect = {normalised.where(loc): why for loc, why in settings_not_in_effect(settings)}
+    not_in_effect = {normaliser.where(loc): why for loc, why in settings_not_in_effect(settings)}
     return Loaded(settings, source, _origins(settings, from_env), state, not_in_effect)
 
 
@@ -129,7 +129,7 @@ def default_state_dir(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or Path.home()) / ".openclaw-workers"
 
 
-def _overlay(tree: dict[str, Any], env: Mapping[str, str], normalised: Normalised) -> dict[Loc, str]:
+def _overlay(tree: dict[str, Any], env: Mapping[str, str], normaliser: Normaliser) -> dict[Loc, str]:
     """Put values of the environment into the tree; return where each was put and its variable."""
     applied: dict[Loc, str] = {}
     for variable, loc in ENVIRONMENT.items():
@@ -140,7 +140,7 @@ def _overlay(tree: dict[str, Any], env: Mapping[str, str], normalised: Normalise
             holder = holder.setdefault(key, {}) if isinstance(holder, dict) else None
         if isinstance(holder, dict):
             holder[loc[-1]] = ExpandedText(env[variable])
-            applied[loc] = normalised.written[loc] = f"environment {variable}"
+            applied[loc] = normaliser.written[loc] = f"environment {variable}"
     return applied
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from openclaw_workers.config.cross_checks import mapping_at
 from openclaw_workers.config.model_names import OFFLINE
-from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.normalise import Normaliser
 from openclaw_workers.config.schema_tree import Loc
 
 _OWN_APIS: Final = {
@@ -32,19 +32,19 @@ def known_models(tree: dict[str, Any]) -> dict[str, Collection[str] | None]:
     return known
 
 
-def check_providers(tree: dict[str, Any], normalised: Normalised) -> Iterator[str]:
+def check_providers(tree: dict[str, Any], normaliser: Normaliser) -> Iterator[str]:
     """Check names, and require a baseUrl wherever none is built in: a key must not be sent to the wrong server."""
     for name, given in mapping_at(tree, "models", "providers").items():
         where: Loc = ("models", "providers", name)
         if name in _BUILT_IN or not re.fullmatch(r"[^/\s]+", name):
-            yield f"{normalised.where(where)}: expected a name without a slash, and not {' or '.join(_BUILT_IN)}"
+            yield f"{normaliser.where(where)}: expected a name without a slash, and not {' or '.join(_BUILT_IN)}"
         elif not isinstance(given, dict) or given.get("baseUrl"):
             continue
         elif name not in _OWN_APIS:
-            yield f"{normalised.where((*where, 'baseUrl'))}: required, because the address of {name!r} is not known"
+            yield f"{normaliser.where((*where, 'baseUrl'))}: required, because the address of {name!r} is not known"
         elif foreign := _apis(given) - _OWN_APIS[name]:
             reason = f"required, because {', '.join(sorted(foreign))} is not spoken at {name}'s own address"
-            yield f"{normalised.where((*where, 'baseUrl'))}: {reason}"
+            yield f"{normaliser.where((*where, 'baseUrl'))}: {reason}"
 
 
 def _apis(given: dict[str, Any]) -> set[str]:

@@ -42,7 +42,7 @@ def camel(key: str) -> str:
 
 
 @dataclass
-class Normalised:
+class Normaliser:
     """Normalises a tree, and remembers the original paths for error messages."""
 
     written: dict[Loc, str] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from openclaw_workers.config.env_vars import ExpandedText
-from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.normalise import Normaliser
 from openclaw_workers.config.schema_tree import Loc
 
 Valid = TypeVar("Valid", bound=BaseModel)
@@ -35,7 +35,7 @@ _BOUNDS = {
 }
 
 
-def validated(model: type[Valid], tree: dict[str, Any], context: Mapping[str, Any]) -> Valid | list[ErrorDetails]:
+def validate(model: type[Valid], tree: dict[str, Any], context: Mapping[str, Any]) -> Valid | list[ErrorDetails]:
     """Validate a tree; return the model, or all errors.
 
     pydantic compares the settings of a section with each other only if each of them is valid. To report all problems
@@ -76,9 +76,9 @@ def _remove(tree: Any, loc: Loc) -> None:
         tree.pop(loc[-1], None)
 
 
-def describe(errors: list[ErrorDetails], normalised: Normalised) -> list[tuple[str, str]]:
+def describe(errors: list[ErrorDetails], normaliser: Normaliser) -> list[tuple[str, str]]:
     """For each error, its path in the file and a message: what was expected and what was found."""
-    return [(normalised.where(_loc(details)), _complaint(details["type"], details)) for details in errors]
+    return [(normaliser.where(_loc(details)), _complaint(details["type"], details)) for details in errors]
 
 
 def _loc(details: ErrorDetails) -> Loc:

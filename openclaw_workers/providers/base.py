@@ -84,9 +84,9 @@ class Provider(ABC):
     """
 
     name: str
-    summarises: ClassVar[bool] = True
+    can_summarise: ClassVar[bool] = True
     """Whether its models can summarise a conversation."""
-    calls_tools: ClassVar[bool] = True
+    can_call_tools: ClassVar[bool] = True
     """Whether its models call our tools."""
 
     api: str
@@ -96,7 +96,7 @@ class Provider(ABC):
         """The API of this model."""
         return self.api
 
-    def most_output(self, model: str) -> int:
+    def max_output_tokens(self, model: str) -> int:
         """The maximum number of output tokens, as far as known."""
         return RESERVED_OUTPUT
 

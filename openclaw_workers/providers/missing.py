@@ -13,7 +13,7 @@ class MissingProvider(Provider):
     """Keeps the model's place in the failover chain, so that people learn why it was skipped. It has no keys."""
 
     api = "none"
-    summarises = False
+    can_summarise = False
 
     def __init__(self, name: str, why: ProviderError) -> None:
         self.name = name

@@ -48,7 +48,7 @@ class RemoteProvider(Provider):
     def context_window(self, model: str) -> int:
         return self.model(model).context_window
 
-    def most_output(self, model: str) -> int:
+    def max_output_tokens(self, model: str) -> int:
         return self.model(model).max_tokens
 
     def reads_pdfs(self, model: str) -> bool:

@@ -51,10 +51,10 @@ def finish(content: list[AssistantBlock], usage: Usage, stop_reason: StopReason,
     return Answer(content, _guessed(usage, content) if estimated else usage, stop_reason, estimated=estimated)
 
 
-def decline(content: list[AssistantBlock], usage: Usage, said: str, *, estimated: bool = False) -> Answer:
+def decline(content: list[AssistantBlock], usage: Usage, text: str, *, estimated: bool = False) -> Answer:
     """Build the answer of a model that declined: its text, but never its tool calls."""
     kept: list[AssistantBlock] = [block for block in content if isinstance(block, TextBlock) and block.text]
-    kept.append(TextBlock(text=said))
+    kept.append(TextBlock(text=text))
     usage = _guessed(usage, kept) if estimated else usage
     return Answer(kept, usage, "stop", refused=True, estimated=estimated)
 

@@ -58,7 +58,7 @@ class Refusals:
         `shown` adds the request to see the thinking. If only that is rejected, the level stays.
 
         Raises:
-            ProviderError: with `again` set if the model rejected this step; the caller makes the next call.
+            ProviderError: with `will_differ` set if the model rejected this step; the caller makes the next call.
         """
         with self._lock:
             known, hidden = set(self._refused.get(model, ())), model in self._hidden
@@ -76,5 +76,5 @@ class Refusals:
                         self._hidden.add(model)
                     else:
                         self._refused.setdefault(model, set()).add(repr(step))
-                error.again = True
+                error.will_differ = True
             raise

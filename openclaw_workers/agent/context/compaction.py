@@ -16,12 +16,12 @@ from openclaw_workers.agent.context.summaries import (
     Summarise,
     SummaryTask,
     chunk_tokens,
-    final,
-    gather,
+    final_summary,
     pieces,
-    shortened,
+    shorten,
+    summarise_parts,
 )
-from openclaw_workers.agent.context.truncate import FRAME_CHARS, shorter_result
+from openclaw_workers.agent.context.truncate import FRAME_CHARS, truncate_result
 from openclaw_workers.agent.model.tokens import Estimator
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import CompactionSettings
@@ -123,15 +123,16 @@ def _summary(
 
 def _checked(planned: Plan, task: SummaryTask, names: list[str], most: int) -> tuple[str, dict[str, Any]]:
     """Ask again if the summary omits identifiers; then append those that are still missing."""
-    gathered = gather(pieces(planned.previous + planned.dropped, task), task)
-    summary = final(gathered, task)
+    rest = summarise_parts(pieces(planned.previous + planned.dropped, task), task)
+    summary = final_summary(rest, task)
     omitted = identifiers.missing(summary, names)
     if omitted or not summary:
-        summary = final(gathered, task, texts.IDENTIFIERS_OMITTED + ", ".join(omitted) if omitted else "") or summary
+        more = texts.IDENTIFIERS_OMITTED + ", ".join(omitted) if omitted else ""
+        summary = final_summary(rest, task, more) or summary
     if not summary:
         return "", {}
     # The model has seen our markers around the conversation and may have copied them into the summary.
-    summary = shortened(neutralise(summary), most, task.tokens)
+    summary = shorten(neutralise(summary), most, task.tokens)
     still = identifiers.missing(summary, names)
     if still:
         summary += texts.IDENTIFIERS_ADDED.format(names=", ".join(still))
@@ -148,8 +149,8 @@ def _request(planned: Plan, context: Context) -> str:
     lines = [block.text for block in asked.content if isinstance(block, TextBlock)]
     text = "\n".join([*lines, *map(note, asked.attachments)])
     # Cut inside the markers: quoted text, such as a report of sub-agents, must stay quoted.
-    return shortened(text, summary_tokens(context.window) // 2, context.estimator.text, _cut)
+    return shorten(text, summary_tokens(context.window) // 2, context.estimator.text, _cut)
 
 
 def _cut(text: str, most: int) -> str:
-    return shorter_result(text, max(most, MIN_REQUEST_CHARS))
+    return truncate_result(text, max(most, MIN_REQUEST_CHARS))

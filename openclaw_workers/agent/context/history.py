@@ -148,7 +148,7 @@ def _results_after(entries: Sequence[TranscriptEntry], index: int) -> dict[str, 
     return found
 
 
-def with_ids_of_their_own(content: Sequence[AssistantBlock], before: Sequence[TranscriptEntry]) -> list[AssistantBlock]:
+def with_unique_call_ids(content: Sequence[AssistantBlock], before: Sequence[TranscriptEntry]) -> list[AssistantBlock]:
     """Some servers number the calls of each message anew. Here an id names one call and what it did: a repeat after a
     crash means the same child or message (rule 3), so another call needs another id."""
     if not any(isinstance(block, ToolCallBlock) for block in content):

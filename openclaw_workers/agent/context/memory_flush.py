@@ -80,7 +80,7 @@ def system_addition(settings: MemoryFlushSettings) -> str:
     return "\n".join(part for part in (texts.MEMORY_FLUSH_SYSTEM, settings.system_prompt) if part)
 
 
-def written(talk: Sequence[TranscriptEntry]) -> list[str]:
+def written_files(talk: Sequence[TranscriptEntry]) -> list[str]:
     """The files that this side conversation wrote."""
     done = {entry.tool_call_id for entry in talk if isinstance(entry, ToolResultEntry) and not entry.is_error}
     calls = [call for entry in talk if isinstance(entry, AssistantEntry) for call in entry.tool_calls]

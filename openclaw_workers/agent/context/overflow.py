@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from openclaw_workers.agent.context.truncate import is_only_text, result_text, shorter_result, with_text
+from openclaw_workers.agent.context.truncate import is_only_text, result_text, truncate_result, with_text
 from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
 from openclaw_workers.errors import FailureReason, ProviderError
 
@@ -61,7 +61,7 @@ def _cut(entry: TranscriptEntry, most: int, estimate: Callable[[TranscriptEntry]
     size = estimate(entry)
     text = result_text(entry)
     chars = max(LEAST_CHARS, len(text) * most * 9 // (max(1, size) * 10))
-    return with_text(entry, shorter_result(text, chars)) if size > most and len(text) > chars else entry
+    return with_text(entry, truncate_result(text, chars)) if size > most and len(text) > chars else entry
 
 
 def too_large(used: int, window: int) -> ProviderError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from openclaw_workers.agent.context.truncate import is_only_text, result_text, shorter_result, with_text
+from openclaw_workers.agent.context.truncate import is_only_text, result_text, truncate_result, with_text
 from openclaw_workers.config.context import ContextPruningSettings, PruneToolsSettings, SoftTrimSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -100,7 +100,7 @@ def _named(tool: str, tools: PruneToolsSettings) -> bool:
 def _trim(entries: list[TranscriptEntry], index: int, trim: SoftTrimSettings, estimate: Estimate) -> int:
     entry = entries[index]
     assert isinstance(entry, ToolResultEntry)
-    text = shorter_result(result_text(entry), trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
+    text = truncate_result(result_text(entry), trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
     return _replace(entries, index, text, estimate)
 
 

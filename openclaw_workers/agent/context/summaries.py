@@ -60,13 +60,13 @@ def pieces(entries: Sequence[TranscriptEntry], task: SummaryTask) -> list[str]:
     """The conversation as text pieces. A tool call and its results are one piece, unless that is too long."""
     found: list[str] = []
     for unit in units(entries):
-        shown = [shortened(text, task.chunk_tokens, task.tokens) for entry in unit if (text := render(entry))]
+        shown = [shorten(text, task.chunk_tokens, task.tokens) for entry in unit if (text := render(entry))]
         whole = "\n\n".join(shown)
         found += [whole] if whole and task.tokens(whole) <= task.chunk_tokens else shown
     return found
 
 
-def gather(parts: list[str], task: SummaryTask) -> tuple[list[str], bool]:
+def summarise_parts(parts: list[str], task: SummaryTask) -> tuple[list[str], bool]:
     """Summarise parts until the rest fits into one call; return the rest, and whether it consists of summaries."""
     merging = False
     while len(chunks := _chunks(parts, task)) > 1:
@@ -79,9 +79,9 @@ def gather(parts: list[str], task: SummaryTask) -> tuple[list[str], bool]:
     return chunks[0], merging
 
 
-def final(gathered: tuple[list[str], bool], task: SummaryTask, more: str = "") -> str:
-    """Make one summary of what was gathered."""
-    chunk, merging = gathered
+def final_summary(rest: tuple[list[str], bool], task: SummaryTask, more: str = "") -> str:
+    """Summarise the rest in one call."""
+    chunk, merging = rest
     merge = texts.MERGE_SUMMARIES if merging else ""
     instructions = "\n\n".join(part for part in (task.instructions, merge, more) if part)
     quoted = wrap("\n\n".join(chunk), "earlier conversation")
@@ -90,8 +90,8 @@ def final(gathered: tuple[list[str], bool], task: SummaryTask, more: str = "") -
 
 def _partial(chunk: list[str], task: SummaryTask, words: str, *, merging: bool) -> str:
     """The summary of a part; if the model returns nothing twice, the part itself, shortened."""
-    summary = final((chunk, merging), task, words) or final((chunk, merging), task, words)
-    return shortened(summary or "\n\n".join(chunk), task.partial_tokens, task.tokens)
+    summary = final_summary((chunk, merging), task, words) or final_summary((chunk, merging), task, words)
+    return shorten(summary or "\n\n".join(chunk), task.partial_tokens, task.tokens)
 
 
 def _chunks(parts: list[str], task: SummaryTask) -> list[list[str]]:
@@ -105,9 +105,7 @@ def _chunks(parts: list[str], task: SummaryTask) -> list[list[str]]:
         count = max(count + 1, min(len(parts), sum(sizes) // task.chunk_tokens))
 
 
-def shortened(
-    text: str, most: int, tokens: Callable[[str], int], cut: Callable[[str, int], str] = head_and_tail
-) -> str:
+def shorten(text: str, most: int, tokens: Callable[[str], int], cut: Callable[[str, int], str] = head_and_tail) -> str:
     """Shorten a text to about this many tokens, keeping its start and end."""
     size = tokens(text)
     return text if size <= most else cut(text, max(200, len(text) * most * 9 // (size * 10)))

@@ -32,7 +32,7 @@ def _gap(text: str, most: int, head: int | None, tail: int | None) -> tuple[int,
     return kept_head, len(text) - kept_tail, note
 
 
-def shorter_result(text: str, most: int, *, head: int | None = None, tail: int | None = None) -> str:
+def truncate_result(text: str, most: int, *, head: int | None = None, tail: int | None = None) -> str:
     """`head_and_tail` for a tool result. A quotation is cut between its markers, which must stay.
 
     If the start and the end belong to different quotations, both stay marked and get less room if needed.

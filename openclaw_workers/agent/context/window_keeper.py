@@ -72,7 +72,7 @@ class WindowKeeper:
             size = self.view.size(history, _now_ms())
         tried = futile_at(history, self.view.context.window)
         if self.view.must_compact(size) and self._has_grown(history, tried):
-            self._compact_if_it_can(history)
+            self._try_to_compact(history)
 
     def messages(self, history: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
         return self.view.messages(history, _now_ms(), truncates=self.recovery.truncates)
@@ -99,7 +99,7 @@ class WindowKeeper:
         """Whether the conversation has grown enough since the last futile compaction to try again."""
         return has_grown(self.view.old(history, _now_ms()), max(self._futile_at, tried))
 
-    def _compact_if_it_can(self, history: Sequence[TranscriptEntry]) -> None:
+    def _try_to_compact(self, history: Sequence[TranscriptEntry]) -> None:
         """Compact; if no model can summarise, continue unchanged as long as the conversation still fits."""
         try:
             self._compact(history)
@@ -107,12 +107,12 @@ class WindowKeeper:
             limit = limit_tokens(self.view.context.window, self.view.compaction)
             if self.view.used(self.messages(history)) > limit:
                 raise
-            self._in_vain(history, NotCompacted("no summary"), error.message)
+            self._note_futile(history, NotCompacted("no summary"), error.message)
 
     def _compact(
         self, history: Sequence[TranscriptEntry], *, force: bool = False, focus: str = ""
     ) -> CompactionEntry | NotCompacted:
-        done = self._as_narrow_as_needed(
+        done = self._retry_in_smaller_window(
             lambda: compact(
                 history,
                 self.view.compaction,
@@ -125,13 +125,13 @@ class WindowKeeper:
             )
         )
         if isinstance(done, NotCompacted):
-            self._in_vain(history, done)
+            self._note_futile(history, done)
         else:
             log.info("context.compacted", tokens_before=done.tokens_before, tokens_after=done.tokens_after)
             self.record(done)
         return done
 
-    def _in_vain(self, history: Sequence[TranscriptEntry], done: NotCompacted, failure: str = "") -> None:
+    def _note_futile(self, history: Sequence[TranscriptEntry], done: NotCompacted, failure: str = "") -> None:
         self._futile_at = old = self.view.old(history, _now_ms())
         log.info("context.not_compacted", reason=done.reason, tokens=old, error=failure)
         if done.reason != "nothing to drop":
@@ -152,13 +152,13 @@ class WindowKeeper:
 
         failure = ""
         try:
-            self._as_narrow_as_needed(ask)
+            self._retry_in_smaller_window(ask)
         except ProviderError as error:
             failure = error.message
-        saved = memory_flush.written(talk)
+        saved = memory_flush.written_files(talk)
         self.record(memory_flush.notice(saved, failure=failure, now_ms=_now_ms(), run_id=self.run_id))
 
-    def _as_narrow_as_needed(self, ask: Callable[[], T]) -> T:
+    def _retry_in_smaller_window(self, ask: Callable[[], T]) -> T:
         """Run `ask`; start it again whenever the next model has a smaller window."""
         while True:
             try:

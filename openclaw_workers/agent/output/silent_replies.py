@@ -21,7 +21,7 @@ def is_silent(text: str) -> bool:
     return _SILENT.fullmatch(text.strip()) is not None
 
 
-def sendable(text: str) -> str:
+def text_to_send(text: str) -> str:
     """The text to send: nothing for a silent reply, otherwise the reply without a token at its end."""
     return "" if is_silent(text) else _TRAILING.sub("", text)
 
@@ -36,22 +36,22 @@ def may_become_silent(text: str) -> bool:
 class ReplyStream:
     """A streaming reply: text that may belong to the silent token is held back until that is known."""
 
-    said: str = ""
+    received: str = ""
     shown: str = ""
 
     def add(self, delta: str) -> str:
         """Add a delta; return what can be shown now."""
-        self.said += delta
-        if not self.shown and may_become_silent(self.said):
+        self.received += delta
+        if not self.shown and may_become_silent(self.received):
             return ""
-        begun = _MAY_TRAIL.search(self.said[-_LOOKED_AT:])
-        return self._show(len(self.said) - (len(begun.group()) if begun else 0))
+        begun = _MAY_TRAIL.search(self.received[-_LOOKED_AT:])
+        return self._show(len(self.received) - (len(begun.group()) if begun else 0))
 
     def end(self) -> str:
         """The reply is complete; return the held-back text that is sent after all."""
-        return self._show(len(sendable(self.said)))
+        return self._show(len(text_to_send(self.received)))
 
     def _show(self, upto: int) -> str:
-        more = self.said[len(self.shown) : upto]
+        more = self.received[len(self.shown) : upto]
         self.shown += more
         return more

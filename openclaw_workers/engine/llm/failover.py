@@ -84,7 +84,7 @@ class ModelChain:
         self.attempts.append(attempt_of(candidate, error, seconds))
         if error.reason in NEVER:
             raise error
-        if error.again:
+        if error.will_differ:
             self._following = candidate
             return
         self.keyring.failed(candidate, error)
@@ -196,7 +196,7 @@ class ModelChain:
         """The keys of a model that have not failed, if it can do what is asked."""
         if option.name in self.refused or f"{option.name}|" in spent:
             return []
-        if self._is_side_call and not option.provider.summarises:
+        if self._is_side_call and not option.provider.can_summarise:
             return []
         candidates = [option.by(each) for each in option.endpoints]
         return [each for each in candidates if f"{each.name}|{each.profile}" not in spent]
@@ -247,5 +247,5 @@ def attempt_of(candidate: Candidate, error: ProviderError, seconds: float, call_
         code=error.code,
         error=error.message,
         milliseconds=int(seconds * 1000),
-        again=error.again,
+        again=error.will_differ,
     )

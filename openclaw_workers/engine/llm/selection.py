@@ -151,7 +151,7 @@ class Models:
     def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
         """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
         provider = candidate.provider
-        most = provider.most_output(candidate.model)
+        most = provider.max_output_tokens(candidate.model)
         # What a provider writes into its cache may cost more than what it only reads.
         possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
         cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)

@@ -201,7 +201,7 @@ class Preparer:
     def _view(
         self, agent: AgentConfig, frame: TurnSetup, candidate: Candidate, compaction: CompactionSettings
     ) -> RequestView | None:
-        if not candidate.provider.summarises:
+        if not candidate.provider.can_summarise:
             return None
         estimator = estimator_for(candidate, self._calibration)
         tokens = estimator.frame(frame.whole_system, frame.specs)
@@ -303,9 +303,9 @@ class Preparer:
             exec_seconds=agent.tools.exec.timeout_sec,
             shows_results=shown.verbose == "full",
         )
-        calls_tools = first.provider.calls_tools
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, calls_tools)
-        listed = setup.specs if calls_tools else ()
+        can_call_tools = first.provider.can_call_tools
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, can_call_tools)
+        listed = setup.specs if can_call_tools else ()
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))

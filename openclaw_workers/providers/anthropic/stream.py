@@ -17,7 +17,7 @@ from openclaw_workers.providers.anthropic.messages import is_own, parameters
 from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.call import REFUSALS, Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
-from openclaw_workers.providers.http.failures import recognise
+from openclaw_workers.providers.http.failures import to_provider_error
 from openclaw_workers.providers.http.interruptible import http_client, interruptible_by
 from openclaw_workers.providers.http.stream import read_events
 from openclaw_workers.providers.thinking import Parameters, at_or_below
@@ -83,7 +83,7 @@ def _once(call: Call, built: dict[str, Any], cancel: Cancel) -> Iterator[StreamE
             events = client.messages.create(**built, stream=True, extra_headers=call.headers())
         yield from read_events(events, reader, call.endpoint, cancel)
     except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:
-        raise recognise(error, call, begun=reader.begun) from None
+        raise to_provider_error(error, call, begun=reader.begun) from None
 
 
 def _client(endpoint: Endpoint) -> anthropic.Anthropic:

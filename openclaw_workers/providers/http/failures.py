@@ -135,7 +135,7 @@ def reason_for(status: int | None, text: str) -> FailureReason:
     return FailureReason.UNKNOWN
 
 
-def recognise(error: Exception, call: Call, *, begun: bool = False) -> ProviderError:
+def to_provider_error(error: Exception, call: Call, *, begun: bool = False) -> ProviderError:
     """Turn an SDK's exception into a ProviderError. `begun`: whether part of the answer had arrived."""
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", {})

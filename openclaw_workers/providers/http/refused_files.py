@@ -33,7 +33,7 @@ def withhold_refused_files(call: Call, events: Iterator[StreamEvent]) -> Iterato
     """Pass on the events of a call; if the API refuses a file, withhold files in the next call.
 
     Raises:
-        ProviderError: with `again` set if files were refused and the next call withholds some.
+        ProviderError: with `will_differ` set if files were refused and the next call withholds some.
     """
     try:
         yield from events
@@ -41,7 +41,7 @@ def withhold_refused_files(call: Call, events: Iterator[StreamEvent]) -> Iterato
         about = error.reason is FailureReason.FORMAT and _ABOUT_FILE.search(f"{error.code or ''} {error.message}")
         if about and (files := _try_without(call)):
             log.warning("model.files_refused", model=call.model.ref, count=len(files), error=error.message)
-            error.again = True
+            error.will_differ = True
         raise
     if _tried:
         _tried.difference_update(model_files(call.model, chain.from_iterable(_attached(call))))

@@ -71,10 +71,10 @@ def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
 
 
 def _describe_result(result: ToolResultEntry) -> str:
-    said = unwrap("".join(block.text for block in result.content)).strip()
-    if len(said) > _SHOWN_RESULT_CHARS:
-        left_out = len(said) - _SHOWN_RESULT_CHARS
-        said = f"{said[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"
+    text = unwrap("".join(block.text for block in result.content)).strip()
+    if len(text) > _SHOWN_RESULT_CHARS:
+        left_out = len(text) - _SHOWN_RESULT_CHARS
+        text = f"{text[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"
     if result.is_error:
-        return f"`{result.tool_name}` failed: {said}"
-    return f"`{result.tool_name}` returned:\n\n{said}"
+        return f"`{result.tool_name}` failed: {text}"
+    return f"`{result.tool_name}` returned:\n\n{text}"

@@ -21,7 +21,7 @@ class OfflineProvider(Provider):
 
     name = "offline"
     api = "offline"
-    summarises = False
+    can_summarise = False
 
     def context_window(self, model: str) -> int:
         _found(model)

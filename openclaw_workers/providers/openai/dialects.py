@@ -31,7 +31,7 @@ class Dialects:
         """Ask with the fields as they are known to be wanted.
 
         Raises:
-            ProviderError: with `again` set where another one is to change, and the next call has it so.
+            ProviderError: with `will_differ` set where another one is to change, and the next call has it so.
         """
         wanted = self._wanted.get(call.model.ref, frozenset()) | ({NEW_LIMIT} if not call.endpoint.base_url else set())
         try:
@@ -40,7 +40,7 @@ class Dialects:
             new = {field for field in (NEW_LIMIT, THOUGHTS, COUNT) if field in error.message} - wanted
             if new and error.reason is FailureReason.FORMAT:
                 self._wanted[call.model.ref] = wanted | new
-                error.again = True
+                error.will_differ = True
             raise
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.child_processes import ProcessExit, follow, signal_group
+from openclaw_workers.child_processes import ProcessExit, signal_group, stream_output
 from openclaw_workers.config.models import CliAgentSettings
 from openclaw_workers.errors import TurnAborted
 
@@ -25,7 +25,7 @@ class RunningProgram:
         self._own = Cancel()
         self._chunks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._size_bytes = 0
-        self._thread = threading.Thread(target=self._follow, name="cli-agent", daemon=True)
+        self._thread = threading.Thread(target=self._stream_output, name="cli-agent", daemon=True)
         self.ended = ProcessExit.BY_ITSELF
         self.too_much = False
 
@@ -53,9 +53,9 @@ class RunningProgram:
     def _stop(self) -> None:
         self._own.set(TurnAborted("the program is no longer needed"))
 
-    def _follow(self) -> None:
+    def _stream_output(self) -> None:
         try:
-            self.ended = follow(
+            self.ended = stream_output(
                 self._process,
                 cancel=self._own,
                 timeout_seconds=self._settings.timeout_seconds,

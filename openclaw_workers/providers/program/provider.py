@@ -35,8 +35,8 @@ class ProgramProvider(Provider):
 
     name = "cli"
     api = "cli"
-    summarises = False
-    calls_tools = False
+    can_summarise = False
+    can_call_tools = False
 
     def __init__(self, agents: Mapping[str, CliAgentSettings]) -> None:
         self._agents = agents
@@ -49,7 +49,7 @@ class ProgramProvider(Provider):
             min(settings.context_window, _ARGUMENT_TOKENS) if settings.input == "argument" else settings.context_window
         )
 
-    def most_output(self, model: str) -> int:
+    def max_output_tokens(self, model: str) -> int:
         return self._found(model).max_output_bytes // 4
 
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
@@ -64,7 +64,7 @@ class ProgramProvider(Provider):
             if error.reason is FailureReason.SESSION_EXPIRED and prompt.session:
                 # The next call sends the whole conversation again.
                 self._forgotten.append(prompt.session)
-                error.again = True
+                error.will_differ = True
             raise
 
     def _found(self, model: str) -> CliAgentSettings:

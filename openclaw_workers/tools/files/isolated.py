@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.child_processes import ProcessExit, follow, spawn
+from openclaw_workers.child_processes import ProcessExit, spawn, stream_output
 from openclaw_workers.errors import ToolError, ToolTimedOut
 
 
@@ -46,7 +46,7 @@ def run_isolated(
     with suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(json.dumps({**request, "timeout_seconds": timeout_seconds}).encode())
     output = bytearray()
-    ended = follow(process, cancel=cancel, timeout_seconds=timeout_seconds, on_output=output.extend)
+    ended = stream_output(process, cancel=cancel, timeout_seconds=timeout_seconds, on_output=output.extend)
     if ended is ProcessExit.CANCELLED:
         cancel.check()
     if ended is ProcessExit.TIMED_OUT:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from pydantic import Field
 
-from openclaw_workers.child_processes import ProcessExit, dies_with_this_worker, follow
+from openclaw_workers.child_processes import ProcessExit, dies_with_this_worker, stream_output
 from openclaw_workers.errors import ToolError, ToolTimedOut
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
@@ -79,7 +79,7 @@ def _run(
             os.makedirs(place.root, exist_ok=True)
             spawn = until_done.enter_context(dies_with_this_worker())
             process = spawn([shell, "-c", args.command], cwd=place.path, stderr=subprocess.STDOUT)
-        ended = follow(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
+        ended = stream_output(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
     return ended, process.returncode
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.history import result_for
-from openclaw_workers.agent.loop_detection import Action, Past, judge, past_calls, signature, with_warning
+from openclaw_workers.agent.loop_detection import Action, PastCall, judge, past_calls, signature, with_warning
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.transcript import AssistantEntry, ToolCallBlock, TranscriptEntry
 from tests.unit.agent.entries import user
@@ -124,7 +124,7 @@ def test_calls_of_earlier_turns_do_not_count() -> None:
 
 def test_a_blocked_call_does_not_end_a_streak() -> None:
     call = ToolCallBlock(id="c", name="read", arguments={"path": "a"})
-    same, blocked = Past(signature(call), "same"), Past(signature(call), "blocked", was_blocked=True)
+    same, blocked = PastCall(signature(call), "same"), PastCall(signature(call), "blocked", was_blocked=True)
     assert judge([*[same] * 5, blocked, *[same] * 4], call, SMALL).action is Action.BLOCK
 
 

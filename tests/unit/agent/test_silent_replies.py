@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.agent.output.silent_replies import ReplyStream, is_silent, may_become_silent, sendable
+from openclaw_workers.agent.output.silent_replies import ReplyStream, is_silent, may_become_silent, text_to_send
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from openclaw_workers.agent.output.silent_replies import ReplyStream, is_silent,
 )
 def test_the_token_alone_is_silent(text: str) -> None:
     assert is_silent(text)
-    assert sendable(text) == ""
+    assert text_to_send(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_any_other_text_is_a_reply(text: str) -> None:
 
 
 def test_a_token_after_a_real_reply_is_not_sent_with_it() -> None:
-    assert sendable("All done.\n\nNO_REPLY") == "All done."
-    assert sendable("All done. 🕊️_NO_REPLY") == "All done."
-    assert sendable("You asked about NO_REPLY: it is a token") == "You asked about NO_REPLY: it is a token"
+    assert text_to_send("All done.\n\nNO_REPLY") == "All done."
+    assert text_to_send("All done. 🕊️_NO_REPLY") == "All done."
+    assert text_to_send("You asked about NO_REPLY: it is a token") == "You asked about NO_REPLY: it is a token"
 
 
 @pytest.mark.parametrize("text", ["NO_REPLY", "🕊️_NO_REPLY", "**NO_REPLY**"])
@@ -54,5 +54,5 @@ def test_a_reply_that_may_be_silent_is_held_back(text: str) -> None:
 def test_the_streamed_text_is_the_sent_text(text: str, size: int) -> None:
     speech = ReplyStream()
     pieces = [speech.add(text[at : at + size]) for at in range(0, len(text), size)]
-    assert "NO_REPLY" not in "".join(pieces) or "NO_REPLY" in sendable(text)
-    assert "".join([*pieces, speech.end()]).rstrip() == sendable(text).rstrip()
+    assert "NO_REPLY" not in "".join(pieces) or "NO_REPLY" in text_to_send(text)
+    assert "".join([*pieces, speech.end()]).rstrip() == text_to_send(text).rstrip()

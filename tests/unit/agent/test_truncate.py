@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.context.truncate import head_and_tail, shorter_result
+from openclaw_workers.agent.context.truncate import head_and_tail, truncate_result
 from openclaw_workers.agent.prompt.texts import LOOP_WARNING
 from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 
@@ -27,7 +27,7 @@ def test_both_markers_survive_any_cut(
     (head, tail), (lead, warning) = kept, around
     text = f"{lead}{wrap(quoted, 'tool exec')}{warning}"
 
-    cut = shorter_result(text, most, head=head, tail=tail)
+    cut = truncate_result(text, most, head=head, tail=tail)
 
     assert cut == text or ("trimmed" in cut and len(cut) <= most)
     assert cut.startswith(f"{lead}{opening_marker('tool exec')}\n")
@@ -58,7 +58,7 @@ def test_every_quotation_stays_closed_wherever_the_text_is_cut(
     texts = [["-" * own, wrap(f"{n}" * quoted, f"session {n}")] for n, (own, quoted) in enumerate(pieces)]
     text = json.dumps(texts) if map_json_strings else "".join(piece for pair in texts for piece in pair)
 
-    cut = shorter_result(text, most, head=kept[0], tail=kept[1])
+    cut = truncate_result(text, most, head=kept[0], tail=kept[1])
 
     assert cut == text or ("trimmed" in cut and len(cut) <= most)
     for source, piece in quoted_from(cut):
@@ -70,9 +70,9 @@ def test_every_quotation_stays_closed_wherever_the_text_is_cut(
 def test_text_without_a_quotation_is_cut_like_any_other(
     text: str, most: int, head: int | None, tail: int | None
 ) -> None:
-    assert shorter_result(text, most, head=head, tail=tail) == head_and_tail(text, most, head=head, tail=tail)
+    assert truncate_result(text, most, head=head, tail=tail) == head_and_tail(text, most, head=head, tail=tail)
 
 
 def test_a_long_text_with_a_short_quotation_is_cut_too() -> None:
     text = "x" * 9000 + wrap("y", "session agent:main:main") + "z" * 9000
-    assert len(shorter_result(text, 2000)) == 2000
+    assert len(truncate_result(text, 2000)) == 2000
