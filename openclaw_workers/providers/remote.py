@@ -1,4 +1,4 @@
-"""A provider that is reached over the network, by whichever of the three protocols its model speaks."""
+"""A provider with an HTTP API. The model decides which of the three APIs is used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from openclaw_workers.providers.http.refused_files import withhold_refused_files
 
 Stream = Callable[[Call, Cancel], Iterator[StreamEvent]]
 
-# Named, not imported: an SDK takes a second to load and is not needed by who does not use it.
+# Named, not imported: an SDK takes a second to load, and many processes need none or only one.
 _PROTOCOLS: Final[dict[Api, str]] = {
     "anthropic-messages": "openclaw_workers.providers.anthropic.stream",
     "openai-completions": "openclaw_workers.providers.openai.chat",
@@ -36,7 +36,7 @@ class RemoteProvider(Provider):
         self.name = name
         self.api = catalog.api(name)
         self.endpoints = tuple(endpoints)
-        """One for each key, in the order in which they should be used."""
+        """One for each key, in order of use."""
         self._catalog = catalog
 
     def model(self, name: str) -> ModelInfo:
@@ -74,7 +74,7 @@ class RemoteProvider(Provider):
 def endpoints_of(name: str, given: ProviderSettings) -> list[Endpoint]:
     """The endpoints of a provider in order of use: its profiles, then its single key.
 
-    A provider with an address of its own may need no key; at Anthropic's and OpenAI's there is nothing without one.
+    A provider with a baseUrl may need no key. Anthropic and OpenAI always need one.
     """
     profiles = {profile.id: profile.api_key for profile in given.auth_profiles}
     keys: dict[str, SecretStr | None] = {each: profiles[each] for each in [*given.auth_order, *profiles]}
@@ -93,7 +93,7 @@ def endpoint(
     api_key: SecretStr | None,
     limits: LimitSettings | None = None,
 ) -> Endpoint:
-    """A provider's address with one key, and what may be asked by it."""
+    """A provider's URL with one key and its rate limits."""
     return Endpoint(
         provider=name,
         profile_id=profile_id,

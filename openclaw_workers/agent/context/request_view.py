@@ -28,17 +28,17 @@ class RequestView:
     def messages(
         self, log: Sequence[TranscriptEntry], now_ms: int, *, truncates: bool = False
     ) -> list[TranscriptEntry]:
-        """What goes to the model; `truncates`: the API has refused it, so tool results give way to half of that."""
+        """The messages to send; `truncates`: the API rejected the request, so tool results are cut to half of it."""
         context, pruned = self.context, self._pruned(log, now_ms)
         room = self.room
         if truncates:
-            # It need not be the window that we know of, so what counts is what was refused.
+            # The real window may be smaller than we know, so start from the size that was rejected.
             room = min(room, context.estimator.entries(pruned)) // 2
         return cut_results(pruned, room, context.window, context.estimator.entry)
 
     @property
     def room(self) -> int:
-        """Tokens that the messages of a request may take."""
+        """How many tokens the messages of a request may take."""
         return max(0, limit_tokens(self.context.window, self.compaction) - self.context.frame_tokens)
 
     def used(self, messages: Sequence[TranscriptEntry]) -> int:
@@ -46,11 +46,11 @@ class RequestView:
         return self.context.frame_tokens + self.context.estimator.entries(messages)
 
     def size(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
-        """Tokens of a request with all that this log shows: pruned, but not cut, or cutting would hide what is due."""
+        """Tokens of a request with this log, pruned but not cut: cutting would hide that a compaction is due."""
         return self.used(self._pruned(log, now_ms))
 
     def old(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
-        """The same without the newest message and the results of its calls, which no compaction can drop."""
+        """The same without the newest message and its tool results, which no compaction can drop."""
         return self.used([entry for unit in units(self._pruned(log, now_ms))[:-1] for entry in unit])
 
     def must_compact(self, size: int) -> bool:

@@ -20,7 +20,7 @@ def test_a_model_name_is_split_at_its_first_slash() -> None:
 
 @pytest.mark.parametrize("name", ["", "demo", "/demo", "offline/"])
 def test_an_incomplete_model_name_is_rejected(name: str) -> None:
-    with pytest.raises(ProviderError, match="write it as in 'offline/demo'") as refused:
+    with pytest.raises(ProviderError, match="needs a provider and a model, as in 'offline/demo'") as refused:
         Providers().split(name)
     assert refused.value.reason is FailureReason.MODEL_NOT_FOUND
 
