@@ -1,7 +1,11 @@
 """All text that the runtime writes for a model, in one place, so that it can be reviewed in one sitting.
 
-Only the descriptions, results and errors of tools are elsewhere: next to the tool. `{...}` is filled in by the caller.
-Nothing here may depend on the clock or the worker unless its comment says so: the system prompt must stay cacheable.
+These texts are elsewhere, next to the code that writes them:
+- descriptions, results and errors of tools: next to the tool, or in `engine` where a session tool is carried out;
+- notes that a provider puts into a request: `attachments`, `stop_reasons` and `program.prompt` in `providers`;
+- headings of collected and dropped messages: the script that writes the user's entry (`user_entry` in `store/lua`).
+
+The caller fills in `{...}`. The system prompt must stay cacheable, so none of its texts may contain the time.
 """
 
 from __future__ import annotations
