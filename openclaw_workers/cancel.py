@@ -1,4 +1,4 @@
-"""How a running turn is told to stop: one flag that model calls, tools and the loop all watch."""
+"""The stop signal of a running turn: one flag that model calls, tools and the agent loop all watch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 
 class Cancel:
-    """Set once, from any thread, with the error that says why; never cleared.
+    """Any thread may set it, once, with the error that says why. Nobody clears it.
 
-    The first reason wins: a turn that was stopped by a person does not become a hand-over later.
+    The first reason wins: a turn that a person stopped does not become a hand-over later.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Cancel:
         return self._reason
 
     def check(self) -> None:
-        """Raise the reason if there is one.
+        """Raise the reason if the flag is set.
 
         Raises:
             TurnEnded: the turn was stopped, timed out or is being handed over.
@@ -44,13 +44,13 @@ class Cancel:
             raise self._reason
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but no longer than until the flag is set; then raise as `check` does."""
+        """Sleep until the time is up or the flag is set; then do what `check` does."""
         self._event.wait(seconds)
         self.check()
 
     @contextmanager
     def on_set(self, callback: Callable[[], object]) -> Iterator[None]:
-        """Call `callback` when the flag is set while the block runs: closes a socket, ends a process."""
+        """Call `callback` if the flag is set while the block runs, for example to close a socket."""
         with self._lock:
             already = self._reason is not None
             if not already:

@@ -1,7 +1,7 @@
-"""Child processes that end when they should, together with everything they started.
+"""Run child processes and end them in time, together with everything they started.
 
-A child runs in a session of its own, so that one signal reaches all of it. No thread is started: the caller's
-thread reads the output and looks every tenth of a second whether the turn was stopped or the time is up.
+A child runs in its own process session, so that one signal reaches the whole group. No extra thread is started: the
+caller's thread reads the output and checks every tenth of a second whether the turn was stopped or the time is up.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from openclaw_workers.cancel import Cancel
 _TICK_SECONDS = 0.1
 _READ_BYTES = 65_536
 
-# Output still on its way when the command has ended, as from `> >(tee log)`.
+# How long to wait for late output after the command has exited, for example from `> >(tee log)`.
 _LINGER_SECONDS = 0.2
-# From SIGTERM to SIGKILL: for a command that ran out of time, and for one whose turn was stopped.
+# Time between SIGTERM and SIGKILL, for a command that timed out and for one whose turn was stopped.
 _TIMEOUT_GRACE_SECONDS = 1.0
 _CANCEL_GRACE_SECONDS = 0.4
 
@@ -41,10 +41,10 @@ class ProcessExit(StrEnum):
 
 
 def clean_environment() -> dict[str, str]:
-    """The variables a command needs to find its way; keys, tokens and addresses of the worker stay behind.
+    """The environment for a command: PATH, HOME, locale and the like, without the worker's keys and addresses.
 
-    An allow-list, because nobody can list the names of all secrets. It keeps secrets out of logs and of
-    accidents; it is no wall against a command that reads the worker's memory as the same user.
+    It is an allow-list, because nobody can list the names of all secrets. It protects against leaks by accident. It
+    does not protect against a command that reads the worker's memory as the same user.
     """
     kept = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
     kept.setdefault("PATH", os.defpath)
@@ -61,10 +61,10 @@ def spawn(
     pass_fds: tuple[int, ...] = (),
     extra_env: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, with a clean environment and what is added to it.
+    """Start a program in its own process session, with a clean environment plus `extra_env`.
 
     Raises:
-        OSError: there is no such directory, or no room for another process.
+        OSError: the directory does not exist, or the system cannot start another process.
     """
     return subprocess.Popen(  # noqa: S603 (running what a model or the configuration asks for is the purpose)
         argv,
@@ -78,17 +78,17 @@ def spawn(
     )
 
 
-def follow(
+def stream_output(
     process: subprocess.Popen[bytes],
     *,
     cancel: Cancel,
     timeout_seconds: float,
     on_output: Callable[[bytes], None],
 ) -> ProcessExit:
-    """Hand on the output of a session leader until it ends or must end; then nothing of its group is left.
+    """Pass on the output of a session leader until it exits, times out or is cancelled; then kill its group.
 
-    A background child that keeps the pipe open does not hold the call up: it is ended with the group.
-    What left the group on purpose (`setsid`) is out of reach and goes on.
+    A background child that keeps the pipe open does not delay the call: it is killed with the group.
+    A process that left the group on purpose (`setsid`) cannot be reached and keeps running.
     """
     assert process.stdout is not None
     deadline = time.monotonic() + timeout_seconds
@@ -104,7 +104,7 @@ def follow(
                     ended = ProcessExit.TIMED_OUT
                     break
                 pipe.pump(min(_TICK_SECONDS, left))
-            _let_finish(process, pipe, ended)
+            _wait_for_end(process, pipe, ended)
         finally:
             signal_group(process, signal.SIGKILL)
             process.wait()
@@ -113,28 +113,29 @@ def follow(
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal a session leader that was not reaped yet, and all of its group."""
+    """Signal the whole group of a session leader that has not been reaped yet."""
     with suppress(ProcessLookupError, PermissionError):  # macOS answers EPERM for a group of zombies
         os.killpg(process.pid, number)
 
 
-# Both scripts meet in one pipe, whose writing end is held by the worker and, for a moment, by the child itself.
+# Both scripts use one pipe. The worker holds its writing end, and for a moment the child does too.
 _WATCH = 'read -r group || exit; read -r _; kill -s KILL -- "-$group"'
 _ENLIST = 'echo "$$" >&0; input=$1; shift; exec "$@" <"$input"'
 
-# What a shell says of a program that is not there or may not be run.
+# A shell's exit codes for a program that does not exist or may not be executed.
 NOT_STARTED = (126, 127)
 
 
 @contextmanager
 def dies_with_this_worker() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Yield a `spawn` whose child ends, with its group, when this process does, also by SIGKILL.
+    """Yield a `spawn` whose child dies with this process, together with its group, even after SIGKILL.
 
-    A shell in a session of its own holds the reading end of a pipe. When the worker is gone, however it went,
-    the pipe closes and the shell kills the group. The child says its own number before it becomes the program,
-    so that no kill falls between its start and its being watched; a program that cannot be run ends with one of
-    `NOT_STARTED`. (A parent-death signal would need code between fork and exec, which is not safe among threads,
-    and would reach only the first process of the group.)
+    A watcher shell in its own session holds the reading end of a pipe. When the worker dies for whatever reason, the
+    pipe closes and the shell kills the group. The child writes its pid into the pipe before it becomes the program, so
+    there is no moment in which it runs unwatched. A program that cannot be executed exits with one of `NOT_STARTED`.
+
+    Why not a parent-death signal? It needs code between fork and exec, which is not safe with threads, and it reaches
+    only the first process of the group.
     """
     watch = spawn(["/bin/sh", "-c", _WATCH], cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert watch.stdin is not None
@@ -154,7 +155,7 @@ def dies_with_this_worker() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
             watch.stdin.close()
 
 
-def _let_finish(process: subprocess.Popen[bytes], pipe: _Pipe, ended: ProcessExit) -> None:
+def _wait_for_end(process: subprocess.Popen[bytes], pipe: _Pipe, ended: ProcessExit) -> None:
     grace_seconds = _LINGER_SECONDS
     if ended is not ProcessExit.BY_ITSELF:
         signal_group(process, signal.SIGTERM)
@@ -167,8 +168,8 @@ def _let_finish(process: subprocess.Popen[bytes], pipe: _Pipe, ended: ProcessExi
 
 
 def _has_exited(process: subprocess.Popen[bytes]) -> bool:
-    # Looks without reaping: as long as the leader is a zombie, its number cannot become another group's,
-    # and the last SIGKILL cannot hit a stranger. Python on macOS learned `waitid` in 3.13.
+    # Does not reap: while the leader is a zombie, its pid cannot be reused for another group, so the last SIGKILL
+    # cannot hit a stranger. Python on macOS has `waitid` only since 3.13.
     if not hasattr(os, "waitid"):
         return process.poll() is not None
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -194,17 +195,17 @@ class _Pipe:
         self._stream.close()
 
     def pump(self, seconds: float) -> None:
-        """Wait for output at most so long and pass it on."""
+        """Wait at most `seconds` for output and pass it on."""
         if not self.at_end:
             if self._selector.select(seconds):
                 self._read()
             return
-        # The output ends a moment before the process does: look soon, then ever less often.
+        # The output ends a moment before the process does: check again soon, then less and less often.
         time.sleep(min(self._nap_seconds, seconds))
         self._nap_seconds = min(self._nap_seconds * 2, _TICK_SECONDS)
 
     def drain(self) -> None:
-        """Take what is in the pipe now; it holds little, and something out of reach may fill it for ever."""
+        """Read what is in the pipe now. Bounded, because a process that left the group may write to it for ever."""
         for _ in range(4):
             if self.at_end or not self._selector.select(0):
                 return

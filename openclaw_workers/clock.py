@@ -12,6 +12,6 @@ def now_ms() -> int:
 
 
 def iso(at_ms: int) -> str:
-    """A stored time as people and other programs read it: `2026-01-31T12:00:00.250Z`."""
+    """Format a stored time as ISO 8601: `2026-01-31T12:00:00.250Z`."""
     at = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

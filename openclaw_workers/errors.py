@@ -1,50 +1,50 @@
 """Every error this project raises on purpose, sorted by what the caller should do about it.
 
     OpenClawError
-    ├── ConfigurationError     start-up only: all problems at once, exit code 3
-    ├── BadInput               the person or program that called us must change something
+    ├── ConfigurationError     at start-up: list every problem, exit with code 3
+    ├── BadInput               the caller must change the request
     │   └── NotFound
-    ├── TransientError         try again later
+    ├── TransientError         retry later
     │   └── StoreUnavailable
-    │       └── StoreFull  deleting sessions helps
-    ├── ConflictError          someone else holds the truth: step aside quietly
+    │       └── StoreFull      delete sessions or raise the memory limit
+    ├── ConflictError          another process owns this: stop without an alarm
     │   └── LeaseLost
-    ├── CorruptRecord          a stored record cannot be read: put it aside, go on without it
-    ├── TurnEnded              the turn stops here, for a reason that is recorded
-    │   ├── TurnAborted        a person or an interrupt stopped it
-    │   ├── TurnTimedOut       it ran past its deadline
+    ├── CorruptRecord          quarantine the unreadable record and continue without it
+    ├── TurnEnded              end the turn and record the reason
+    │   ├── TurnAborted        a person or an interrupting message stopped it
+    │   ├── TurnTimedOut       it passed its deadline
     │   ├── TurnParked         it waits for another session's answer
-    │   ├── TurnYielded        it ends early, because its session waits for something
-    │   ├── BudgetExhausted    nothing more may be spent
-    │   └── TurnHandedOver     this worker is leaving; another one continues
+    │   ├── TurnYielded        the model ended it early to wait for sub-agents
+    │   ├── BudgetExhausted    a budget is used up
+    │   └── TurnHandedOver     this worker is shutting down; another one continues the turn
     ├── ProviderError          a model call failed; `reason` says how
-    └── ToolError              shown to the model, which may adapt
+    └── ToolError              show it to the model, which can try something else
         ├── ToolInputInvalid
         └── ToolTimedOut
 
-Each error can carry a `hint`: the next thing to type or to change.
+An error can carry a `hint`: the next command to type or setting to change.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 
 
 class OpenClawError(Exception):
-    """Root of all errors raised on purpose."""
+    """Base class of all errors raised on purpose."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        # Servers and programs say half an emoji where they cut a text, and what is said of an error is stored.
-        message = encodable(message)
+        # Servers that cut a text may cut an emoji in half; error texts are stored, so they must be encodable.
+        message = replace_surrogates(message)
         super().__init__(message)
         self.message = message
         self.hint = hint
 
 
 class ConfigurationError(OpenClawError):
-    """The configuration cannot be used; `problems` lists every reason."""
+    """The configuration is not valid; `problems` lists everything that is wrong with it."""
 
     def __init__(self, problems: list[str], *, source: str | None = None, hint: str | None = None) -> None:
         self.problems = problems
@@ -56,23 +56,23 @@ class ConfigurationError(OpenClawError):
 
 
 class BadInput(OpenClawError):
-    """What was asked for cannot be done as asked."""
+    """The request is not valid; the caller must change it."""
 
 
 class NotFound(BadInput):
-    """No such session, run or agent."""
+    """The session, run or agent does not exist."""
 
 
 class TransientError(OpenClawError):
-    """Trying again later may work."""
+    """The same request may succeed later."""
 
 
 class StoreUnavailable(TransientError):
-    """Redis did not answer in time, or is gone."""
+    """Redis did not answer in time or cannot be reached."""
 
 
 class StoreFull(StoreUnavailable):
-    """Redis has no memory left for new work. What is at work goes on."""
+    """Redis has no memory left for new work. Work in progress continues."""
 
     def __init__(self, percent: int | None = None) -> None:
         how = "full" if percent is None else f"nearly full ({percent} % of its maxmemory)"
@@ -83,15 +83,15 @@ class StoreFull(StoreUnavailable):
 
 
 class ConflictError(OpenClawError):
-    """Someone else holds the truth."""
+    """Another process owns what this one wanted to change."""
 
 
 class LeaseLost(ConflictError):
-    """The session was taken over while this worker was away; its writes are refused."""
+    """Another worker took over the session; the store rejects this worker's writes."""
 
 
 class CorruptRecord(OpenClawError):
-    """A stored record cannot be read: `where` names the record, `why` the field and what is wrong with it."""
+    """A stored record cannot be read. `where` names the record; `why` names the field and the fault."""
 
     def __init__(self, where: str, why: str, *, hint: str | None = None) -> None:
         super().__init__(f"{where} cannot be read: {why}", hint=hint)
@@ -100,41 +100,41 @@ class CorruptRecord(OpenClawError):
 
 
 class TurnEnded(OpenClawError):
-    """The turn stops here; the subclass says why."""
+    """The turn stops now; the subclass says why."""
 
 
 class TurnAborted(TurnEnded):
-    """A person, or a message in interrupt mode, stopped the turn."""
+    """A person or a message in interrupt mode stopped the turn."""
 
 
 class TurnTimedOut(TurnEnded):
-    """The turn ran past its deadline."""
+    """The turn passed its deadline."""
 
 
 class TurnParked(TurnEnded):
-    """The turn waits for another session's answer and holds no worker meanwhile."""
+    """The turn waits for another session's answer; it holds no worker while it waits."""
 
     def __init__(self, session: str, message_id: str, milliseconds: int) -> None:
-        super().__init__(f"waiting for an answer of {session}")
+        super().__init__(f"waiting for an answer from {session}")
         self.session = session
         self.message_id = message_id
         self.milliseconds = milliseconds
 
 
 class TurnYielded(TurnEnded):
-    """The model ended its turn to wait; the message is what the tool answered."""
+    """The model ended its turn to wait for sub-agents; the message is the tool's result."""
 
 
 class BudgetExhausted(TurnEnded):
-    """A budget is used up; the turn ends with an answer that says so."""
+    """A budget is used up; the turn ends with a reply that says so."""
 
 
 class TurnHandedOver(TurnEnded):
-    """This worker is leaving; another one continues the turn from its journal."""
+    """This worker is shutting down; another one continues the turn from its journal."""
 
 
 class FailureReason(StrEnum):
-    """Why a model call failed: the words of the failover table, plus two that never fall back."""
+    """Why a model call failed. The last two never lead to a fallback model."""
 
     BILLING = "billing"
     RATE_LIMIT = "rate_limit"
@@ -166,27 +166,27 @@ class ProviderError(OpenClawError):
         super().__init__(message, hint=hint)
         self.reason = reason
         self.status = status
-        self.code = encodable(code) if code else code
-        """The provider's own word for the error, or ours for an answer that is none."""
+        self.code = replace_surrogates(code) if code else code
+        """The provider's own error code, or ours where the answer was unusable."""
         self.retry_after = retry_after
-        """Seconds the provider asked us to wait."""
+        """How many seconds the provider asked us to wait."""
         self.request_id = request_id
-        self.again = False
-        """The next call of this model will be another one, and may be answered: it asks for less, or tells more."""
+        self.will_differ = False
+        """The next request to this model will differ and may succeed: it asks for less or sends more context."""
 
 
 class ToolError(OpenClawError):
-    """A tool call failed in a way the model can read and adapt to."""
+    """A tool call failed; the model reads why and can try something else."""
 
     def __init__(self, message: str, *, output: str = "") -> None:
         super().__init__(message)
         self.output = output
-        """What others wrote, such as a program until then; the model gets it after the message, quoted as untrusted."""
+        """Third-party output, such as what a program printed. The model reads it after the message, as untrusted."""
 
 
 class ToolInputInvalid(ToolError):
-    """The arguments do not fit the tool's schema."""
+    """The arguments do not match the tool's schema."""
 
 
 class ToolTimedOut(ToolError):
-    """The tool ran past its time limit and was ended."""
+    """The tool passed its time limit and was killed."""

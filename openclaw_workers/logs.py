@@ -1,7 +1,7 @@
-"""Logging for every process: events with fields, one line format, nothing secret.
+"""Logging for every process: events with fields, in one line format, without secrets.
 
-Events are named `noun.past_participle` (`run.claimed`). The fields in `CONTEXT_FIELDS` are bound once per
-run with `run_context` and then appear on each line, those of Celery, kombu and redis-py included.
+Events are named `noun.past_participle` (`run.claimed`). `run_context` binds the fields in `CONTEXT_FIELDS` once
+per run; they then appear on each line, including those of Celery, kombu and redis-py.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 #: Fields that say which run a line belongs to, in the order they are printed.
 CONTEXT_FIELDS = ("runId", "sessionKey", "sessionId", "agentId", "runKind", "lane", "parentRunId")
 
-#: Set by `ocw up` for its children: the supervisor stamps each line with time and name itself.
+#: `ocw up` sets it for its child processes, because the supervisor adds time and name to each line itself.
 SUPERVISED_VARIABLE = "OPENCLAW_SUPERVISED"
 
 _PASSWORD_IN_URL = re.compile(r"(://[^\s:/@]*:)[^\s/]+@")
-# `?password=` and its like in a URL, `password=` anywhere. An escaped quote ends the value as a quote does: the text
-# may be inside JSON.
+# `?password=`, `?api_key=` and similar in a URL, and `password=` anywhere. An escaped quote also ends the value,
+# because the text may be inside JSON.
 _SECRET_OPTION = re.compile(
     r"""([?&][^\s=&#"]*(?:pass|key|token|secret)[^\s=&#"]*=|\bpassword=)(?:\\[^"]|[^\s&#"\\])+""", re.IGNORECASE
 )
@@ -38,7 +38,7 @@ _PLAIN_VALUE = re.compile(r"[^\s\"=\x00-\x1f\x7f]+")
 
 
 def setup_logging(*, json: bool = False, level: str | int = "info") -> None:
-    """Send structlog and standard logging to stderr in one format; calling it again replaces the first."""
+    """Send structlog and standard logging to stderr in one format; a second call replaces the first."""
     shared: list[Processor] = [
         _with_context,
         structlog.stdlib.add_log_level,
@@ -74,7 +74,7 @@ def setup_logging(*, json: bool = False, level: str | int = "info") -> None:
 
 @contextmanager
 def run_context(**fields: str | None) -> Iterator[None]:
-    """Put `fields` (see `CONTEXT_FIELDS`) on each line logged inside the block; None is left out."""
+    """Add `fields` (see `CONTEXT_FIELDS`) to each line logged inside the block; skip those that are None."""
     outer = _context.set({**_context.get(), **{name: value for name, value in fields.items() if value is not None}})
     try:
         yield
@@ -87,7 +87,7 @@ def _with_context(_logger: WrappedLogger, _method: str, event: EventDict) -> Eve
 
 
 def mask_secrets(text: str) -> str:
-    """Hide passwords inside URLs, also those given as an option, and API keys."""
+    """Hide API keys, passwords inside URLs and passwords given as a URL option."""
     return _API_KEY.sub(r"\1***", _SECRET_OPTION.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***@", text)))
 
 
@@ -114,5 +114,5 @@ def _render_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 
 def _quoted(value: Any) -> str:
     text = str(value)
-    # A value must not look like two fields or two lines, nor carry escape codes to a terminal.
+    # A value must not look like two fields or two lines, and must not send escape codes to a terminal.
     return text if _PLAIN_VALUE.fullmatch(text) else jsonlib.dumps(text, ensure_ascii=False)

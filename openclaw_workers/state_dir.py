@@ -1,4 +1,4 @@
-"""How one `ocw` finds another: the lock, addresses and secrets that `ocw up` keeps in the state directory."""
+"""How one `ocw` command finds another: the lock, addresses and secrets that `ocw up` keeps in the state directory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def state_dir_shown(state_dir: Path) -> str:
 
 
 class Runtime(BaseModel):
-    """What a running `ocw up` serves, and where."""
+    """The processes and addresses of a running `ocw up`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -68,7 +68,7 @@ class Runtime(BaseModel):
 
 
 def read_runtime(state_dir: Path) -> Runtime | None:
-    """Return what `ocw up` left here, or None where there is nothing or nothing readable."""
+    """Read the file that `ocw up` wrote; None if it is missing or unreadable."""
     try:
         return Runtime.model_validate_json((state_dir / RUNTIME_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -101,7 +101,7 @@ def not_ours(path: Path) -> BadInput:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file in one step, readable by its owner alone."""
+    """Replace a file atomically; only its owner can read it."""
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:
@@ -113,10 +113,10 @@ def write_private(path: Path, text: str) -> None:
 
 
 def prepare_state_dir(state_dir: Path) -> None:
-    """Make the state directory, closed to others, and see that it can be written.
+    """Create the state directory, closed to other users, and check that it is writable.
 
     Raises:
-        BadInput: it cannot be made or written, or has a name that the configuration of Redis cannot hold.
+        BadInput: it cannot be created or written, or its name cannot appear in a Redis configuration file.
     """
     if "\n" in str(state_dir) or not _is_text(state_dir):
         raise BadInput(
@@ -144,17 +144,17 @@ def _is_text(path: Path) -> bool:
 
 
 class StateLock:
-    """Held by the one `ocw up` of a state directory; the kernel lets go of it when that process ends."""
+    """The lock that the one `ocw up` of a state directory holds; the kernel releases it when that process ends."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / LOCK_FILE
         self._fd: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock and write our pid into it.
+        """Take the lock and write our pid into its file.
 
         Raises:
-            ConflictError: another process has it.
+            ConflictError: another process holds the lock.
         """
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         if not _flock(fd):
@@ -175,12 +175,12 @@ class StateLock:
 def already_running(state_dir: Path, pid: int | str) -> ConflictError:
     return ConflictError(
         f"`ocw up` is already running on {state_dir} (pid {pid})",
-        hint=f"stop it with `ocw down --state-dir {shlex.quote(str(state_dir))}`, or run a second one with another",
+        hint=f"stop it with `ocw down --state-dir {shlex.quote(str(state_dir))}`, or give this one another --state-dir",
     )
 
 
 def _flock(fd: int) -> bool:
-    # A few tries: `running_pid` in another process holds the lock for an instant while it looks.
+    # Retry a few times: `running_pid` in another process holds the lock for an instant while it checks.
     for _ in range(5):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -195,7 +195,7 @@ def running_pid(state_dir: Path) -> int | None:
     """The pid of the `ocw up` that holds this state directory, or None.
 
     Raises:
-        BadInput: we may not look.
+        BadInput: this user may not read the lock file.
     """
     path = state_dir / LOCK_FILE
     try:
@@ -205,7 +205,7 @@ def running_pid(state_dir: Path) -> int | None:
     except OSError as error:
         raise BadInput(
             f"cannot tell whether `ocw up` is running: {path} cannot be read: {error.strerror}",
-            hint="do this as the user who started it, or choose another --state-dir",
+            hint="run this as the user who started it, or choose another --state-dir",
         ) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -219,11 +219,11 @@ def running_pid(state_dir: Path) -> int | None:
 
 
 def resolve_redis_url(settings: Settings, env: Mapping[str, str], state_dir: Path) -> str:
-    """Where this command finds its Redis: REDIS_URL, the configuration, then a running `ocw up`.
+    """Find the Redis of this command: REDIS_URL, else the configuration, else a running `ocw up`.
 
     Raises:
-        NotFound: none of the three names one.
-        BadInput: we may not see whether `ocw up` runs.
+        NotFound: none of the three names a Redis.
+        BadInput: this user may not check whether `ocw up` is running.
     """
     if url := env.get("REDIS_URL"):
         return url

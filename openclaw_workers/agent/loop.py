@@ -1,7 +1,7 @@
-"""The agent loop: ask the model, run the tools it calls, until it answers. It writes only through its Journal.
+"""The agent loop: call the model, run the tools it calls, repeat until it answers. It writes only through its Journal.
 
-The loop can be entered at any point of a turn: it looks at the transcript, finishes the calls that are still open and
-goes on. That is all there is to resuming after a crash.
+The loop can start at any point of a turn: it reads the transcript, finishes the open tool calls and continues. This is
+how a turn resumes after a crash.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from typing import Any
 
 import structlog
 
-from openclaw_workers.agent.context.compaction import Nothing
+from openclaw_workers.agent.context.compaction import NotCompacted
 from openclaw_workers.agent.context.history import (
     estimate_tokens,
     fit,
     open_calls,
     repair,
     result_for,
-    with_ids_of_their_own,
+    with_unique_call_ids,
 )
 from openclaw_workers.agent.context.request_view import RequestView
 from openclaw_workers.agent.context.side_calls import SideCalls
 from openclaw_workers.agent.context.window_keeper import SmallerWindow, WindowKeeper
-from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, warned
+from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, with_warning
 from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
-from openclaw_workers.agent.tool_runner import run_call, run_calls_together
+from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
+from openclaw_workers.agent.tool_runner import run_batch, run_call
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.encoding import encodable, encodable_json
+from openclaw_workers.domain.encoding import replace_surrogates, replace_surrogates_in_json
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
@@ -53,12 +54,7 @@ log = structlog.get_logger(__name__)
 BRIEF_CHARS = 80
 RESULT_CHARS = 2_000
 WINDOW_SHARE = 0.8
-"""Of the model's window; the rest is for the system prompt, the tools and the answer."""
-
-INTERRUPTED = (
-    "[interrupted] The worker running this call died before its result was recorded. It may or may not have taken "
-    "effect, and it was not run again. Check the state of things before you repeat it."
-)
+"""The share of the model's window for messages; the rest is for the system prompt, the tools and the answer."""
 
 
 class AgentLoop:
@@ -69,12 +65,12 @@ class AgentLoop:
         self._cancel = asker.cancel
         self._budget = int(min(setup.window, setup.context_tokens or setup.window) * WINDOW_SHARE)
         self.history = list(history)
-        """The newest entries of the session's log as they are stored, and what this turn adds to them."""
+        """The newest entries of the session's log as stored, plus those that this turn adds."""
         self._keeper = self._make_keeper(setup.view) if setup.view else None
         self.worked = 0.0
-        """Seconds that tools took since the last record."""
+        """Seconds spent in tools since the last record."""
         self.begun = {setup.started_call}
-        """Ids of calls that were begun, here or by an earlier owner: they may have taken effect."""
+        """Ids of tool calls that this or an earlier owner started: they may have taken effect."""
         asker.on_chosen = self._check_window
 
     @property
@@ -82,11 +78,11 @@ class AgentLoop:
         return self._asker.partial
 
     def run(self) -> AssistantEntry:
-        """Carry the turn to its final answer, which the caller commits.
+        """Run the turn to its final answer, which the caller commits.
 
         Raises:
-            TurnYielded: it ends without one, because the model waits for something.
-            TurnEnded, LeaseLost, ProviderError: the turn cannot go on here.
+            TurnYielded: the turn ends without an answer, because the model waits for sub-agents.
+            TurnEnded, LeaseLost, ProviderError: the turn cannot continue here.
         """
         self._finish_calls(resuming=True)
         for _ in range(self._setup.max_model_calls):
@@ -103,7 +99,7 @@ class AgentLoop:
         )
 
     def _stop_if_yielded(self) -> None:
-        """Read it from the transcript, so that an owner who comes after a crash ends the turn too."""
+        """Decide by the transcript, so that the next owner after a crash also ends the turn."""
         for entry in reversed(self.history):
             if not isinstance(entry, ToolResultEntry):
                 return
@@ -120,7 +116,7 @@ class AgentLoop:
     def _ask(self) -> AssistantEntry:
         candidate, answer = self._ask_within_window()
         return AssistantEntry(
-            content=with_ids_of_their_own([_storable(block) for block in answer.content], self.history),
+            content=with_unique_call_ids([_storable(block) for block in answer.content], self.history),
             timestamp=now_ms(),
             run_id=self._setup.run_id,
             api=candidate.provider.api_of(candidate.model),
@@ -138,7 +134,7 @@ class AgentLoop:
             before = len(self.history)
             keeper.make_room(self.history)
             if len(self.history) > before:
-                self._record(may_steer=True)  # a summary takes its time, in which people may have spoken
+                self._record(may_steer=True)  # a summary takes a while, so new messages may have arrived
             messages = keeper.messages(self.history)
             try:
                 candidate, answer = self._asker.ask(self._asking(messages))
@@ -150,22 +146,22 @@ class AgentLoop:
                 keeper.overflowed(self.history, error)
             else:
                 if (view := self._setup.view_of(candidate)) and not answer.estimated:
-                    view.context.estimator.learn(self._setup.told, self._setup.specs, messages, answer.usage)
+                    view.context.estimator.learn(self._setup.whole_system, self._setup.specs, messages, answer.usage)
                 return candidate, answer
 
     def _check_window(self, candidate: Candidate) -> None:
-        """Before a model is asked.
+        """Called before each model call.
 
         Raises:
-            SmallerWindow: the conversation was not made to fit into what it sees.
+            SmallerWindow: the conversation was fitted to a larger window than this model has.
         """
         keeper, view = self._keeper, self._setup.view_of(candidate)
         if keeper and view and view.context.window < keeper.view.context.window:
             raise SmallerWindow(view)
 
     def _seen_by(self, candidate: Candidate, messages: list[TranscriptEntry]) -> list[TranscriptEntry]:
-        """For a model that cannot summarise the oldest messages go out of sight; for others room was made."""
-        if self._keeper and candidate.provider.summarises:
+        """The messages for one model. If it cannot summarise, the oldest are left out; for others room was made."""
+        if self._keeper and candidate.provider.can_summarise:
             return messages
         window = candidate.provider.context_window(candidate.model)
         budget = int(min(window, self._setup.context_tokens or window) * WINDOW_SHARE)
@@ -175,15 +171,15 @@ class AgentLoop:
         setup = self._setup
 
         def request(candidate: Candidate, failed: int) -> ModelRequest:
-            calls_tools = candidate.provider.calls_tools
+            can_call_tools = candidate.provider.can_call_tools
             return ModelRequest(
                 model=candidate.model,
-                system=setup.system if calls_tools else setup.system_of_programs,
+                system=setup.system if can_call_tools else setup.system_of_programs,
                 system_tail=setup.system_tail,
                 worker_line=setup.worker_line,
                 system_extra=setup.system_extra,
                 messages=self._seen_by(candidate, messages),
-                tools=list(setup.specs) if calls_tools else [],
+                tools=list(setup.specs) if can_call_tools else [],
                 thinking=setup.thinking,
                 failed_calls=failed,
                 endpoint=candidate.endpoint,
@@ -193,29 +189,29 @@ class AgentLoop:
         return request
 
     def next_tokens(self) -> int:
-        """About how much the next request will hold."""
+        """Estimate the tokens of the next request."""
         if self._keeper is not None:
             return self._keeper.view.used(self._keeper.messages(self.history))
         return sum(map(estimate_tokens, fit(self.history, self._budget)))
 
     def compact(self, focus: str) -> str:
-        """Compact now, as a person asked for it; returns what to tell them."""
+        """Compact now because a person asked for it; return the reply to them."""
         if self._keeper is None:
             return "This model cannot summarise; older messages simply go out of its sight."
         done = self._keeper.compact_now(self.history, focus)
-        if isinstance(done, Nothing):
+        if isinstance(done, NotCompacted):
             return f"Nothing was compacted: {done.reason}."
         return f"Compacted: about {done.tokens_before:,} tokens became {done.tokens_after:,}."
 
     def _make_keeper(self, view: RequestView) -> WindowKeeper:
-        aside = SideCalls(self._setup, self._asker, self._execute_unseen)
+        side_calls = SideCalls(self._setup, self._asker, self._execute_unseen)
         return WindowKeeper(
             view=view,
             run_id=self._setup.run_id,
             tools=frozenset(self._setup.tools),
             zone=self._setup.zone,
-            summarise=aside.summarise,
-            flush=lambda messages: aside.flush(messages, view.compaction.memory_flush),
+            summarise=side_calls.summarise,
+            flush=lambda messages: side_calls.flush(messages, view.compaction.memory_flush),
             record=self._record_own,
         )
 
@@ -227,13 +223,15 @@ class AgentLoop:
     def _finish_calls(self, *, resuming: bool = False) -> None:
         groups = self._groups(open_calls(self.history))
         if resuming and groups and groups[0][0].id != self._setup.started_call:
-            # An owner that was leaving did not start it. Now it is started, and must not be again if we die too (I5).
+            # The previous owner shut down before it started this call. Record that it starts now, so that nobody
+            # starts it again if this worker dies too (I5).
             self._journal.record([], starting=groups[0][0].id)
         if resuming and not groups and self._setup.steering_waits:
-            # The earlier owner was in a model call, or was leaving: the next one is ours, and steering lands before it.
+            # The previous owner was in a model call or shutting down. The next model call is ours, and steered
+            # messages must come before it.
             self._record(may_steer=True)
         for index, group in enumerate(groups, start=1):
-            if group[0].id in self.begun:  # by an earlier owner, who carries a group out as one
+            if group[0].id in self.begun:  # an earlier owner started it, and with it the whole group
                 self.begun.update(call.id for call in group)
             if len(group) > 1:
                 results = self._execute_group(group)
@@ -245,7 +243,7 @@ class AgentLoop:
             self._record(*results, starting=following, may_steer=not following)
 
     def _groups(self, calls: Sequence[ToolCallBlock]) -> list[list[ToolCallBlock]]:
-        """Calls that are carried out as one come first, each of the others alone."""
+        """Group the calls of batched tools and put these groups first; every other call is a group of its own."""
         together: dict[str, list[ToolCallBlock]] = {}
         alone = []
         for call in calls:
@@ -257,14 +255,14 @@ class AgentLoop:
         return [*together.values(), *alone]
 
     def _execute_group(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
-        """Carry out as one those calls that do not repeat without end."""
+        """Run the calls of a group together, except those that loop detection blocks."""
         verdicts = {call.id: self._judge(call) for call in calls}
         allowed = [call for call in calls if verdicts[call.id].action is not Action.BLOCK]
         done = {each.tool_call_id: each for each in self._execute_together(allowed)} if allowed else {}
         results = []
         for call in calls:
             verdict, result = verdicts[call.id], done.get(call.id)
-            text = warned(result.content[0].text, verdict) if result else verdict.text
+            text = with_warning(result.content[0].text, verdict) if result else verdict.text
             results.append(result_for(call, text, is_error=result is None or result.is_error))
         return results
 
@@ -277,17 +275,17 @@ class AgentLoop:
         self._journal.allow(self._setup.tool_timeout_seconds)
         self.begun.update(call.id for call in calls)
         with self._working():
-            told = run_calls_together(tool, [(call, self._context(call)) for call in calls])
-        for call, each in zip(calls, told, strict=True):
+            outcomes = run_batch(tool, [(call, self._context(call)) for call in calls])
+        for call, each in zip(calls, outcomes, strict=True):
             self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
-        return [result_for(call, each.quoted, is_error=each.failed) for call, each in zip(calls, told, strict=True)]
+        return [result_for(call, each.quoted, is_error=each.failed) for call, each in zip(calls, outcomes, strict=True)]
 
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
-        """Finish a call that an earlier owner left open, as its effect allows (I5)."""
+        """Finish a call that an earlier owner left open, as far as its effect allows (I5)."""
         tool = self._tool(call)
         if tool is not None and tool.effect is Effect.ONCE and call.id == self._setup.started_call:
             log.warning("tool.interrupted", tool=call.name, call_id=call.id)
-            return result_for(call, INTERRUPTED, is_error=True)
+            return result_for(call, WORKER_DIED_DURING_CALL, is_error=True)
         return self._execute(call)
 
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
@@ -299,10 +297,10 @@ class AgentLoop:
         self._journal.allow(setup.tool_timeout_seconds)
         self.begun.add(call.id)
         with self._working():
-            told = run_call(call, setup.tools, self._context(call))
-        shown = {"result": told.plain[:RESULT_CHARS]} if setup.shows_results else {}
-        self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": told.failed, **shown})
-        return result_for(call, warned(told.quoted, verdict), is_error=told.failed)
+            outcome = run_call(call, setup.tools, self._context(call))
+        shown = {"result": outcome.plain[:RESULT_CHARS]} if setup.shows_results else {}
+        self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": outcome.failed, **shown})
+        return result_for(call, with_warning(outcome.quoted, verdict), is_error=outcome.failed)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -320,11 +318,11 @@ class AgentLoop:
         return verdict
 
     def _execute_unseen(self, call: ToolCallBlock) -> ToolResultEntry:
-        """For a side conversation, which nobody is shown. It has the time of the step it is a part of."""
+        """Run a tool call of a side conversation, without showing it. The time limit of the current step applies."""
         self._cancel.check()
         with self._working():
-            told = run_call(call, self._setup.tools, self._context(call))
-        return result_for(call, told.quoted, is_error=told.failed)
+            outcome = run_call(call, self._setup.tools, self._context(call))
+        return result_for(call, outcome.quoted, is_error=outcome.failed)
 
     def _context(self, call: ToolCallBlock) -> ToolContext:
         setup = self._setup
@@ -347,17 +345,19 @@ class AgentLoop:
 def _storable(block: AssistantBlock) -> AssistantBlock:
     match block:
         case TextBlock():
-            return TextBlock(text=encodable(block.text))
+            return TextBlock(text=replace_surrogates(block.text))
         case ThinkingBlock():
-            return ThinkingBlock(
-                thinking=encodable(block.thinking), signature=block.signature and encodable(block.signature)
-            )
+            signature = block.signature and replace_surrogates(block.signature)
+            return ThinkingBlock(thinking=replace_surrogates(block.thinking), signature=signature)
         case ToolCallBlock():
-            arguments = encodable_json(block.arguments)
-            return ToolCallBlock(id=encodable(block.id), name=encodable(block.name), arguments=arguments)
+            return ToolCallBlock(
+                id=replace_surrogates(block.id),
+                name=replace_surrogates(block.name),
+                arguments=replace_surrogates_in_json(block.arguments),
+            )
 
 
 def _brief(call: ToolCallBlock) -> str:
-    """The call's first argument in one line, for people who watch."""
+    """The call's first argument in one line, for viewers."""
     first = next(iter(call.arguments.values()), "")
     return " ".join(str(first).split())[:BRIEF_CHARS]

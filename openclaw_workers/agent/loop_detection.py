@@ -1,6 +1,6 @@
-"""Guard against tool calls that repeat without end, read from the transcript of the current turn.
+"""Detect tool calls that repeat without end, from the transcript of the current turn.
 
-Nothing is counted in memory: a worker that takes the turn over comes to the same verdict.
+Nothing is counted in memory, so a worker that takes over the turn comes to the same verdict.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -21,15 +22,13 @@ from openclaw_workers.domain.transcript import (
 )
 from openclaw_workers.tools.registry import canonical
 
-WARNING = "\n\n[loop warning] "
-BLOCKED = "[loop blocked] "
 _POLLS = frozenset({"process", "command_status", "shell_status", "session_status", "subagents", "sessions_list"})
-"""Tools that look whether something has happened: to ask again is their use, but not without end."""
+"""Tools that check for news: repeating them is normal, but not without end."""
 
 
 class Action(StrEnum):
     OK = "ok"
-    WARN = "warn"  # run the call, and add `text` to its result with `warned`
+    WARN = "warn"  # run the call, and add `text` to its result by `with_warning`
     BLOCK = "block"  # do not run it; `text` is its error
 
 
@@ -40,8 +39,8 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """A call that has its result: what was called, and what came of it."""
+class PastCall:
+    """A finished call, as hashes of what was called and of its result."""
 
     call: str
     outcome: str
@@ -51,10 +50,10 @@ class Past:
 OK = Verdict()
 
 
-def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> list[Past]:
+def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> list[PastCall]:
     """The latest finished calls of a run, oldest first."""
     calls: dict[str, str] = {}
-    found: list[Past] = []
+    found: list[PastCall] = []
     for entry in entries:
         if getattr(entry, "run_id", None) != run_id:
             continue
@@ -62,13 +61,13 @@ def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> li
             calls.update((call.id, signature(call)) for call in entry.tool_calls)
         elif isinstance(entry, ToolResultEntry) and entry.tool_call_id in calls:
             text = "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
-            was_blocked = entry.is_error and text.startswith(BLOCKED)
-            outcome = f"{entry.is_error}:{text.rpartition(WARNING)[0] or text}"
-            found.append(Past(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
+            was_blocked = entry.is_error and text.startswith(texts.LOOP_BLOCKED)
+            outcome = f"{entry.is_error}:{text.rpartition(texts.LOOP_WARNING)[0] or text}"
+            found.append(PastCall(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
     return found[-most:]
 
 
-def judge(past: Sequence[Past], call: ToolCallBlock, settings: LoopDetectionSettings) -> Verdict:
+def judge(past: Sequence[PastCall], call: ToolCallBlock, settings: LoopDetectionSettings) -> Verdict:
     """Whether a call may run, given the finished calls before it."""
     if not settings.enabled:
         return OK
@@ -76,23 +75,23 @@ def judge(past: Sequence[Past], call: ToolCallBlock, settings: LoopDetectionSett
     this, name = signature(call), canonical(call.name)
     streak = _streak(past, this)
     if streak >= settings.global_circuit_breaker_threshold:
-        return _block(f"{name} was called {streak} times in a row with the same input and the same result")
+        return _block(texts.LOOP_SAME_RESULT.format(name=name, count=streak))
     if name in _POLLS:
-        told = f"{name} has shown the same {streak} times in a row"
+        why = texts.LOOP_POLLING.format(name=name, count=streak)
         stop = streak >= settings.critical_threshold
-        return _block(f"{told}; what you wait for does not come this way") if stop else _warn(streak, settings, told)
+        return _block(why + texts.LOOP_POLLING_STOP) if stop else _warn(streak, settings, why)
     turns, is_stuck = _ping_pong(past, this)
     if turns >= settings.warning_threshold:
-        told = f"two calls have followed each other {turns} times"
+        why = texts.LOOP_PING_PONG.format(count=turns)
         stop = is_stuck and turns >= settings.critical_threshold
-        return _block(f"{told}, each with the same result as before") if stop else _warn(turns, settings, told)
+        return _block(why + texts.LOOP_PING_PONG_STOP) if stop else _warn(turns, settings, why)
     repeats = sum(each.call == this for each in past)
-    return _warn(repeats, settings, f"{name} was called with this same input {repeats} times before")
+    return _warn(repeats, settings, texts.LOOP_SAME_INPUT.format(name=name, count=repeats))
 
 
-def warned(result: str, verdict: Verdict) -> str:
-    """A result with the warning the model should read; `past_calls` looks past it."""
-    return result + WARNING + verdict.text if verdict.action is Action.WARN else result
+def with_warning(result: str, verdict: Verdict) -> str:
+    """Add the warning to the result; `past_calls` ignores it."""
+    return result + texts.LOOP_WARNING + verdict.text if verdict.action is Action.WARN else result
 
 
 def signature(call: ToolCallBlock) -> str:
@@ -104,8 +103,8 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _streak(past: Sequence[Past], this: str) -> int:
-    """How many of the latest calls were this one, with one and the same outcome. A blocked call does not end it."""
+def _streak(past: Sequence[PastCall], this: str) -> int:
+    """How many of the latest calls were this one with the same outcome. A blocked call does not end the streak."""
     count, outcome = 0, ""
     for each in reversed(past):
         if each.call != this or (not each.was_blocked and outcome and each.outcome != outcome):
@@ -115,8 +114,8 @@ def _streak(past: Sequence[Past], this: str) -> int:
     return count
 
 
-def _ping_pong(past: Sequence[Past], this: str) -> tuple[int, bool]:
-    """How many of the latest calls alternate between this one and another, and whether both bring nothing new."""
+def _ping_pong(past: Sequence[PastCall], this: str) -> tuple[int, bool]:
+    """How many of the latest calls alternate between this one and another, and whether their results stay the same."""
     if not past or past[-1].call == this:
         return 0, False
     pair = (past[-1].call, this)
@@ -131,13 +130,11 @@ def _ping_pong(past: Sequence[Past], this: str) -> tuple[int, bool]:
 
 
 def _block(why: str) -> Verdict:
-    return Verdict(
-        Action.BLOCK, f"{BLOCKED}{why}. It was not run again. Do something else, or tell the user what stops you."
-    )
+    return Verdict(Action.BLOCK, texts.LOOP_BLOCKED + texts.LOOP_BLOCKED_ADVICE.format(why=why))
 
 
 def _warn(count: int, settings: LoopDetectionSettings, why: str) -> Verdict:
-    """Once for each threshold's worth of repeats, not each time."""
+    """Warn at each multiple of the threshold, not at every repeat."""
     if count < settings.warning_threshold or count % settings.warning_threshold:
         return OK
-    return Verdict(Action.WARN, f"{why}. If it brings nothing new, try another way or stop.")
+    return Verdict(Action.WARN, texts.LOOP_WARNING_ADVICE.format(why=why))

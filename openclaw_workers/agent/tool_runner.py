@@ -1,4 +1,4 @@
-"""Carrying out a tool call: whatever becomes of it, there is something to tell people and the model."""
+"""Run tool calls and turn every outcome, also a crash, into text for the model and for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import structlog
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.agent.prompt import texts
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.transcript import ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
@@ -17,15 +18,15 @@ from openclaw_workers.tools.registry import arguments, canonical
 
 log = structlog.get_logger(__name__)
 
-GOES_ON_ELSEWHERE = (TurnEnded, LeaseLost, StoreUnavailable)
-"""Not a tool's failure: without Redis nobody knows whether a call took effect, so whoever goes on makes it again."""
+NOT_TOOL_FAILURES = (TurnEnded, LeaseLost, StoreUnavailable)
+"""These end the turn here. Without Redis nobody knows whether a call took effect; the next owner decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What came of a call: first what the runtime or a tool of ours says, then what others wrote."""
+    """The outcome of a call: first what the runtime or our tool says, then third-party output."""
 
-    words: str = ""
+    text: str = ""
     output: str = ""
     source: str = ""
     failed: bool = False
@@ -33,60 +34,60 @@ class ToolOutcome:
     @property
     def plain(self) -> str:
         """For people."""
-        return "\n".join(part for part in (self.words, self.output) if part)
+        return "\n".join(part for part in (self.text, self.output) if part)
 
     @property
     def quoted(self) -> str:
         """For the model."""
         quotation = wrap(self.output, self.source) if self.output else ""
-        return "\n".join(part for part in (self.words, quotation) if part)
+        return "\n".join(part for part in (self.text, quotation) if part)
 
 
 def run_call(call: ToolCallBlock, tools: Mapping[str, Tool[Any]], ctx: ToolContext) -> ToolOutcome:
     tool = tools.get(canonical(call.name))
     try:
         if tool is None:
-            raise ToolError(f"there is no tool {call.name!r}; you have {', '.join(sorted(tools)) or 'none'}")
+            raise ToolError(texts.NO_SUCH_TOOL.format(name=call.name, tools=", ".join(sorted(tools)) or "none"))
         args = tool.parse(arguments(call.name, call.arguments))
         return _returned(tool, args, tool.run(args, ctx))
-    except GOES_ON_ELSEWHERE:
+    except NOT_TOOL_FAILURES:
         raise
-    except Exception as error:  # noqa: BLE001 - a broken tool is told of like any that failed
+    except Exception as error:  # noqa: BLE001 - the model learns of a crashed tool as of any failure
         return _failed(call, error)
 
 
-def run_calls_together(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]]) -> list[ToolOutcome]:
-    """Carry out calls of one tool as one; a call with wrong arguments fails alone."""
-    told: dict[str, ToolOutcome] = {}
+def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]]) -> list[ToolOutcome]:
+    """Run several calls of one tool as one operation; a call with wrong arguments fails alone."""
+    outcomes: dict[str, ToolOutcome] = {}
     good = []
     for call, ctx in calls:
         try:
             good.append((call, tool.parse(call.arguments), ctx))
         except ToolError as error:
-            told[call.id] = _failed(call, error)
+            outcomes[call.id] = _failed(call, error)
     try:
-        answers = tool.run_together([(args, ctx) for _, args, ctx in good]) if good else []
-        told |= {call.id: _returned(tool, args, text) for (call, args, _), text in zip(good, answers, strict=True)}
-    except GOES_ON_ELSEWHERE:
+        answers = tool.run_batch([(args, ctx) for _, args, ctx in good]) if good else []
+        outcomes |= {call.id: _returned(tool, args, text) for (call, args, _), text in zip(good, answers, strict=True)}
+    except NOT_TOOL_FAILURES:
         raise
     except Exception as error:  # noqa: BLE001
         failure = _failed(good[0][0], error)
-        told |= {call.id: failure for call, _, _ in good}
-    return [told[call.id] for call, _ in calls]
+        outcomes |= {call.id: failure for call, _, _ in good}
+    return [outcomes[call.id] for call, _ in calls]
 
 
 def _returned(tool: Tool[Any], args: Any, text: str) -> ToolOutcome:
-    if tool.quotes_others(args):
-        return ToolOutcome(output=encodable(text), source=f"tool {tool.name}")
-    return ToolOutcome(words=encodable(text), failed=tool.is_refusal(text))
+    if tool.is_result_untrusted(args):
+        return ToolOutcome(output=replace_surrogates(text), source=f"tool {tool.name}")
+    return ToolOutcome(replace_surrogates(text), failed=tool.is_refusal(text))
 
 
 def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
     if isinstance(error, ToolError):
-        output = encodable(error.output)
+        output = replace_surrogates(error.output)
         return ToolOutcome(
-            neutralise(encodable(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
+            neutralise(replace_surrogates(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
         )
     log.error("tool.broken", tool=call.name, call_id=call.id, exc_info=error)
-    told = f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"
-    return ToolOutcome(neutralise(encodable(told)), failed=True)
+    message = texts.TOOL_BROKEN.format(name=call.name, error=f"{type(error).__name__}: {error}")
+    return ToolOutcome(neutralise(replace_surrogates(message)), failed=True)

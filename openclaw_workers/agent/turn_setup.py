@@ -1,4 +1,4 @@
-"""What one turn of the agent loop is given: where to write, and everything it needs to know."""
+"""The input of one turn of the agent loop: its journal and everything it needs to know."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from openclaw_workers.tools.sessions.port import SessionPort
 
 
 class Journal(Viewers, Protocol):
-    """Where a turn is written down as it happens."""
+    """Records a turn while it runs."""
 
     def record(
         self,
@@ -29,15 +29,15 @@ class Journal(Viewers, Protocol):
         may_steer: bool = False,
         worked: float = 0.0,
     ) -> list[UserEntry]:
-        """Append entries; returns messages that were steered in. `worked` is how many seconds tools took.
+        """Append entries; return messages that were steered in. `worked`: seconds spent in tools.
 
         Raises:
-            TurnEnded: the turn must stop here. The entries are recorded all the same.
+            TurnEnded: the turn must stop now. The entries are recorded nevertheless.
             LeaseLost: another worker owns the session; nothing was recorded.
         """
 
     def allow(self, seconds: float) -> None:
-        """Say how long the step that begins now may take."""
+        """Set how long the step that begins now may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TurnSetup:
     session_key: str
     run_id: str
     window: int
-    """Tokens that the model asked first can see."""
+    """The context window of the first model, in tokens."""
     system: str
     thinking: str
     tools: Mapping[str, Tool[Any]]
@@ -59,30 +59,30 @@ class TurnSetup:
     tool_timeout_seconds: float
     context_tokens: int | None = None
     system_tail: str = ""
-    """What follows the system prompt and differs between sessions."""
+    """The part after the system prompt that differs between sessions."""
     worker_line: str = ""
-    """What differs between workers; it follows the newest message."""
+    """The part that differs between workers; it follows the newest message."""
     system_of_programs: str = ""
-    """What those are told instead that call no tools of ours."""
+    """The system prompt for programs, which cannot call our tools."""
     system_extra: str = ""
-    """What the message adds to either."""
+    """What the message adds to either system prompt."""
     view: RequestView | None = None
-    """How the conversation is kept within the window; None where the model cannot summarise."""
+    """How the conversation is kept inside the window; None if the model cannot summarise."""
     view_of: Callable[[Candidate], RequestView | None] = lambda candidate: None
     """The same for any model of the turn."""
     zone: tzinfo = UTC
     """The user's time zone."""
     loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
     exec_seconds: float = 120
-    """How long a command may take whose call names no time."""
+    """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     steering_waits: bool = False
-    """Whether messages may wait that an earlier owner of the turn did not get to see."""
+    """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False
-    """Whether viewers see what tools return, and not only that they did."""
+    """Whether viewers see the results of tools, or only that they ended."""
 
     @property
-    def told(self) -> str:
-        """All that a model is told beside the conversation."""
+    def whole_system(self) -> str:
+        """All text that a request contains besides the conversation."""
         return self.system + self.system_tail + self.worker_line

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.errors import NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class CliContext:
             NotFound: there is no such agent, or no session is bound to the thread.
         """
         if thread and not wanted:
-            return self._session_in_thread(encodable(thread))
+            return self._session_in_thread(replace_surrogates(thread))
         from openclaw_workers.config.resolve import resolve_agent_id
         from openclaw_workers.engine.routing.addressing import Origin, session_for
 

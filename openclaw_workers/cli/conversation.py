@@ -10,7 +10,7 @@ import click
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.screen import Screen
 from openclaw_workers.client.protocol import Ended, Gap, Note, Quiet
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.session_key import agent_of
@@ -93,15 +93,15 @@ def send_message(
         StoreUnavailable: Redis did not answer; the hint has the id under which sending again is safe.
     """
     # Bytes that are not UTF-8 can be neither stored nor looked up.
-    message_id = MessageId(encodable(message_id))
-    model = None if options.model is None else _full_name(cli, encodable(options.model))
+    message_id = MessageId(replace_surrogates(message_id))
+    model = None if options.model is None else _full_name(cli, replace_surrogates(options.model))
     intake = cli.intake  # raises here if no Redis is known, when nothing has been sent
     attachments = _attached(cli, files, session, message_id) if files else ()
     try:
         return intake.accept(
             text,
             session=session,
-            route=Route(channel=CHANNEL, thread_id=encodable(thread)),
+            route=Route(channel=CHANNEL, thread_id=replace_surrogates(thread)),
             authority=Authority.OWNER,
             message_id=message_id,
             model=model,
@@ -130,9 +130,9 @@ def _attached(cli: CliContext, files: Sequence[Path], session: SessionKey, messa
 
 def _full_name(cli: CliContext, model: str) -> str:
     """Resolve an alias before anything is stored, attachments included."""
-    from openclaw_workers.config.model_names import named_model
+    from openclaw_workers.config.model_names import find_model
 
-    return named_model(cli.loaded.settings, model)
+    return find_model(cli.loaded.settings, model)
 
 
 def screen_for(cli: CliContext, session: SessionKey) -> Screen:

@@ -1,4 +1,4 @@
-"""Agents: what holds for all of them, and what each changes."""
+"""Agents: the defaults for all of them, and what each one overrides."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ class IdentitySettings(Section):
     """What the agent calls itself; unset: its name."""
 
     emoji: str | None = None
-    """Its mark in chats."""
+    """The emoji that stands for it in chats."""
 
     theme: str | None = None
-    """Its manner, in a few words."""
+    """Its style, in a few words."""
 
     avatar: str | None = None
-    """Address or workspace path of its picture."""
+    """URL or workspace path of its picture."""
 
     owner_numbers: PeerIds = ()
-    """Senders who own this installation, as the agent is told.
-    Not in effect yet: no command or tool is kept for them."""
+    """Senders who own this installation; the system prompt names them.
+    Not in effect yet: no command or tool is reserved for them."""
 
 
 class AgentSettings(Section):
-    """What `agents.defaults` and every agent can set; an agent's value wins."""
+    """The settings of `agents.defaults` and of every agent; an agent's own value wins."""
 
     model: ModelChoiceField = ModelChoice()
     """Model as provider/model, or a mapping with fallbacks."""
 
     workspace: UserPath | None = None
-    """Directory of the agent's files. Unset: <state>/workspace, for other agents <state>/workspace-<id>."""
+    """Directory of the agent's files. Unset: <state>/workspace for the default agent, else <state>/workspace-<id>."""
 
     thinking_default: Thinking = "off"
     """How much the model thinks before it answers: off, minimal, low, medium, high, xhigh."""
 
     context_tokens: StrictInt | None = Field(default=None, ge=1)
-    """Tokens of context used at most; unset: the model's whole window."""
+    """How many tokens of context a turn may use; unset: the model's whole window."""
 
     timeout_seconds: StrictInt = Field(default=600, ge=0, le=WEEK_SECONDS)
-    """Seconds a turn may take; 0 sets no limit but that of all, a week."""
+    """Seconds a turn may take; 0 leaves only the general limit of one week."""
 
     user_timezone: TimeZone = "local"
-    """Timezone of the people it serves."""
+    """Timezone of the people who use it."""
 
     prompt_mode: PromptMode | None = None
-    """How much of the system prompt it gets: full, minimal or none; unset: full, for sub-agents minimal."""
+    """How much of the system prompt it gets: full, minimal or none; unset: minimal for sub-agents, else full."""
 
     bootstrap_max_chars: StrictInt = Field(default=20_000, ge=1)
     """Characters of one workspace file that go into the prompt."""
@@ -74,42 +74,42 @@ class AgentSettings(Section):
     """Characters of all workspace files together."""
 
     extra_system_prompt: str = ""
-    """Added to the system prompt; what an agent sets comes after that of the defaults."""
+    """Added to the system prompt; an agent's own text comes after that of the defaults."""
 
     skills: tuple[str, ...] | None = None
     """Skills offered, by name; unset means all, [] none. Not in effect yet: there are no skills."""
 
     tools: AgentToolsSettings = AgentToolsSettings()
-    """Tool policy of the agent; one agent's block replaces that of the defaults."""
+    """Tool policy of the agent; an agent's own block replaces the one in the defaults."""
 
     memory_search: MemorySearchSettings = MemorySearchSettings()
-    """Memory; one agent's block replaces that of the defaults. Not in effect yet: memory is not searched."""
+    """Memory; an agent's own block replaces the one in the defaults. Not in effect yet: memory is not searched."""
 
     compaction: CompactionSettings = CompactionSettings()
-    """Summarising of long conversations."""
+    """How long conversations are summarised."""
 
     context_pruning: ContextPruningSettings = ContextPruningSettings()
-    """Trimming of old tool results."""
+    """How old tool results are trimmed."""
 
     heartbeat: HeartbeatSettings = HeartbeatSettings()
-    """Turns the agent takes by itself. Not in effect yet: it takes none."""
+    """Turns the agent starts by itself. Not in effect yet: it starts none."""
 
     subagents: SubagentsSettings = SubagentsSettings()
     """Sub-agents it may spawn."""
 
     budget: BudgetSettings = BudgetSettings()
-    """What this agent may spend in a day (UTC)."""
+    """What this agent may spend per day (UTC)."""
 
     sandbox: SandboxField = SandboxSettings()
-    """Where its tools run; the words trusted (mode off) and restricted (mode all) are accepted too."""
+    """Where its tools run; also accepts the words trusted (mode off) and restricted (mode all)."""
 
     identity: IdentitySettings = IdentitySettings()
-    """Who it is and whom it obeys."""
+    """Its name, look and owners."""
 
 
 class AgentDefaults(AgentSettings):
     models: dict[FullModelRef, ListedModel] = Field(default_factory=dict)
-    """Models by provider/model with their aliases."""
+    """Models by provider/model, with their aliases."""
 
 
 class AgentEntry(AgentSettings):
@@ -117,7 +117,7 @@ class AgentEntry(AgentSettings):
     """Name in session keys, directories and commands: a-z, 0-9, _ and -, at most 64."""
 
     default: StrictBool = False
-    """Whether this agent answers when none is named; unset everywhere: the first one."""
+    """Whether this agent answers when none is named; if no agent sets it, the first one does."""
 
     name: str | None = None
     """Name shown to people; unset: the id."""
@@ -139,10 +139,10 @@ class AgentsSettings(Section):
     """Agent that answers when none is named; the same as default: true on its entry."""
 
     defaults: AgentDefaults = AgentDefaults()
-    """What holds for every agent unless it says otherwise."""
+    """Settings of every agent that does not override them."""
 
     list: tuple[AgentEntry, ...] = ()
-    """Agents in order; none listed means one agent, main."""
+    """Agents in order; an empty list means one agent, main."""
 
     profiles: dict[AgentId, AgentProfile] = Field(default_factory=dict)
-    """Agents by id: the same as list, written as a map."""
+    """Agents by id: another way to write list, as a map."""

@@ -1,4 +1,4 @@
-"""What all settings are made of: the section base class and the value types of the file."""
+"""The building blocks of the settings: the section base class and the value types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from openclaw_workers.config.redis_options import check_redis_options
 
 
 class Section(BaseModel):
-    """A mapping in the file. Field docstrings are what `ocw config example` and `schema` print."""
+    """A mapping in the file. `ocw config example` and `schema` print the field docstrings."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -40,7 +40,7 @@ class Section(BaseModel):
 
 
 class KeyedBy:
-    """Marks a map that may also be written as a list whose items carry their key in this field."""
+    """Marks a map that may also be written as a list whose items hold their key in this field."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -53,15 +53,15 @@ class Protects:
         self.unless = unless
 
 
-def _one_or_many(value: object) -> object:
+def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
 WEEK_SECONDS = 7 * 86_400
-"""No turn lasts longer: its record would not outlive it."""
+"""No turn may last longer, because its record expires after that time."""
 
-LONGEST_SECONDS = 3650 * 86_400
-"""What is longer than ten years was mistyped, and would make times that nobody can count with."""
+MAX_DURATION_SECONDS = 3650 * 86_400
+"""A duration above ten years is a typing error, and it would overflow later calculations."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
@@ -73,14 +73,14 @@ def _parse_duration(value: object) -> timedelta:
     if isinstance(value, str) and re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", value):
         parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", value)
         seconds = sum(float(count) * _SECONDS[unit] for count, unit in parts)
-        if seconds > LONGEST_SECONDS:
+        if seconds > MAX_DURATION_SECONDS:
             raise ValueError("expected at most ten years")
         return timedelta(seconds=seconds)
     raise ValueError('expected a duration with its unit, such as "90s", "30m" or "1h"')
 
 
 def format_duration(value: timedelta) -> str:
-    """The shortest exact spelling, in one unit: `30m`, not `1800s`."""
+    """Format a duration exactly, with the largest unit that fits: `30m`, not `1800s`."""
     milliseconds = round(value.total_seconds() * 1000)
     for unit in ("d", "h", "m", "s"):
         if milliseconds and milliseconds % round(_SECONDS[unit] * 1000) == 0:
@@ -122,14 +122,14 @@ def _check_time(value: str) -> str:
     return value
 
 
-def _some_path(value: object) -> object:
+def _check_not_blank(value: object) -> object:
     if isinstance(value, str) and not value.strip():
-        raise ValueError("expected a path; leave the key out for the usual place")
+        raise ValueError("expected a path; leave the key out to use the default")
     return value
 
 
 def _check_path(value: Path, info: ValidationInfo) -> Path:
-    """Expand `~` and make it absolute, from the directory of the file it was written in."""
+    """Expand `~` and make the path absolute, relative to the directory of the configuration file."""
     context: dict[str, Any] = info.context or {}
     if any(ord(character) < 32 for character in str(value)):
         raise ValueError("expected a path without control characters")
@@ -137,7 +137,7 @@ def _check_path(value: Path, info: ValidationInfo) -> Path:
     if value.parts[:1] == ("~",):
         value = Path(home, *value.parts[1:])
     elif str(value).startswith("~"):
-        raise ValueError("expected ~/ or a whole path; other people's homes are not looked up, and ./~ is a plain name")
+        raise ValueError("expected ~/ or a full path; ~user is not supported, and ./~ is a plain name")
     path = Path(os.path.normpath(Path(context.get("base_dir") or Path.cwd()) / value))
     if path.resolve() == Path(path.anchor):
         raise ValueError("expected a directory below the filesystem root, not the root itself")
@@ -154,7 +154,7 @@ def _check_model(value: str, info: ValidationInfo) -> str:
 
 
 def _check_full_model(value: str, info: ValidationInfo) -> str:
-    """The context says which providers there are, with their models where they have no others."""
+    """Check against the providers in the validation context, and their models where the list is complete."""
     context: dict[str, Any] = info.context or {}
     provider, _, model = value.partition("/")
     if not (provider and model):
@@ -182,12 +182,12 @@ _SECRET_OPTION = re.compile(r"(?<=[?&])([^=&#]*(?:pass|key|token|secret)[^=&#]*)
 
 
 def mask_url(url: str) -> str:
-    """The address with its password hidden, also one given as `?password=` or `?api_key=`."""
+    """Hide the password of a URL, also one given as `?password=` or `?api_key=`."""
     return _SECRET_OPTION.sub(r"\1=***", re.sub(r"(?<=://)([^/@]*):[^/]*@", r"\1:***@", url))
 
 
 class SecretUrl(SecretStr):
-    """An address that may hold a password: prints as the address with the password hidden."""
+    """A URL that may contain a password; it prints with the password hidden."""
 
     def _display(self) -> str:
         return mask_url(self.get_secret_value())
@@ -204,9 +204,10 @@ def _check_scheme(*schemes: str) -> AfterValidator:
         try:
             _ = parts.port
         except ValueError as error:
-            # Not quoted: where a slash in the password ends the host, the "port" is a piece of the password.
+            # The message must not quote the port: a slash in the password ends the host, and then the "port" is a
+            # piece of the password.
             raise ValueError(f"expected a port from 0 to 65535; {_ESCAPES}") from error
-        if "@" in parts.path and parts.scheme != "unix":  # here that piece has the form of a port
+        if "@" in parts.path and parts.scheme != "unix":  # the same mistake, where that piece looks like a port
             raise ValueError(f"expected no @ after the first /; {_ESCAPES}")
         return value
 
@@ -234,10 +235,10 @@ Bytes = Annotated[
     BeforeValidator(_parse_bytes, json_schema_input_type=int | str),
     PlainSerializer(_format_bytes, return_type=int | str),
 ]
-UserPath = Annotated[Path, BeforeValidator(_some_path, json_schema_input_type=str), AfterValidator(_check_path)]
+UserPath = Annotated[Path, BeforeValidator(_check_not_blank, json_schema_input_type=str), AfterValidator(_check_path)]
 TimeZone = Annotated[str, _check_timezone("local")]
 HoursTimeZone = Annotated[str, _check_timezone("user", "local")]
-"""`user` is the zone of the agent's people, so their own cannot be that."""
+"""`user` refers to userTimezone, which therefore cannot be `user` itself."""
 
 TimeOfDay = Annotated[str, AfterValidator(_check_time)]
 
@@ -246,7 +247,7 @@ ModelRef = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S+$"), Aft
 """provider/model or an alias."""
 
 FullModelRef = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S+$"), AfterValidator(_check_full_model)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
 PromptMode = Literal["full", "minimal", "none"]
 
@@ -258,4 +259,4 @@ def _number_to_text(value: object) -> object:
 PeerId = Annotated[str, BeforeValidator(_number_to_text, json_schema_input_type=str | int)]
 """A chat or user id; YAML reads an unquoted one as a number."""
 
-PeerIds = Annotated[tuple[PeerId, ...], BeforeValidator(_one_or_many, json_schema_input_type=list[str | int])]
+PeerIds = Annotated[tuple[PeerId, ...], BeforeValidator(_as_list, json_schema_input_type=list[str | int])]

@@ -1,4 +1,4 @@
-"""The models we know by name. Prices are dollars per million tokens; where none stands, we do not know it."""
+"""The built-in models. Prices are in dollars per million tokens; a model without a price has an unknown one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openclaw_workers.config.models import Api, CostSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BuiltinModel:
     id: str
     context_window: int
     max_tokens: int
@@ -21,10 +21,10 @@ class Known:
     api: Api | None = None
 
 
-def _claude(model: str, max_tokens: int, price_in: float, price_out: float) -> Known:
-    # A cache entry costs a quarter more to write than plain input, and a tenth of it to read.
+def _claude(model: str, max_tokens: int, price_in: float, price_out: float) -> BuiltinModel:
+    # Writing to the prompt cache costs a quarter more than plain input; reading costs a tenth of it.
     cost = CostSettings(input=price_in, output=price_out, cache_read=price_in / 10, cache_write=price_in * 1.25)
-    return Known(model, 200_000, max_tokens, cost)
+    return BuiltinModel(model, 200_000, max_tokens, cost)
 
 
 def _gpt(
@@ -35,13 +35,13 @@ def _gpt(
     *,
     reasoning: bool = True,
     api: Api | None = None,
-) -> Known:
+) -> BuiltinModel:
     price_in, cached, price_out = prices
     cost = CostSettings(input=price_in, output=price_out, cache_read=cached)
-    return Known(model, window, max_tokens, cost, reasoning, api=api)
+    return BuiltinModel(model, window, max_tokens, cost, reasoning, api=api)
 
 
-MODELS: Final[dict[str, tuple[Known, ...]]] = {
+MODELS: Final[dict[str, tuple[BuiltinModel, ...]]] = {
     "anthropic": (
         _claude("claude-opus-4-6", 128_000, 5, 25),
         _claude("claude-sonnet-4-6", 64_000, 3, 15),
@@ -64,26 +64,26 @@ MODELS: Final[dict[str, tuple[Known, ...]]] = {
     ),
 }
 
-_LIKE: Final[dict[str, Known]] = {
-    "anthropic": Known("", 200_000, 64_000),
-    "openai": Known("", 128_000, 16_384, reasoning=False, api="openai-completions"),
+_ASSUMED: Final[dict[str, BuiltinModel]] = {
+    "anthropic": BuiltinModel("", 200_000, 64_000),
+    "openai": BuiltinModel("", 128_000, 16_384, reasoning=False, api="openai-completions"),
 }
-_NEW_GPT: Final = Known("", 400_000, 128_000)
-_OTHER: Final = Known("", 32_000, 8_192, reasoning=False, images=False, files=False)
+_ASSUMED_NEW_GPT: Final = BuiltinModel("", 400_000, 128_000)
+_ASSUMED_ELSEWHERE: Final = BuiltinModel("", 32_000, 8_192, reasoning=False, images=False, files=False)
 
 
-def like(provider: str, model: str) -> Known:
-    """What to assume of a model that is not listed: a dated name is its model, a new one is like its family."""
+def assumed_model(provider: str, model: str) -> BuiltinModel:
+    """What to assume about an unlisted model: a dated name means that model, a new one resembles its family."""
     for known in MODELS.get(provider, ()):
         if re.fullmatch(rf"{re.escape(known.id)}-(\d{{8}}|\d{{4}}-\d\d-\d\d|latest)", model):
             return known
     if provider == "openai" and re.match(r"gpt-([5-9]|\d\d)", model):
-        return _NEW_GPT
-    return _LIKE.get(provider, _OTHER)
+        return _ASSUMED_NEW_GPT
+    return _ASSUMED.get(provider, _ASSUMED_ELSEWHERE)
 
 
 def thinks_adaptively(model: str) -> bool:
-    """Whether a Claude model chooses its own thinking by effort; those up to 4.5 are given a budget of tokens."""
+    """Whether a Claude model takes an effort level for thinking; models up to 4.5 take a token budget instead."""
     found = re.search(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?!\d)", model)
     if not found:
         return False

@@ -18,7 +18,7 @@ class TelegramGroupSettings(Section):
     """Answer only when mentioned or replied to."""
 
     allow_from: PeerIds = ()
-    """Senders that are heard; empty: as groupAllowFrom says."""
+    """Senders the bot listens to; empty: those of groupAllowFrom."""
 
     tools: ProviderToolPolicy = ProviderToolPolicy()
     """Tools in this group."""
@@ -26,25 +26,25 @@ class TelegramGroupSettings(Section):
 
 class TelegramSettings(Section):
     enabled: StrictBool = True
-    """Whether the channel starts when it has a token."""
+    """Whether the channel starts if it has a token."""
 
     bot_token: Secret | None = None
-    """Token of the bot; TELEGRAM_BOT_TOKEN sets it too."""
+    """Token of the bot; TELEGRAM_BOT_TOKEN also sets it."""
 
     dm_policy: Literal["pairing", "allowlist", "open", "disabled"] = "pairing"
-    """Who may write directly: paired people, allowFrom only, anyone, nobody."""
+    """Who may send direct messages: paired people, allowFrom only, anyone, nobody."""
 
     allow_from: PeerIds = ()
-    """Senders that may write directly without pairing."""
+    """Senders that may send direct messages without pairing."""
 
     group_policy: Literal["allowlist", "open", "disabled"] = "allowlist"
-    """Which groups are heard: listed ones, any, none."""
+    """Which groups the bot listens to: listed ones, any, none."""
 
     group_allow_from: PeerIds = ()
-    """Senders that are heard in groups; empty: as allowFrom says."""
+    """Senders the bot listens to in groups; empty: those of allowFrom."""
 
     groups: Annotated[dict[PeerId, TelegramGroupSettings], KeyedBy("chatId")] = Field(default_factory=dict)
-    """Groups by chat id (* for all others); may also be a list whose items carry chatId."""
+    """Groups by chat id (* for all others); may also be a list whose items have chatId."""
 
 
 class ChannelsSettings(Section):

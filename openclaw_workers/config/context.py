@@ -1,4 +1,4 @@
-"""How a conversation is kept within the model's context window."""
+"""How a conversation is kept inside the model's context window."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from openclaw_workers.config.base import Bytes, Duration, Names, Section
 
 class MemoryFlushSettings(Section):
     enabled: StrictBool = True
-    """Let the agent save what matters to its memory before old messages are summarised."""
+    """Let the agent save important notes to its memory before old messages are summarised."""
 
     soft_threshold_tokens: StrictInt = Field(default=10_000, ge=0)
     """Tokens before the compaction trigger at which the flush runs."""
 
     force_flush_transcript_bytes: Bytes = 2 << 20
-    """Transcript size that forces a flush, such as 2mb; 0 never forces one."""
+    """Transcript size that forces a flush, such as 2mb; 0 disables this."""
 
     prompt: str | None = None
     """What the agent is asked to do; unset: the built-in request."""
@@ -29,25 +29,25 @@ class MemoryFlushSettings(Section):
 
 class CompactionSettings(Section):
     mode: Literal["default", "safeguard"] = "safeguard"
-    """default keeps the latest keepRecentTokens; safeguard drops oldest parts until maxHistoryShare holds."""
+    """default keeps the latest keepRecentTokens; safeguard summarises the oldest parts down to maxHistoryShare."""
 
     reserve_tokens: StrictInt = Field(default=4096, ge=0)
-    """Tokens set aside for writing the summary (mode default)."""
+    """Tokens reserved for writing the summary (mode default)."""
 
     keep_recent_tokens: StrictInt = Field(default=100_000, ge=0)
-    """Tokens of the latest messages that stay as they are (mode default)."""
+    """Tokens of the latest messages that stay unchanged (mode default)."""
 
     max_history_share: StrictFloat = Field(default=0.5, ge=0.1, le=0.9)
     """Share of the window that history may fill (mode safeguard)."""
 
     reserve_tokens_floor: StrictInt = Field(default=2048, ge=0)
-    """Fewest tokens set aside for the answer (mode safeguard); 0 switches the floor off."""
+    """Minimum number of tokens reserved for the answer (mode safeguard); 0 disables the minimum."""
 
     identifier_policy: Literal["strict", "off", "custom"] = "strict"
-    """Whether a summary must keep ids, hashes, addresses and file names letter by letter."""
+    """Whether a summary must keep ids, hashes, addresses and file names exactly."""
 
     identifier_instructions: str | None = None
-    """What to tell the summariser about identifiers; used by, and needed for, policy custom."""
+    """Instructions about identifiers for the summariser; required by policy custom and used only there."""
 
     memory_flush: MemoryFlushSettings = MemoryFlushSettings()
     """The silent turn before compaction in which the agent saves notes."""
@@ -69,50 +69,50 @@ class PruneToolsSettings(Section):
 
 class SoftTrimSettings(Section):
     max_chars: StrictInt = Field(default=5000, ge=0)
-    """Characters above which a result is trimmed."""
+    """A result longer than this many characters is trimmed."""
 
     head_chars: StrictInt = Field(default=2000, ge=0)
-    """Characters kept from its start."""
+    """Characters kept at its start."""
 
     tail_chars: StrictInt = Field(default=2000, ge=0)
-    """Characters kept from its end."""
+    """Characters kept at its end."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         if self.head_chars + self.tail_chars > self.max_chars:
-            raise ValueError("expected headChars and tailChars to fit into maxChars together")
+            raise ValueError("expected headChars plus tailChars to be at most maxChars")
         return self
 
 
 class HardClearSettings(Section):
     enabled: StrictBool = True
-    """Replace whole results when trimming did not free enough."""
+    """Replace whole results if trimming did not free enough."""
 
     placeholder: str = "[Tool result omitted due to context budget]"
-    """What the model reads in place of a cleared result."""
+    """What the model reads instead of a cleared result."""
 
 
 class ContextPruningSettings(Section):
     mode: Literal["off", "cache-ttl"] = "cache-ttl"
-    """cache-ttl trims old tool results once the provider's prompt cache has gone cold; off never does."""
+    """cache-ttl trims old tool results after the provider's prompt cache has expired; off never trims."""
 
     ttl: Duration = timedelta(hours=1)
     """Age at which tool results may be trimmed, such as 1h."""
 
     keep_last_assistants: StrictInt = Field(default=3, ge=0)
-    """Latest assistant messages whose tool results are left alone."""
+    """The tool results of this many latest assistant messages are never trimmed."""
 
     soft_trim_ratio: StrictFloat = Field(default=0.7, ge=0, le=1)
-    """Fill of the window, as a share, from which results are trimmed."""
+    """Results are trimmed once this share of the window is in use."""
 
     hard_clear_ratio: StrictFloat = Field(default=0.85, ge=0, le=1)
-    """Fill of the window, as a share, from which results are cleared."""
+    """Results are cleared once this share of the window is in use."""
 
     min_prunable_tool_chars: StrictInt = Field(default=1000, ge=0)
-    """Characters below which a result is not worth trimming."""
+    """Results with fewer characters are not trimmed."""
 
     tools: PruneToolsSettings = PruneToolsSettings()
-    """Which tools' results are concerned."""
+    """Which tools' results may be trimmed or cleared."""
 
     soft_trim: SoftTrimSettings = SoftTrimSettings()
     """How a result is trimmed."""

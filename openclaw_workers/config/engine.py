@@ -1,4 +1,4 @@
-"""The engine's own settings: lanes, leases, limits and the servers it stands on."""
+"""The engine's own settings: lanes, leases, limits and the servers it uses."""
 
 from __future__ import annotations
 
@@ -6,56 +6,56 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import LONGEST_SECONDS, WEEK_SECONDS, QdrantUrl, RedisUrl, Section
+from openclaw_workers.config.base import MAX_DURATION_SECONDS, WEEK_SECONDS, QdrantUrl, RedisUrl, Section
 
 
 class LaneSettings(Section):
     concurrency: StrictInt = Field(default=4, ge=1, le=10_000)
-    """Turns one worker of this lane carries at a time."""
+    """Turns that one worker of this lane runs at a time."""
 
     max_concurrent: StrictInt | None = Field(default=None, ge=1)
-    """Turns the whole fleet carries at a time on this lane; unset means no cap."""
+    """Turns that the whole fleet runs at a time on this lane; unset means no cap."""
 
 
 class SubagentLaneSettings(LaneSettings):
     concurrency: StrictInt = Field(default=8, ge=1, le=10_000)
-    """Turns one worker of this lane carries at a time."""
+    """Turns that one worker of this lane runs at a time."""
 
 
 class ServiceLaneSettings(Section):
     concurrency: StrictInt = Field(default=4, ge=1, le=10_000)
-    """Tasks one worker of this lane carries at a time."""
+    """Tasks that one worker of this lane runs at a time."""
 
 
 class LanesSettings(Section):
     main: LaneSettings = LaneSettings()
-    """Turns of the sessions people talk to."""
+    """Turns of the sessions that people talk to."""
 
     subagent: SubagentLaneSettings = SubagentLaneSettings()
     """Turns of spawned sessions. Its cap may also be written as subagents.maxConcurrent."""
 
     service: ServiceLaneSettings = ServiceLaneSettings()
-    """Short tasks that must not wait behind turns: delivery, announcements, upkeep."""
+    """Short tasks that must not wait behind turns: delivery, announces, maintenance."""
 
 
 class EngineSettings(Section):
     lease_seconds: StrictFloat = Field(default=8.0, gt=0, le=3600)
-    """Seconds a silent worker keeps its turns; a dead one's turns are taken over after this."""
+    """Seconds after which another worker takes over the turns of a dead or silent one."""
 
     max_attempts: StrictInt = Field(default=3, ge=1)
-    """Times a turn may take its worker down before it is recorded as failed."""
+    """How often a turn may crash its worker before it is recorded as failed."""
 
     grace_seconds: StrictFloat = Field(default=30.0, ge=0, le=86_400)
     """Seconds a stopping worker has to hand over its running turns."""
 
     sweep_seconds: StrictFloat = Field(default=1.0, gt=0)
-    """Seconds between two looks at what has fallen due; shorter than the lease."""
+    """Seconds between two sweeps for due items; at most a quarter of leaseSeconds."""
 
-    visibility_timeout_seconds: StrictInt | None = Field(default=None, ge=1, le=LONGEST_SECONDS)
-    """Seconds until Celery redelivers an unacknowledged task; unset, which is faster, the sweep alone wakes again."""
+    visibility_timeout_seconds: StrictInt | None = Field(default=None, ge=1, le=MAX_DURATION_SECONDS)
+    """Seconds until Celery redelivers an unacknowledged task; unset, which is faster, only the sweep does."""
 
     accept_timeout_seconds: StrictFloat = Field(default=2.0, gt=0, le=60)
-    """Seconds after which accepting a message answers an error instead of waiting for Redis."""
+    """Seconds to wait for Redis before accepting a message fails."""
 
     namespace: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")] = "ocw"
     """First part of every Redis key; two installations can share one Redis under two names."""
@@ -64,10 +64,10 @@ class EngineSettings(Section):
     """Send Celery's task events, which Flower shows; they cost about a fifth of the throughput."""
 
     max_steps: StrictInt = Field(default=200, ge=1)
-    """Model calls one turn may make."""
+    """Model calls that one turn may make."""
 
     tool_timeout_seconds: StrictFloat = Field(default=300.0, gt=0, le=WEEK_SECONDS)
-    """Seconds one tool call may take at most."""
+    """Seconds that one tool call may take."""
 
     @model_validator(mode="after")
     def _sweep_within_lease(self) -> Self:
@@ -78,9 +78,9 @@ class EngineSettings(Section):
 
 class RedisSettings(Section):
     url: RedisUrl | None = None
-    """Broker and all state; REDIS_URL sets it too. Unset: `ocw up` starts a private one."""
+    """Redis for the broker and all state; REDIS_URL also sets it. Unset: `ocw up` starts a private one."""
 
 
 class QdrantSettings(Section):
     url: QdrantUrl | None = None
-    """Memory index on a server; QDRANT_URL sets it too. Unset: an embedded one. Not in effect yet: there is neither."""
+    """Server of the memory index; QDRANT_URL also sets it. Unset: an embedded one. Not in effect yet: there is none."""

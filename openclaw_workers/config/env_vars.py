@@ -13,21 +13,21 @@ _REFERENCE = re.compile(r"(\$?)\$\{([A-Za-z_]\w*)\}")
 
 
 @dataclass
-class Expansion:
+class EnvExpansion:
     """Replaces references; `$${NAME}` stands for the text `${NAME}` itself."""
 
     env: Mapping[str, str]
     problems: dict[str, str] = field(default_factory=dict)
-    """What is wrong, by the path where it stands."""
+    """Problems by the path of the setting."""
 
     def apply(self, value: Any, loc: Loc = ()) -> Any:
-        """Give a copy of the tree with all strings expanded; undefined variables become problems."""
+        """Return a copy of the tree with all strings expanded; undefined variables become problems."""
         if isinstance(value, dict):
             return {key: self.apply(item, (*loc, str(key))) for key, item in value.items()}
         if isinstance(value, list):
             return [self.apply(item, (*loc, at)) for at, item in enumerate(value)]
         if isinstance(value, str) and "${" in value:
-            return Expanded(_REFERENCE.sub(lambda found: self._replace(found, loc), value))
+            return ExpandedText(_REFERENCE.sub(lambda found: self._replace(found, loc), value))
         return value
 
     def _replace(self, found: re.Match[str], loc: Loc) -> str:
@@ -42,7 +42,7 @@ class Expansion:
         return self.env[name]
 
 
-class Expanded(str):
-    """A string that holds a variable's value, which may be secret: no message quotes it."""
+class ExpandedText(str):
+    """A string with a variable's value. The value may be secret, so error messages must not quote it."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""`openclaw.example.yaml`, written from the settings classes so that it cannot fall behind them."""
+"""`openclaw.example.yaml`, generated from the settings classes so that it is always up to date."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _WIDTH = 110
 
 
 def example() -> str:
-    """Every setting with its default and its reason; loads as it stands and changes nothing."""
+    """Every setting with its default and description. The file is valid and changes nothing."""
     return "\n".join([*_head(), *_section(Settings, Settings(), "")]) + "\n"
 
 
 def _head() -> Iterator[str]:
     yield "# Every setting of OpenClaw Workers with its default. Save what you change as openclaw.yaml, in the"
-    yield "# working directory or the state directory; `ocw config check` tells what is wrong with it."
+    yield "# working directory or the state directory; `ocw config check` lists every problem in it."
     yield "#"
     yield "# Keys may be written as camelCase, snake_case or kebab-case. ${VARIABLE} in a text is replaced from the"
     yield "# environment; $${VARIABLE} stands for itself. These variables win over the file:"
     for variable, loc in ENVIRONMENT.items():
         yield f"#   {variable:<20} {dotted(loc)}"
     yield "#"
-    yield "# What says `not in effect yet` is read and checked, so that a file can be brought along; nothing obeys it."
+    yield "# A setting marked `not in effect yet` is read and checked, so that existing files load; it changes nothing."
     yield f"# Where it would restrict tools, `ocw up` and workers start only with {ACCEPT_OPTION}."
     yield "#"
-    yield "# These blocks may be written in two places (not in both):"
+    yield "# These blocks may be written in either of two places, but not in both:"
     for source, target in SHORTHAND:
         yield f"#   {dotted(source):<28} for {dotted(target)}"
 
@@ -73,7 +73,7 @@ def _field(section: type[Section], name: str, field: FieldInfo, value: Section |
 
 
 def _template(section: type[Section], kind: type | None, indent: str) -> Iterator[str]:
-    """What one item of an empty map or list, or an unset block, would look like; commented out."""
+    """A commented-out example of an item of an empty map or list, or of an unset block."""
     if kind:
         yield f"{indent}#   {'<name>:' if kind is dict else '-'}"
     deeper = "    " if kind else "  "

@@ -1,4 +1,4 @@
-"""The configuration file: where it is looked for and how its text becomes a tree."""
+"""Find the configuration file and parse it into a tree."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NAMES = ("openclaw.yaml", "openclaw.yml", "openclaw.json5", "openclaw.json")
 
 
 def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path, state_dir: Path) -> Path | None:
-    """Give the file to read: `explicit`, else OPENCLAW_CONFIG, else one in `cwd`, else one in `state_dir`.
+    """Find the file to read: `explicit`, else OPENCLAW_CONFIG, else one in `cwd`, else one in `state_dir`.
 
     Raises:
-        ConfigurationError: a named file does not exist, a candidate is no file or cannot be looked for, or one
-            directory holds two.
+        ConfigurationError: a named file does not exist, a candidate is not a file, a directory may not be searched,
+            or a directory holds two candidates.
     """
     for named, by in ((explicit, "--config"), (env.get("OPENCLAW_CONFIG"), "OPENCLAW_CONFIG")):
         if named:
@@ -30,7 +30,7 @@ def find_file(explicit: str | Path | None, env: Mapping[str, str], *, cwd: Path,
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
             raise ConfigurationError(
-                [f"{directory} holds {names}, and only one can hold"],
+                [f"{directory} holds {names}, but only one may be there"],
                 hint="keep one of them, or choose one with --config",
             )
         if found:
@@ -51,7 +51,7 @@ def _named_file(named: str | Path, by: str, cwd: Path) -> Path:
 
 
 def _is_candidate(path: Path) -> bool:
-    """Whether something of this name is there; a link that leads nowhere is, and nobody meant it to be ignored."""
+    """Whether something with this name exists. A dangling link counts, so that it is reported and not ignored."""
     try:
         path.lstat()
         is_file = path.is_file()
@@ -63,9 +63,9 @@ def _is_candidate(path: Path) -> bool:
             hint="name a file with --config, or use a working directory and a --state-dir that you may search",
         ) from error
     if not is_file:
-        what = "a directory" if path.is_dir() else "a link that leads nowhere" if path.is_symlink() else "no file"
+        what = "a directory" if path.is_dir() else "a dangling link" if path.is_symlink() else "not a file"
         raise ConfigurationError(
-            [f"{path} is {what}"], hint="put the configuration there, take it away, or name a file with --config"
+            [f"{path} is {what}"], hint="put the configuration there, remove it, or name a file with --config"
         )
     return True
 
@@ -88,7 +88,7 @@ def read_file(path: Path) -> dict[str, Any]:
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         what = error.problem or error.context or "not YAML"
         raise ConfigurationError([f"{path.name}{where}: {what}"], source=str(path)) from error
-    except _Misplaced as error:
+    except _SyntaxProblem as error:
         at = f"{path.name}:{error.line}:{error.column}"
         raise ConfigurationError([f"{at}: {error}"], source=str(path)) from error
     except (yaml.YAMLError, ValueError) as error:
@@ -100,8 +100,8 @@ def read_file(path: Path) -> dict[str, Any]:
     return tree
 
 
-class _Misplaced(ValueError):
-    """Something that cannot stand where it stands."""
+class _SyntaxProblem(ValueError):
+    """A syntax error with its position."""
 
     def __init__(self, what: str, line: int, column: int) -> None:
         super().__init__(what)
@@ -110,10 +110,10 @@ class _Misplaced(ValueError):
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as people mean it: `off`, `18:00` and `+4930123` are text, and a key given twice is an error.
+    """YAML as people mean it: `off`, `18:00` and `+4930123` are text, and a duplicate key is an error.
 
-    YAML 1.1 reads them as false, 1080 and a number without its plus. The resolvers below are those of
-    YAML 1.2, except for the plus.
+    YAML 1.1 reads them as false, 1080 and a number without its plus. The resolvers below are those of YAML 1.2,
+    except that a leading plus makes text.
     """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (the base class declares it so)
@@ -154,10 +154,10 @@ _RELAXED = re.compile(
 
 
 def _read_json5(text: str) -> Any:
-    """Read JSON5.
+    """Parse JSON5.
 
-    The json5 package takes 20 ms per kilobyte. Nearly every file is JSON with comments, trailing commas and
-    bare keys, which the standard reader takes once those are rewritten; the rest, and all errors, go to json5.
+    The json5 package takes 20 ms per kilobyte. Nearly every file is JSON with comments, trailing commas and bare keys.
+    Those are rewritten for the standard parser. Everything else, and every error, goes to json5.
     """
     if not text.strip():
         return None
@@ -197,4 +197,4 @@ def _read_json5_slowly(text: str) -> Any:
         found = re.fullmatch(r"<string>:(\d+) (.*) at column (\d+)", str(error), re.DOTALL)
         if not found:
             raise
-        raise _Misplaced(found[2], int(found[1]), int(found[3])) from error
+        raise _SyntaxProblem(found[2], int(found[1]), int(found[3])) from error

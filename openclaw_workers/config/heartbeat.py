@@ -1,4 +1,4 @@
-"""Turns an agent takes by itself, to look whether something needs attention."""
+"""Turns that an agent starts by itself, to check whether something needs attention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class HoursSettings(Section):
     """First minute, as HH:MM."""
 
     end: TimeOfDay
-    """First minute after, as HH:MM; earlier than start means over midnight."""
+    """First minute after the period, as HH:MM; earlier than start means past midnight."""
 
     timezone: HoursTimeZone = "user"
     """user (agents.defaults.userTimezone), local (this host) or a name such as Europe/Berlin."""
@@ -29,13 +29,13 @@ class HoursSettings(Section):
 
 class HeartbeatSettings(Section):
     every: Duration = timedelta(minutes=30)
-    """Time between two heartbeats, such as 30m; 0m switches them off."""
+    """Time between two heartbeats, such as 30m; 0m disables them."""
 
     active_hours: HoursSettings | None = None
     """Hours in which heartbeats run; unset means always."""
 
     quiet_hours: HoursSettings | None = None
-    """Hours in which they do not: the complement of activeHours; give one of the two."""
+    """Hours in which heartbeats do not run. Set either this or activeHours."""
 
     model: ModelRef | None = None
     """A cheaper model for these turns; unset: the agent's own."""
@@ -44,22 +44,22 @@ class HeartbeatSettings(Section):
     """Session they run in."""
 
     target: str = "owner"
-    """Who hears of an alert: owner, last (where the session last spoke), none, or a channel name."""
+    """Who receives an alert: owner, last (where the session last replied), none, or a channel name."""
 
     to: PeerId | None = None
     """Recipient on the target channel."""
 
     account_id: str | None = None
-    """Account to send from, where a channel has several."""
+    """Account to send from, if the channel has several."""
 
     prompt: str | None = None
     """What the agent is asked; unset: the built-in request."""
 
     ack_max_chars: StrictInt = Field(default=30, ge=0)
-    """An answer with HEARTBEAT_OK and no more than this many other characters is dropped."""
+    """An answer with HEARTBEAT_OK and at most this many other characters is dropped."""
 
     light_context: StrictBool = False
-    """Load only HEARTBEAT.md of the workspace files."""
+    """Load only HEARTBEAT.md from the workspace files."""
 
     @model_validator(mode="after")
     def _one_kind_of_hours(self) -> Self:

@@ -1,4 +1,4 @@
-"""From file and environment to checked settings, in one call."""
+"""Load the settings from file and environment and validate them, in one call."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.config.cross_checks import check_agents, check_agents_caps, check_lane_caps, known_aliases
-from openclaw_workers.config.env_vars import Expanded, Expansion
+from openclaw_workers.config.env_vars import EnvExpansion, ExpandedText
 from openclaw_workers.config.files import find_file, read_file
 from openclaw_workers.config.model_checks import check_providers, known_models
-from openclaw_workers.config.normalise import Normalised
-from openclaw_workers.config.not_in_effect import pending
-from openclaw_workers.config.problems import describe, validated
+from openclaw_workers.config.normalise import Normaliser
+from openclaw_workers.config.not_in_effect import settings_not_in_effect
+from openclaw_workers.config.problems import describe, validate
 from openclaw_workers.config.schema_tree import Loc, dotted, leaves
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import BadInput, ConfigurationError
@@ -28,7 +28,7 @@ ENVIRONMENT: dict[str, Loc] = {
     "OPENAI_BASE_URL": ("models", "providers", "openai", "baseUrl"),
     "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
 }
-"""Variables that set a secret or an address; they win over the file."""
+"""Environment variables that set a secret or a URL; they take precedence over the file."""
 
 ACCEPT_OPTION = "--accept-not-in-effect"
 """Lets `ocw up` and workers start although settings that restrict tools are not in effect yet."""
@@ -36,19 +36,19 @@ ACCEPT_OPTION = "--accept-not-in-effect"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings in force and where they came from."""
+    """The effective settings and where they came from."""
 
     settings: Settings
     source: Path | None
-    """The file; None when there is none and all is default or environment."""
+    """The file; None if all values are defaults or come from the environment."""
     origins: dict[str, str]
     """By dotted path: `file`, `environment REDIS_URL` or `default`."""
     state_dir: Path
     """Where this installation keeps its files."""
-    pending: dict[str, str] = field(default_factory=dict)
-    """What was set and nothing obeys yet: by its path in the file, what holds instead."""
+    not_in_effect: dict[str, str] = field(default_factory=dict)
+    """Settings that were given but are not in effect yet: path in the file to what happens instead."""
     unenforced: tuple[str, ...] = ()
-    """Those of them that people rely on to be safe, such as tools.deny."""
+    """Those of them that people rely on for safety, such as tools.deny."""
 
     def require_enforced(self) -> None:
         """Refuse a start in which tools could do what the configuration forbids.
@@ -57,7 +57,7 @@ class Loaded:
             ConfigurationError: names every such setting.
         """
         if self.unenforced:
-            problems = [f"{path}: {self.pending[path]}" for path in self.unenforced]
+            problems = [f"{path}: {self.not_in_effect[path]}" for path in self.unenforced]
             hint = f"remove them, or start with {ACCEPT_OPTION} if tools may run without this protection"
             raise ConfigurationError(problems, source=str(self.source) if self.source else None, hint=hint)
 
@@ -69,51 +69,51 @@ def load(
     cwd: Path | None = None,
     state_dir: Path | None = None,
 ) -> Loaded:
-    """Find, read and check the configuration.
+    """Find, read and validate the configuration.
 
     Raises:
-        ConfigurationError: with every problem there is.
+        ConfigurationError: the configuration is not valid; it lists every problem.
         BadInput: there is no working directory, or no home for the state directory.
     """
     env = os.environ if env is None else env
     cwd = (cwd or working_dir()).absolute()
     state = find_state_dir(state_dir, env, cwd)
     source = find_file(path, env, cwd=cwd, state_dir=state)
-    expansion, tidied = Expansion(env), Normalised()
-    tree = tidied.apply(_read(source, expansion) if source else {}, Settings)
-    from_env = _overlay(tree, env, tidied)
-    problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + tidied.problems
+    expansion, normaliser = EnvExpansion(env), Normaliser()
+    tree = normaliser.apply(_read(source, expansion) if source else {}, Settings)
+    from_env = _overlay(tree, env, normaliser)
+    problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + normaliser.problems
     for check in (check_agents, check_agents_caps, check_lane_caps, check_providers):
-        problems += check(tree, tidied)
+        problems += check(tree, normaliser)
     context = {
         "aliases": known_aliases(tree),
         "providers": known_models(tree),
         "base_dir": source.parent if source else cwd,
         "home": env.get("HOME"),
     }
-    settings = validated(Settings, tree, context)
+    settings = validate(Settings, tree, context)
     if isinstance(settings, list):
-        found = describe(settings, tidied)
+        found = describe(settings, normaliser)
         problems += [f"{where}: {what}" for where, what in found if where not in expansion.problems]
     if problems or isinstance(settings, list):
-        hint = "correct them and run `ocw config check`; `ocw config example` shows every setting"
+        hint = "fix them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
-    found_pending = list(pending(settings))
+    unused = list(settings_not_in_effect(settings))
     return Loaded(
         settings,
         source,
         _origins(settings, from_env),
         state,
-        pending={tidied.where(each.loc): each.instead for each in found_pending},
-        unenforced=tuple(tidied.where(each.loc) for each in found_pending if each.is_protection),
+        not_in_effect={normaliser.where(each.loc): each.instead for each in unused},
+        unenforced=tuple(normaliser.where(each.loc) for each in unused if each.is_protection),
     )
 
 
-def _read(source: Path, expansion: Expansion) -> dict[str, Any]:
+def _read(source: Path, expansion: EnvExpansion) -> dict[str, Any]:
     try:
         tree: dict[str, Any] = expansion.apply(read_file(source))
     except RecursionError as error:
-        problem = f"{source.name}: nested too deeply, or an anchor that holds itself"
+        problem = f"{source.name}: nested too deeply, or an anchor contains itself"
         raise ConfigurationError([problem], source=str(source)) from error
     return tree
 
@@ -122,21 +122,21 @@ def working_dir() -> Path:
     """The directory that relative paths start from.
 
     Raises:
-        BadInput: it has been deleted, or may not be seen.
+        BadInput: it was deleted, or this user may not read it.
     """
     try:
         return Path.cwd()
     except OSError as error:
         raise BadInput(
-            f"the working directory cannot be used: {error.strerror}", hint="change to one that exists, with `cd`"
+            f"the working directory cannot be used: {error.strerror}", hint="`cd` to one that exists"
         ) from error
 
 
 def find_state_dir(explicit: Path | None, env: Mapping[str, str], cwd: Path) -> Path:
-    """Give the state directory: `explicit`, else OPENCLAW_STATE_DIR, else `~/.openclaw-workers`.
+    """Find the state directory: `explicit`, else OPENCLAW_STATE_DIR, else `~/.openclaw-workers`.
 
     Raises:
-        BadInput: it begins with the home of a user who has none.
+        BadInput: the path starts with the home directory of a user who has none.
     """
     try:
         chosen = explicit or env.get("OPENCLAW_STATE_DIR") or default_state_dir(env)
@@ -152,8 +152,8 @@ def default_state_dir(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or Path.home()) / ".openclaw-workers"
 
 
-def _overlay(tree: dict[str, Any], env: Mapping[str, str], tidied: Normalised) -> dict[Loc, str]:
-    """Put values of the environment into the tree; gives the places and what to say of them."""
+def _overlay(tree: dict[str, Any], env: Mapping[str, str], normaliser: Normaliser) -> dict[Loc, str]:
+    """Put values of the environment into the tree; return where each was put and its variable."""
     applied: dict[Loc, str] = {}
     for variable, loc in ENVIRONMENT.items():
         if not env.get(variable):
@@ -162,8 +162,8 @@ def _overlay(tree: dict[str, Any], env: Mapping[str, str], tidied: Normalised) -
         for key in loc[:-1]:
             holder = holder.setdefault(key, {}) if isinstance(holder, dict) else None
         if isinstance(holder, dict):
-            holder[loc[-1]] = Expanded(env[variable])
-            applied[loc] = tidied.written[loc] = f"environment {variable}"
+            holder[loc[-1]] = ExpandedText(env[variable])
+            applied[loc] = normaliser.written[loc] = f"environment {variable}"
     return applied
 
 

@@ -1,4 +1,4 @@
-"""What an agent remembers and how it is found again."""
+"""An agent's memory: what is indexed and how it is searched."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from openclaw_workers.config.base import Names, Section
 
 class ChunkingSettings(Section):
     tokens: StrictInt = Field(default=400, ge=1)
-    """Tokens per indexed piece."""
+    """Tokens per indexed chunk."""
 
     overlap: StrictInt = Field(default=80, ge=0)
-    """Tokens two neighbouring pieces share."""
+    """Tokens that two neighbouring chunks share."""
 
     @model_validator(mode="after")
     def _overlap_fits(self) -> Self:
@@ -28,13 +28,13 @@ class HybridSettings(Section):
     """Search by words as well as by meaning."""
 
     vector_weight: StrictFloat = Field(default=0.7, ge=0)
-    """Weight of meaning; the two weights are scaled to sum to one."""
+    """Weight of meaning; the two weights are normalised to sum to one."""
 
     text_weight: StrictFloat = Field(default=0.3, ge=0)
     """Weight of words."""
 
     candidate_multiplier: StrictInt = Field(default=4, ge=1, le=20)
-    """Candidates looked at per result wanted."""
+    """Candidates considered per requested result."""
 
 
 class QuerySettings(Section):
@@ -42,7 +42,7 @@ class QuerySettings(Section):
     """Results per search."""
 
     min_score: StrictFloat = Field(default=0.35, ge=0, le=1)
-    """Score below which a result is left out."""
+    """Results with a lower score are left out."""
 
     hybrid: HybridSettings = HybridSettings()
     """How words and meaning are combined."""
@@ -53,7 +53,7 @@ class SyncSettings(Section):
     """Look for changed files when a session starts."""
 
     on_search: StrictBool = True
-    """Look for changed files when a search is made."""
+    """Look for changed files before each search."""
 
     watch: StrictBool = True
     """Watch the files and index changes as they happen."""
@@ -62,7 +62,7 @@ class SyncSettings(Section):
     """Milliseconds of quiet before a changed file is indexed."""
 
     interval_minutes: StrictInt = Field(default=0, ge=0)
-    """Minutes between two full looks; 0 means none."""
+    """Minutes between two full scans; 0 disables them."""
 
 
 class MemorySearchSettings(Section):
@@ -79,16 +79,16 @@ class MemorySearchSettings(Section):
     """Embedding provider; auto takes the first with a key, else the offline one."""
 
     model: str | None = None
-    """Embedding model; unset: the provider's usual one."""
+    """Embedding model; unset: the provider's default."""
 
     chunking: ChunkingSettings = ChunkingSettings()
-    """How files are cut."""
+    """How files are split into chunks."""
 
     query: QuerySettings = QuerySettings()
-    """How a search is answered."""
+    """How the index is searched."""
 
     sync: SyncSettings = SyncSettings()
-    """When the index follows the files."""
+    """When the index is updated from the files."""
 
 
 class MemorySettings(Section):

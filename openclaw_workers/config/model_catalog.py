@@ -1,4 +1,4 @@
-"""Which models there are and what they can do: the built-in ones and those of the configuration."""
+"""The model catalog: the built-in models and those of the configuration, with their capabilities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ModelInfo:
     files: bool = False
     """PDFs."""
     cost: CostSettings | None = None
-    """None: the price is not known."""
+    """None if the price is not known."""
     headers: tuple[tuple[str, SecretStr], ...] = ()
 
     @property
@@ -44,11 +44,11 @@ class Catalog:
         self._found = lru_cache(maxsize=1024)(self._find)
 
     def providers(self) -> list[str]:
-        """The names of all providers that speak one of the protocols."""
+        """The names of all providers with an HTTP API."""
         return sorted({*_DEFAULT_API, *self._settings.providers})
 
     def models(self, provider: str) -> list[ModelInfo]:
-        """The models that are known by name; a provider may serve more."""
+        """The listed models of a provider, which may serve more."""
         given = self._settings.providers.get(provider, ProviderSettings())
         listed = {model.id: self._configured(provider, given, model) for model in given.models}
         if self._settings.mode == "replace" and given.models:
@@ -57,10 +57,10 @@ class Catalog:
         return list({**built_in, **listed}.values())
 
     def model(self, provider: str, name: str) -> ModelInfo:
-        """What is known of a model. One that is not listed is taken to be like its provider's others.
+        """The properties of a model. An unlisted one is assumed to be like its provider's others.
 
         Raises:
-            ProviderError: the provider's list is complete, and does not have it (`model_not_found`).
+            ProviderError: the provider's list is complete and does not contain it (`model_not_found`).
         """
         return self._found(provider, name)
 
@@ -76,11 +76,11 @@ class Catalog:
                 reason=FailureReason.MODEL_NOT_FOUND,
                 hint="name one of them, or set models.mode to merge",
             )
-        like = builtin.like(provider, name)
-        return replace(self._built_in(provider, given, like), id=name)
+        assumed = builtin.assumed_model(provider, name)
+        return replace(self._built_in(provider, given, assumed), id=name)
 
     def api(self, provider: str) -> Api:
-        """The protocol of a provider. Servers that imitate OpenAI's rarely speak more than Chat Completions."""
+        """The API of a provider. Servers compatible with OpenAI rarely support more than Chat Completions."""
         given = self._settings.providers.get(provider, ProviderSettings())
         if given.api:
             return given.api
@@ -88,7 +88,7 @@ class Catalog:
             return "openai-completions"
         return _DEFAULT_API.get(provider, "openai-completions")
 
-    def _built_in(self, provider: str, given: ProviderSettings, known: builtin.Known) -> ModelInfo:
+    def _built_in(self, provider: str, given: ProviderSettings, known: builtin.BuiltinModel) -> ModelInfo:
         return ModelInfo(
             provider=provider,
             id=known.id,
@@ -97,7 +97,7 @@ class Catalog:
             max_tokens=known.max_tokens,
             reasoning=known.reasoning,
             images=known.images,
-            # Many servers that imitate an API refuse a request with a part they do not know.
+            # Many compatible servers reject a request with a content part they do not know.
             files=known.files and not given.base_url,
             cost=known.cost,
         )

@@ -1,4 +1,4 @@
-"""The models that people may choose from, by name."""
+"""The names of the models that people can choose from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OFFLINE = ("demo", "script")
 
 
 def usable_models(settings: Settings) -> list[str]:
-    """Those that need nothing more: of providers with a key or an address, installed programs, and the offline ones."""
+    """The models that need no further setup: of providers with a key or baseUrl, CLI programs, and offline ones."""
     catalog, models = Catalog(settings.models), settings.models
     remote = [
         model.ref
@@ -24,17 +24,17 @@ def usable_models(settings: Settings) -> list[str]:
     return [*remote, *(f"cli/{name}" for name in models.cli), *(f"offline/{name}" for name in OFFLINE)]
 
 
-def shown_names(settings: Settings) -> dict[str, str]:
-    """What people call models, where the configuration says so, by provider/model."""
+def display_names(settings: Settings) -> dict[str, str]:
+    """The configured display names, by provider/model."""
     listed = ((name, model) for name, given in settings.models.providers.items() for model in given.models)
     return {f"{provider}/{model.id}": model.name for provider, model in listed if model.name}
 
 
-def named_model(settings: Settings, name: str) -> str:
-    """`provider/model` for a name or an alias. A provider may serve models that are not listed.
+def find_model(settings: Settings, name: str) -> str:
+    """Return `provider/model` for a name or an alias. A provider may serve models that are not listed.
 
     Raises:
-        BadInput: it cannot be one; says which there are.
+        BadInput: there cannot be such a model; the message lists the known ones.
     """
     full = resolve_model(settings, name)
     provider, slash, model = full.partition("/")
@@ -53,7 +53,7 @@ def named_model(settings: Settings, name: str) -> str:
 
 
 def has_key(settings: Settings, model: str) -> bool:
-    """Whether this configuration has what the model's provider needs; an agent may still have a key of its own."""
+    """Whether this configuration has a key or baseUrl for the model's provider; an agent may still have its own key."""
     provider = model.partition("/")[0]
     given = settings.models.providers.get(provider, ProviderSettings())
     return provider in ("offline", "cli") or bool(given.api_key or given.auth_profiles or given.base_url)

@@ -1,4 +1,4 @@
-"""Model providers, their keys, and the names models go by."""
+"""Model providers, their keys, and model names."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Api = Literal["anthropic-messages", "openai-completions", "openai-responses"]
 
 class ModelChoice(Section):
     primary: ModelRef | None = None
-    """provider/model or an alias; unset: that of a provider with a key or a baseUrl, else offline/demo."""
+    """provider/model or an alias; unset: a model of a provider with a key or a baseUrl, else offline/demo."""
 
     fallbacks: tuple[ModelRef, ...] | None = None
-    """Models to try in order when the primary fails; [] means none, unset inherits."""
+    """Models to try in order if the primary fails; [] means none, unset inherits."""
 
 
 ModelChoiceField = Annotated[
@@ -31,7 +31,7 @@ ModelChoiceField = Annotated[
 
 class ListedModel(Section):
     alias: str | None = None
-    """Short name under which people choose this model."""
+    """Short name for this model."""
 
 
 class CostSettings(Section):
@@ -56,62 +56,62 @@ class ProviderModelSettings(Section):
     """Name shown beside the id in lists of models."""
 
     api: Api | None = None
-    """Protocol, where it differs from the provider's."""
+    """API of this model, if it differs from the provider's."""
 
     reasoning: StrictBool = False
-    """Whether the model takes a thinking level."""
+    """Whether the model accepts a thinking level."""
 
     input: tuple[Literal["text", "image", "file"], ...] = ("text",)
-    """What the model reads; file: PDFs."""
+    """Input the model accepts; file means PDFs."""
 
     cost: CostSettings = CostSettings()
     """Prices, for the ledger and for budgets."""
 
     context_window: StrictInt = Field(default=200_000, ge=1)
-    """Tokens the model can see."""
+    """Size of the context window in tokens."""
 
     max_tokens: StrictInt = Field(default=8192, ge=1)
-    """Tokens it may answer with."""
+    """Maximum number of output tokens."""
 
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Extra HTTP headers for this model."""
 
     limits: LimitSettings = LimitSettings()
-    """What the whole fleet may ask of this model."""
+    """Rate limits of the whole fleet for this model."""
 
 
 class AuthProfileSettings(Section):
     id: str
-    """Name of the key, for authOrder and for reports."""
+    """Name of the key, for authOrder and reports."""
 
     api_key: Secret
     """The key itself; write ${VARIABLE} to keep it out of the file."""
 
     limits: LimitSettings = LimitSettings()
-    """What the whole fleet may ask with this key."""
+    """Rate limits of the whole fleet for this key."""
 
 
 class ProviderSettings(Section):
     base_url: BaseUrl | None = None
-    """Address of the API; only anthropic and openai need none."""
+    """URL of the API; optional only for anthropic and openai."""
 
     api: Api | None = None
-    """Protocol spoken there; unset: the provider's own."""
+    """Which API it serves; unset: the provider's own."""
 
     api_key: Secret | None = None
-    """One key; ANTHROPIC_API_KEY and OPENAI_API_KEY set it for those two."""
+    """API key; ANTHROPIC_API_KEY and OPENAI_API_KEY set it for those two."""
 
     headers: dict[str, Secret] = Field(default_factory=dict)
     """Extra HTTP headers."""
 
     limits: LimitSettings = LimitSettings()
-    """What the whole fleet may ask of this provider; who is over the limit waits."""
+    """Rate limits of the whole fleet for this provider; a call over the limit waits."""
 
     auth_profiles: tuple[AuthProfileSettings, ...] = ()
-    """Several keys, used in turn when one is limited or refused."""
+    """Several keys; if one is rate limited or rejected, the next one is used."""
 
     auth_order: tuple[str, ...] = ()
-    """Order of the profiles, by id; those not named are used in turn after them."""
+    """Order of the profiles, by id; the others are used in rotation after them."""
 
     models: tuple[ProviderModelSettings, ...] = ()
     """Models of this provider that are not built in."""
@@ -120,7 +120,7 @@ class ProviderSettings(Section):
     def _profiles_agree(self) -> Self:
         ids = [profile.id for profile in self.auth_profiles]
         if twice := sorted({name for name in ids if ids.count(name) > 1}):
-            raise ValueError(f"expected each authProfiles id once, but {', '.join(twice)} is repeated")
+            raise ValueError(f"expected unique authProfiles ids, but {', '.join(twice)} is repeated")
         if unknown := [name for name in self.auth_order if name not in ids]:
             raise ValueError(
                 f"expected authOrder to name authProfiles ({', '.join(ids) or 'none are given'}), "
@@ -134,51 +134,51 @@ class CliAgentSettings(Section):
     """Program and arguments; {prompt}, {system}, {model} and {session} are filled in."""
 
     resume_args: tuple[str, ...] = ()
-    """Arguments added to go on with an earlier session, such as --resume {session}; empty: it cannot."""
+    """Extra arguments to resume an earlier session, such as --resume {session}; empty: it cannot resume."""
 
     input: Literal["stdin", "argument"] = "stdin"
-    """How the prompt goes in: on standard input, or only where {prompt} stands in command, up to 128 KiB."""
+    """How the program gets the prompt: on standard input, or in place of {prompt} in command, up to 128 KiB."""
 
     output: Literal["text", "jsonl"] = "text"
-    """What comes out: the answer as it is, or a JSON object on each line."""
+    """Output format: the plain answer, or a JSON object on each line."""
 
     text_field: str = "text"
-    """In jsonl, the field with a piece of the answer; dots lead into objects, as in message.text."""
+    """In jsonl, the field with a piece of the answer; dots address nested objects, as in message.text."""
 
     session_field: str = "session_id"
     """In jsonl, the field with the program's own session id."""
 
     env: dict[str, Secret] = Field(default_factory=dict)
-    """Variables the program needs, such as its key; of the worker's own it gets none that may be secret."""
+    """Environment variables for the program, such as its key; it does not inherit the worker's secrets."""
 
     timeout_seconds: StrictInt = Field(default=600, ge=1)
-    """Seconds one answer may take."""
+    """Seconds that one answer may take."""
 
     max_output_bytes: Bytes = Field(default=4 << 20, ge=1)
-    """Output after which the program is ended."""
+    """The program is killed after this much output."""
 
     context_window: StrictInt = Field(default=200_000, ge=1)
-    """Tokens of conversation it is given."""
+    """Tokens of conversation sent to the program."""
 
     @model_validator(mode="after")
     def _prompt_goes_in(self) -> Self:
         if self.input == "argument" and not any("{prompt}" in part for part in self.command):
-            raise ValueError("expected {prompt} in command, since input is argument")
+            raise ValueError("expected {prompt} in command, because input is argument")
         return self
 
 
 class ModelsSettings(Section):
     mode: Literal["merge", "replace"] = "merge"
-    """Whether providers' models join the built-in ones or stand alone."""
+    """Whether the configured models are added to the built-in ones or replace them."""
 
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     """Providers by the name used before the slash in provider/model."""
 
     cli: dict[str, CliAgentSettings] = Field(default_factory=dict)
-    """Installed programs that answer as models, each as cli/<name>."""
+    """Installed programs used as models, each as cli/<name>."""
 
     cooldown_scope: Literal["profile", "model"] = "profile"
-    """What a failure keeps the fleet away from: the key with all its models, or one model by that key."""
+    """What a failure puts into cooldown for the fleet: the key with all its models, or one model with that key."""
 
     aliases: dict[str, FullModelRef] = Field(default_factory=dict)
     """Short names for models: alias to provider/model."""

@@ -1,4 +1,4 @@
-"""From the keys a person wrote to the keys of the settings tree."""
+"""Normalise the keys that a person wrote to the keys of the settings classes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from openclaw_workers.config.base import KeyedBy, Section
 from openclaw_workers.config.schema_tree import Loc, aliases, dotted, item_of, section_of
 from openclaw_workers.domain.suggest import nearest
 
-NO_VOICE = "there is no voice channel and no tts"
+NO_VOICE = "voice and tts are not supported"
 
 SHORTHAND: tuple[tuple[Loc, Loc], ...] = (
-    # Deeper ones first: what remains of `sandbox` moves after its tools have moved elsewhere.
+    # Deeper paths first: `sandbox.tools` moves before the rest of `sandbox` does.
     (("sandbox", "tools"), ("tools", "sandbox", "tools")),
     (("session", "resetByType", "direct"), ("session", "resetByType", "dm")),
     (("agents", "defaults", "maxConcurrent"), ("lanes", "main", "maxConcurrent")),
@@ -33,27 +33,27 @@ SHORTHAND: tuple[tuple[Loc, Loc], ...] = (
     (("providers",), ("models", "providers")),
     (("telegram",), ("channels", "telegram")),
 )
-"""Places where a block may be written, and the place where it belongs."""
+"""Alternative places of a block, each with the place where it belongs."""
 
 
 def camel(key: str) -> str:
-    """`max-spawn-depth` and `max_spawn_depth` as `maxSpawnDepth`."""
+    """Turn `max-spawn-depth` and `max_spawn_depth` into `maxSpawnDepth`."""
     return re.sub(r"(?<=[A-Za-z0-9])[-_]+([A-Za-z0-9])", lambda found: found[1].upper(), key)
 
 
 @dataclass
-class Normalised:
-    """A tree with the keys of the settings classes, and what is needed to speak of it as it was written."""
+class Normaliser:
+    """Normalises a tree, and remembers the original paths for error messages."""
 
     written: dict[Loc, str] = field(default_factory=dict)
-    """Where in the file a place of the tree was written."""
+    """The path in the file, by the path in the normalised tree."""
     problems: list[str] = field(default_factory=list)
     _moved: dict[Loc, Loc] = field(default_factory=dict)
     _words: set[Loc] = field(default_factory=set)
-    """Sections written as one word, such as `model: offline/demo`."""
+    """Sections written as a single value, such as `model: offline/demo`."""
 
     def where(self, loc: Loc) -> str:
-        """The path as it stands in the file."""
+        """The path as written in the file."""
         for length in range(len(loc), 0, -1):
             if loc[:length] in self._words:
                 return self.written[loc[:length]]
@@ -64,7 +64,7 @@ class Normalised:
         return dotted(loc)
 
     def apply(self, raw: dict[Any, Any], section: type[Section]) -> dict[str, Any]:
-        """Give the tidied tree. `raw` is changed by it."""
+        """Return the normalised tree. This changes `raw`."""
         for source, target in SHORTHAND:
             self._move(raw, source, target)
         tidy: dict[str, Any] = self._section(raw, section, (), ())
@@ -81,7 +81,7 @@ class Normalised:
         for part in target[:-1]:
             holder = holder.setdefault(_spelled(holder, str(part)), {})
             if not isinstance(holder, dict):
-                return  # the wrong type up there is reported where it stands
+                return  # validation reports the wrong type of that parent
         if _spelled(holder, str(target[-1])) in holder:
             self.problems.append(
                 f"{dotted(written)}: also given as {dotted(target)}, which is the same setting; keep one of them"
@@ -104,7 +104,7 @@ class Normalised:
                 self.problems.append(self._unknown(at, key, section, top=not loc))
             elif key in spellings:
                 self.problems.append(f"{dotted(at)}: already given as {spellings[key]}; keep one of them")
-            elif value is not None:  # a key without a value leaves the default
+            elif value is not None:  # a key without a value keeps the default
                 spellings[key] = str(raw_key)
                 info = section.model_fields[known[key]]
                 place = (*loc, key)
@@ -130,7 +130,7 @@ class Normalised:
         return raw
 
     def _keyed(self, raw: list[Any], item: Any, loc: Loc, written: Loc, keyed: str) -> dict[str, Any]:
-        """Turn a list of mappings that carry their key into the map it stands for."""
+        """Turn a list of mappings that hold their key into a map."""
         tidy: dict[str, Any] = {}
         for at, entry in enumerate(raw):
             place = (*written, at)
@@ -159,7 +159,7 @@ class Normalised:
 
 
 def _spelled(mapping: dict[Any, Any], name: str) -> Any:
-    """The key of a mapping that means `name`, as it is spelled there; `name` itself if there is none."""
+    """The actual spelling of the key `name` in a mapping; `name` itself if the key is missing."""
     return next((key for key in mapping if camel(str(key)) == name), name)
 
 

@@ -1,8 +1,8 @@
-"""Settings that are read and checked, so that a file can be brought along, but that nothing obeys yet.
+"""Settings that are read and checked, so that existing files load, but have no effect yet.
 
-Their docstrings say so, which is what `ocw config example` and `schema` print. Whoever sets one is told as well, also
-where it repeats a default: nothing obeys that either. A policy that is taken for a protection and is none does more
-harm than a missing one, so those that people rely on to be safe also stop a start.
+Their docstrings say so, and `ocw config example` and `schema` print them. Commands also warn anyone who sets one, also
+where it repeats a default. A policy that seems to protect and does not is worse than none, so settings that people rely
+on for safety also prevent a start.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ MARK = "Not in effect yet"
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """One setting that is given and that nothing obeys yet."""
+class NotInEffect:
+    """A setting that is given but has no effect yet."""
 
     loc: Loc
     instead: str
-    """What holds instead."""
+    """What happens instead."""
     is_protection: bool
     """Whether it, or a setting in it, would restrict what tools can do."""
 
 
-def pending(section: Section, loc: Loc = ()) -> Iterator[Pending]:
-    """Those below a section that are given."""
+def settings_not_in_effect(section: Section, loc: Loc = ()) -> Iterator[NotInEffect]:
+    """Yield the ineffective settings below a section that are given."""
     for key, name in aliases(type(section)).items():
         if name not in section.model_fields_set:
             continue
@@ -39,11 +39,11 @@ def pending(section: Section, loc: Loc = ()) -> Iterator[Pending]:
         protects = _protection(field)
         if protects and value in protects.unless:
             continue  # it asks for no restriction, and there is none
-        inside = [each for inner, at in _sections(value, place) for each in pending(inner, at)]
+        inside = [each for inner, at in _sections(value, place) for each in settings_not_in_effect(inner, at)]
         _, mark, instead = (field.description or "").partition(MARK)
         if mark:
-            told = " ".join(f"not in effect yet{instead}".split()).rstrip(".")
-            yield Pending(place, told, protects is not None or any(each.is_protection for each in inside))
+            happens = " ".join(f"not in effect yet{instead}".split()).rstrip(".")
+            yield NotInEffect(place, happens, protects is not None or any(each.is_protection for each in inside))
         else:
             yield from inside
 

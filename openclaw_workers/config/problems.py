@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words a person can act on."""
+"""Turn validation errors into messages that a person can act on."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from openclaw_workers.config.env_vars import Expanded
-from openclaw_workers.config.normalise import Normalised
+from openclaw_workers.config.env_vars import ExpandedText
+from openclaw_workers.config.normalise import Normaliser
 from openclaw_workers.config.schema_tree import Loc
 from openclaw_workers.domain.suggest import did_you_mean
 
@@ -35,11 +35,11 @@ _BOUNDS = {
 }
 
 
-def validated(model: type[Valid], tree: dict[str, Any], context: Mapping[str, Any]) -> Valid | list[ErrorDetails]:
-    """The model of a tree, or everything that is wrong with it.
+def validate(model: type[Valid], tree: dict[str, Any], context: Mapping[str, Any]) -> Valid | list[ErrorDetails]:
+    """Validate a tree; return the model, or all errors.
 
-    The settings of a section are compared with each other only once each of them is right. So that all problems are
-    told at once, those that are wrong are left out and the rest is looked at again.
+    pydantic compares the settings of a section with each other only if each of them is valid. To report all problems
+    at once, this removes the invalid settings and validates the rest again.
     """
     try:
         return model.model_validate(tree, context=dict(context))
@@ -51,16 +51,16 @@ def validated(model: type[Valid], tree: dict[str, Any], context: Mapping[str, An
     try:
         model.model_validate(rest, context=dict(context))
     except ValidationError as error:
-        found += _between_others(error.errors(include_url=False), [_loc(details) for details in found])
+        found += _conflict_errors(error.errors(include_url=False), [_loc(details) for details in found])
     return found
 
 
-def _between_others(errors: list[ErrorDetails], wrong: list[Loc]) -> Iterator[ErrorDetails]:
-    """Those that lie between settings, none of which is itself wrong: each such complaint names all it is about."""
+def _conflict_errors(errors: list[ErrorDetails], wrong: list[Loc]) -> Iterator[ErrorDetails]:
+    """Yield the errors between settings that are each valid. Such an error message names all settings involved."""
     for details in errors:
-        loc, told = _loc(details), details["msg"]
+        loc, message = _loc(details), details["msg"]
         missing = [place[len(loc)] for place in wrong if len(place) > len(loc) and place[: len(loc)] == loc]
-        if details["type"] == "value_error" and loc not in wrong and not any(str(key) in told for key in missing):
+        if details["type"] == "value_error" and loc not in wrong and not any(str(key) in message for key in missing):
             yield details
 
 
@@ -76,9 +76,9 @@ def _remove(tree: Any, loc: Loc) -> None:
         tree.pop(loc[-1], None)
 
 
-def describe(errors: list[ErrorDetails], tidied: Normalised) -> list[tuple[str, str]]:
-    """For each error where it stands in the file, and what was expected and found."""
-    return [(tidied.where(_loc(details)), _complaint(details["type"], details)) for details in errors]
+def describe(errors: list[ErrorDetails], normaliser: Normaliser) -> list[tuple[str, str]]:
+    """For each error, its path in the file and a message: what was expected and what was found."""
+    return [(normaliser.where(_loc(details)), _complaint(details["type"], details)) for details in errors]
 
 
 def _loc(details: ErrorDetails) -> Loc:
@@ -109,14 +109,14 @@ def _complaint(kind: str, details: ErrorDetails) -> str:
 
 
 def _found(value: Any, *, kind: bool = False) -> str:
-    """`, found ...`: the value where it is short and cannot be secret, else what sort of value it is."""
+    """`, found ...`: the value if it is short and cannot be secret, else its type."""
     sort = {dict: "a mapping", list: "a list", bool: "true or false", int: "a number", float: "a number"}
-    if isinstance(value, Expanded):
+    if isinstance(value, ExpandedText):
         return ", found text from the environment" if kind else ""
     if isinstance(value, bool):
         return f", found {str(value).lower()}"
     if isinstance(value, str):
-        # An address with a password, or a key that was put into the wrong place.
+        # It may be a URL with a password, or an API key in the wrong place.
         may_be_secret = "@" in value or len(value) > 40
         return ", found text" if kind else "" if may_be_secret else f", found {value!r}"
     if isinstance(value, int | float) and not kind:

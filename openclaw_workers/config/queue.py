@@ -1,4 +1,4 @@
-"""What happens to messages that arrive while their session is busy."""
+"""The inbox of a session: what happens to messages that arrive while it is busy."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from openclaw_workers.domain.messages import DropPolicy, QueueMode
 
 class QueueSettings(Section):
     mode: QueueMode = QueueMode.COLLECT
-    """collect, followup, steer, steer-backlog, interrupt or reject; a session's own choice wins."""
+    """collect, followup, steer, steer-backlog, interrupt or reject; a session's own setting wins."""
 
     by_channel: dict[str, QueueMode] = Field(default_factory=dict)
-    """Mode by channel name, before `mode`."""
+    """Mode by channel name; wins over `mode`."""
 
     debounce_ms: StrictInt = Field(default=500, ge=0, le=86_400_000)
-    """Quiet time in milliseconds before waiting messages are answered together."""
+    """Milliseconds without a new message before the waiting ones are answered together."""
 
     debounce_ms_by_channel: dict[str, Annotated[StrictInt, Field(ge=0, le=86_400_000)]] = Field(default_factory=dict)
-    """Quiet time in milliseconds by channel name, before `debounceMs`."""
+    """The same by channel name; wins over `debounceMs`."""
 
     cap: StrictInt = Field(default=20, ge=1)
-    """Messages a session may have waiting before `drop` decides."""
+    """How many messages may wait in a session; beyond it `drop` applies."""
 
     drop: DropPolicy = DropPolicy.SUMMARIZE
-    """Which message gives way at the cap: old, new (the newcomer is refused) or summarize (old, with a line each)."""
+    """What is dropped at the cap: old, new (the new message is rejected) or summarize (old, leaving a line each)."""
 
 
 class MessagesSettings(Section):
     queue: QueueSettings = QueueSettings()
-    """Messages that find their session busy."""
+    """Messages that arrive while their session is busy."""

@@ -1,4 +1,4 @@
-"""What may stand behind the `?` of a Redis address. redis-py is asked, so that it need not be told when it learns."""
+"""Check the options after the `?` of a Redis URL. redis-py itself is asked, so new options need no change here."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _BAD_VALUE = re.compile(r"Invalid value for '(\w+)'")
 
 
 def check_redis_options(url: str) -> None:
-    """See that a connection could be made from the address; nothing is connected.
+    """Check that redis-py accepts the URL, without connecting.
 
     Raises:
-        ValueError: it has an option that redis-py does not know, or that cannot have this value.
+        ValueError: redis-py does not know an option, or does not accept its value.
     """
     try:
         pool = ConnectionPool.from_url(url)
         pool.connection_class(**pool.connection_kwargs)
-    except Exception as error:  # of several kinds; whichever it is, this address cannot be used
-        raise ValueError(_told(url, str(error))) from error
+    except Exception as error:  # redis-py raises several types here; each means that the URL is not usable
+        raise ValueError(_explain(url, str(error))) from error
 
 
-def _told(url: str, why: str) -> str:
-    # With an @ behind the ?, the "option" is a piece of a password.
+def _explain(url: str, why: str) -> str:
+    # If an @ follows the ?, the "option" is really a piece of a password.
     if "@" in urlsplit(url).query:
         return "expected options of redis-py after the ?; in a password write ? as %3F and @ as %40"
     if unknown := _UNKNOWN.search(why):

@@ -1,4 +1,4 @@
-"""Which agent answers, and with which settings: pure functions over `Settings`."""
+"""Choose the agent and compute its effective settings: pure functions over `Settings`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from openclaw_workers.errors import NotFound
 OFFLINE_MODEL = "offline/demo"
 _MODEL_BY_PROVIDER = {"anthropic": "anthropic/claude-opus-4-6", "openai": "openai/gpt-4o"}
 _NOTHING_GIVEN = ProviderSettings()
-_REPLACED = ("tools", "memory_search")
-"""Sections of which an agent's own block replaces that of the defaults; others are merged key by key."""
+_REPLACED_SECTIONS = ("tools", "memory_search")
+"""Sections where an agent's own block replaces the one in the defaults; others are merged key by key."""
 
-_LAID_UPON = ("loop_detection", "exec")
-"""Sections of `tools` that are merged all the same, also with the top-level ones. Policies are layers of their own."""
+_MERGED_TOOL_SECTIONS = ("loop_detection", "exec")
+"""Sections of `tools` that are merged nevertheless, also with the top-level ones. Policies are not merged."""
 
 SectionT = TypeVar("SectionT", bound=Section)
 
 
 class AgentConfig(AgentSettings):
-    """One agent's settings in force."""
+    """The effective settings of one agent."""
 
     id: str
     """Name in session keys, directories and commands."""
@@ -40,46 +40,46 @@ class AgentConfig(AgentSettings):
     """Name shown to people."""
 
     auth_dir: Path | None = None
-    """Directory of this agent's own keys, where one is configured."""
+    """Directory of this agent's own keys, if configured."""
 
     primary: str
-    """The model to ask first, as provider/model; `model` is what the file says."""
+    """The model to call first, as provider/model. (`model` is the value from the file.)"""
 
     fallbacks: tuple[str, ...] = ()
-    """The models to ask next, as provider/model."""
+    """The models to call next, as provider/model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What a session, or one call, changes about its agent; None leaves it."""
+    """What a session or one message overrides; None keeps the agent's setting."""
 
     model: str | None = None
     thinking: Thinking | None = None
     context_tokens: int | None = None
     timeout_seconds: int | None = None
     workspace: Path | None = None
-    spawned: bool = False
-    """It is a sub-agent's session: where `subagents.model` has fallbacks, they are its own."""
+    is_subagent: bool = False
+    """A sub-agent's session uses the fallbacks of `subagents.model`, if there are any."""
 
 
 def agent_ids(settings: Settings) -> list[str]:
-    """All agents in the order of the file; without any, the one agent `main`."""
+    """All agents in the order of the file; just `main` if none is configured."""
     agents = settings.agents
     return [*(entry.id for entry in agents.list), *agents.profiles] or [DEFAULT_AGENT]
 
 
 def default_agent_id(settings: Settings) -> str:
-    """The agent that answers when none is named: the one marked so, else the first."""
+    """The agent that answers when none is named: the one marked as default, else the first."""
     marked = next((entry.id for entry in settings.agents.list if entry.default), None)
     return marked or settings.agents.default_agent or agent_ids(settings)[0]
 
 
 def resolve_agent_id(settings: Settings, *, explicit: str | None = None, session_key: str | None = None) -> str:
-    """Choose the agent: the one named, else the one in the session key, else the default one.
+    """Choose the agent: the named one, else the one in the session key, else the default one.
 
     Raises:
         NotFound: there is no agent of that name.
-        BadInput: the session key starts as an agent's key but is none.
+        BadInput: the session key starts with `agent:` but is not valid.
     """
     wanted = (explicit or "").strip().lower()
     if not wanted and session_key and session_key.lower().startswith("agent:"):
@@ -101,7 +101,7 @@ def resolve_agent(
     call: Overrides | None = None,
     default_model: str = OFFLINE_MODEL,
 ) -> AgentConfig:
-    """Give an agent's settings: defaults, then the agent's own, then the session's, then the call's.
+    """Merge an agent's settings: defaults, then the agent's own, then the session's, then the message's.
 
     Raises:
         NotFound: there is no such agent.
@@ -110,7 +110,7 @@ def resolve_agent(
     for overrides in (session_overrides, call):
         if overrides and (changes := _changes(settings, overrides)):
             agent = agent.model_copy(update=changes)
-    chosen = agent.subagents.model if session_overrides and session_overrides.spawned else None
+    chosen = agent.subagents.model if session_overrides and session_overrides.is_subagent else None
     if chosen and chosen.fallbacks is not None:
         agent = agent.model_copy(
             update={"fallbacks": tuple(resolve_model(settings, name) for name in chosen.fallbacks)}
@@ -131,7 +131,7 @@ class _Identity:
         return isinstance(other, _Identity) and self.settings is other.settings
 
 
-@lru_cache(maxsize=256)  # merging takes 0.2 ms, which every turn would pay
+@lru_cache(maxsize=256)  # merging takes 0.2 ms, which would be added to every turn
 def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfig:
     settings = key.settings
     agent_id = resolve_agent_id(settings, explicit=agent_id)
@@ -154,7 +154,7 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
 
 
 def model_aliases(settings: Settings) -> dict[str, str]:
-    """Short names, in lower case, to provider/model."""
+    """Map aliases, in lower case, to provider/model."""
     aliases = {alias.lower(): model for alias, model in settings.models.aliases.items()}
     for model, listed in settings.agents.defaults.models.items():
         if listed.alias:
@@ -163,15 +163,15 @@ def model_aliases(settings: Settings) -> dict[str, str]:
 
 
 def resolve_model(settings: Settings, name: str) -> str:
-    """Give `provider/model` for an alias; other names stay as they are."""
+    """Return `provider/model` for an alias; other names are returned unchanged."""
     return model_aliases(settings).get(name.lower(), name)
 
 
 def default_model(settings: Settings, env: Mapping[str, str]) -> str:
     """The model of an agent that names none.
 
-    The configured one; else that of the first provider with a key, in the environment or in the file; else that of the
-    first with an address of its own; else the offline one. Nobody is asked which models a server has.
+    It is the configured one; else that of the first provider with a key, from environment or file; else that of the
+    first with a baseUrl; else the offline one. Servers are not asked which models they have.
     """
     configured = settings.agents.defaults.model.primary
     if configured:
@@ -188,7 +188,7 @@ def default_model(settings: Settings, env: Mapping[str, str]) -> str:
 
 
 def _first_model(settings: Settings, provider: str) -> str:
-    """The first that is listed, where the list says what there is; else the provider's usual one, "" if it has none."""
+    """The first listed model if the list is authoritative; else the provider's default, or "" if it has none."""
     given = settings.models.providers.get(provider, _NOTHING_GIVEN)
     if given.models and (given.base_url or settings.models.mode == "replace"):
         return f"{provider}/{given.models[0].id}"
@@ -209,7 +209,7 @@ def workspace_dir(settings: Settings, agent_id: str, state_dir: Path) -> Path:
 
 
 def lane_cap(settings: Settings, lane: Lane) -> int | None:
-    """Turns the whole fleet may carry at a time on a lane; None means no cap."""
+    """Turns that the whole fleet may run at a time on a lane; None means no cap."""
     match lane:
         case Lane.MAIN:
             return settings.lanes.main.max_concurrent
@@ -226,18 +226,18 @@ def _entry(settings: Settings, agent_id: str) -> AgentEntry | AgentProfile | Non
 
 def _tools(settings: Settings, entry: AgentSettings | None, policy: AgentToolsSettings) -> AgentToolsSettings:
     layers = [settings.agents.defaults.tools, *([entry.tools] if entry else [])]
-    merged = {name: getattr(settings.tools, name) for name in _LAID_UPON}
+    merged = {name: getattr(settings.tools, name) for name in _MERGED_TOOL_SECTIONS}
     for layer in layers:
         merged = {name: _merge(base, getattr(layer, name)) for name, base in merged.items()}
     return policy.model_copy(update=merged)
 
 
 def _merge(base: SectionT, over: Section) -> SectionT:
-    """Lay what was written in `over` upon `base`."""
+    """Override `base` with the fields that were set in `over`."""
     changes = {}
     for name in over.model_fields_set & type(base).model_fields.keys():
         new, old = getattr(over, name), getattr(base, name)
-        both = isinstance(new, Section) and isinstance(old, Section) and name not in _REPLACED
+        both = isinstance(new, Section) and isinstance(old, Section) and name not in _REPLACED_SECTIONS
         changes[name] = _merge(old, new) if both else new
     return base.model_copy(update=changes)
 

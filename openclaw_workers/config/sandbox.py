@@ -17,10 +17,10 @@ class SandboxSettings(Section):
     Not in effect yet: it limits what the session tools see and spawn, but every tool runs on the host."""
 
     scope: Literal["session", "agent", "shared"] = "agent"
-    """Who shares one sandbox: nobody else, the agent's sessions, or all agents. Not in effect yet."""
+    """Who shares one sandbox: one session, all sessions of the agent, or all agents. Not in effect yet."""
 
     workspace_access: Literal["none", "ro", "rw"] = "none"
-    """What a sandbox sees of the agent's workspace. Not in effect yet."""
+    """Access of a sandbox to the agent's workspace. Not in effect yet."""
 
     session_tools_visibility: Literal["spawned", "all"] = "spawned"
     """Sessions that the session tools of a sandboxed session can see."""

@@ -1,4 +1,4 @@
-"""The settings classes seen as a tree, for code that walks files and values along it."""
+"""Walk the settings classes and their values as a tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from openclaw_workers.config.base import Section
 
 Loc = tuple[str | int, ...]
-"""A place in the tree: camelCase keys and list positions."""
+"""A path in the tree: camelCase keys and list positions."""
 
 
 def section_of(annotation: Any) -> type[Section] | None:
@@ -47,7 +47,7 @@ def aliases(section: type[Section]) -> dict[str, str]:
 
 
 def dotted(loc: Loc) -> str:
-    """`agents.list[0].model`; keys that would be misread are quoted."""
+    """Format a path: `agents.list[0].model`. Keys with special characters are quoted."""
     text = ""
     for part in loc:
         if isinstance(part, int):
@@ -67,13 +67,13 @@ class Leaf:
     value: Any
     """Plain and printable; secrets are hidden."""
     is_given: bool
-    """Whether someone wrote it; else it is the default."""
+    """Whether it was set; otherwise it is the default."""
 
 
 def leaves(section: Section) -> Iterator[Leaf]:
     """Every value below a section.
 
-    Items of maps and lists show only what was given: the rest is inherited from elsewhere.
+    For items of maps and lists only the given values: the rest is inherited.
     """
     yield from _leaves(section, section.model_dump(mode="json", by_alias=True), (), given=True, item=False)
 

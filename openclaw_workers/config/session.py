@@ -1,4 +1,4 @@
-"""How messages are sorted into sessions, and how long a session lives."""
+"""How messages are assigned to sessions, and when sessions are reset or removed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import LONGEST_SECONDS, Duration, PeerIds, Section
+from openclaw_workers.config.base import MAX_DURATION_SECONDS, Duration, PeerIds, Section
 from openclaw_workers.domain.session_key import ChatType, DmScope, check_main_key
 from openclaw_workers.errors import BadInput
 
 
 class ResetSettings(Section):
     mode: Literal["daily", "idle", "none"] = "daily"
-    """daily: at atHour; idle: after idleMinutes; none: only by hand. idleMinutes counts in mode daily too."""
+    """daily: at atHour; idle: after idleMinutes; none: only by hand. Mode daily also applies idleMinutes."""
 
     at_hour: StrictInt = Field(default=4, ge=0, le=23)
-    """Hour of the daily reset, 0 to 23, by the clock of the agent's userTimezone."""
+    """Hour of the daily reset, 0 to 23, in the agent's userTimezone."""
 
-    idle_minutes: StrictInt | None = Field(default=None, ge=1, le=LONGEST_SECONDS // 60)
-    """Minutes without a message after which a session starts anew; unset means never."""
+    idle_minutes: StrictInt | None = Field(default=None, ge=1, le=MAX_DURATION_SECONDS // 60)
+    """Minutes without a message after which a session is reset; unset means never."""
 
     @model_validator(mode="after")
     def _idle_has_minutes(self) -> Self:
@@ -45,7 +45,7 @@ class SendMatchSettings(Section):
     """Channel name."""
 
     chat_type: Literal["dm", "direct", "group", "channel", "thread"] | None = None
-    """Sort of chat."""
+    """Type of chat."""
 
     key_prefix: str | None = None
     """Start of the session key, with or without its agent:<id>: part."""
@@ -56,10 +56,10 @@ class SendMatchSettings(Section):
 
 class SendRuleSettings(Section):
     action: Literal["allow", "deny"]
-    """What a match decides; any matching deny wins."""
+    """What happens on a match; any matching deny wins."""
 
     match: SendMatchSettings = SendMatchSettings()
-    """All given parts must match; none given matches everything."""
+    """All given conditions must match; without conditions everything matches."""
 
 
 class SendPolicySettings(Section):
@@ -67,23 +67,23 @@ class SendPolicySettings(Section):
     """Rules in order."""
 
     default: Literal["allow", "deny"] = "allow"
-    """What holds when no rule matches."""
+    """What happens if no rule matches."""
 
 
 class PingPongSettings(Section):
     max_ping_pong_turns: StrictInt = Field(default=5, ge=0, le=20)
-    """Turns two sessions may answer each other after one sessions_send."""
+    """How many turns two sessions may reply to each other after one sessions_send."""
 
 
 class MaintenanceSettings(Section):
     mode: Literal["enforce", "warn"] = "enforce"
-    """enforce removes what is too old or too many; warn only says so."""
+    """enforce removes old and surplus sessions; warn only reports them."""
 
     prune_after: Duration = timedelta(days=30)
-    """Age of the last message at which a session is written out and removed, such as 30d."""
+    """A session is archived and removed this long after its last message, such as 30d."""
 
     max_entries: StrictInt = Field(default=500, ge=1)
-    """Sessions kept per agent; the longest unused go first."""
+    """Sessions kept per agent; the least recently used are removed first."""
 
 
 def _main_key(value: str) -> str:
@@ -94,42 +94,42 @@ def _main_key(value: str) -> str:
 
 
 def _each_id_once(links: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """An id that were two people's would show one of them what the other has said."""
+    """If two people shared an id, one would see the other's conversation."""
     owners: dict[str, str] = {}
     for name, ids in links.items():
         for listed in ids:
             owner = owners.setdefault(listed.strip().lower(), name)
             if owner != name:
-                raise ValueError(f"expected each id for one person, but {listed} is listed for {owner} and {name}")
+                raise ValueError(f"expected each id for one person only, but {listed} is listed for {owner} and {name}")
     return links
 
 
 class SessionSettings(Section):
     scope: Literal["per-sender", "global"] = "per-sender"
-    """per-sender sorts by dmScope and chat; global puts everything into one session per agent."""
+    """per-sender: sessions by dmScope and chat; global: one session per agent for everything."""
 
     main_key: Annotated[str, AfterValidator(_main_key)] = "main"
     """Last part of the main session's key."""
 
     dm_scope: DmScope = DmScope.MAIN
-    """How far direct chats are kept apart: main, per-peer, per-channel-peer, per-account-channel-peer."""
+    """Which direct chats share a session: main, per-peer, per-channel-peer, per-account-channel-peer."""
 
     identity_links: Annotated[
         dict[Annotated[str, StringConstraints(pattern=r"\S")], PeerIds], AfterValidator(_each_id_once)
     ] = Field(default_factory=dict)
-    """One person on several channels: a name, and the ids (channel:id or id) that are this person."""
+    """People with several channels: a name, and the ids (channel:id or id) of that person."""
 
     reset: ResetSettings = ResetSettings()
-    """When a session starts anew."""
+    """When a session is reset."""
 
     reset_by_type: ResetByTypeSettings = ResetByTypeSettings()
-    """The same by sort of chat; goes before reset."""
+    """The same by type of chat; wins over reset."""
 
     reset_by_channel: dict[str, ResetSettings] = Field(default_factory=dict)
-    """The same by channel name; goes before resetByType."""
+    """The same by channel name; wins over resetByType."""
 
     reset_triggers: tuple[Annotated[str, StringConstraints(pattern=r"^\S+$")], ...] = ("/new", "/reset")
-    """Words that start the session anew when a message begins with them."""
+    """Words that reset the session when a message begins with them."""
 
     send_policy: SendPolicySettings = SendPolicySettings()
     """Which sessions may send to their chat. Not in effect yet: all may."""
@@ -138,9 +138,9 @@ class SessionSettings(Section):
     """Conversations between sessions."""
 
     maintenance: MaintenanceSettings = MaintenanceSettings()
-    """What happens to sessions nobody uses. Not in effect yet: they are kept."""
+    """What happens to unused sessions. Not in effect yet: they are kept."""
 
     def reset_for(self, chat_type: ChatType, channel: str) -> ResetSettings:
-        """The policy that holds for one chat: by channel, then by type, then the general one."""
+        """The reset policy of one chat: by channel, else by type, else the general one."""
         by_type: ResetSettings | None = getattr(self.reset_by_type, chat_type)
         return self.reset_by_channel.get(channel) or by_type or self.reset

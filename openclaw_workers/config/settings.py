@@ -18,13 +18,13 @@ class Settings(Section):
     """Everything that can be configured, with its default."""
 
     agents: AgentsSettings = AgentsSettings()
-    """Who answers, with which model and which limits."""
+    """The agents, their models and limits."""
 
     session: SessionSettings = SessionSettings()
-    """How messages are sorted into sessions, and how long a session lives."""
+    """How messages are assigned to sessions, and when sessions are reset or removed."""
 
     messages: MessagesSettings = MessagesSettings()
-    """What happens to messages on their way in."""
+    """How incoming messages are queued."""
 
     lanes: LanesSettings = LanesSettings()
     """How many turns run at a time."""
@@ -39,16 +39,16 @@ class Settings(Section):
     """Providers, their keys and model names."""
 
     budgets: BudgetsSettings = BudgetsSettings()
-    """How much may be spent; a turn that would pass a budget ends with an answer that says so."""
+    """How much may be spent; a turn that would exceed a budget ends with a reply that says so."""
 
     memory: MemorySettings = MemorySettings()
-    """How memory shows in answers."""
+    """How answers cite memory."""
 
     channels: ChannelsSettings = ChannelsSettings()
     """Chat channels."""
 
     redis: RedisSettings = RedisSettings()
-    """The Redis everything stands on."""
+    """The Redis server for queues and state."""
 
     qdrant: QdrantSettings = QdrantSettings()
     """The memory index."""

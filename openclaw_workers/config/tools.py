@@ -1,4 +1,4 @@
-"""Which tools exist for whom, and their limits."""
+"""Which sessions have which tools, and the tools' limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ToolFilter(Section):
     Not in effect yet: a session has every tool that its place in the tree allows."""
 
     deny: Annotated[Names, Protects(())] = ()
-    """Never these; wins over allow. Not in effect yet: these tools are there all the same."""
+    """Never these tools; wins over allow. Not in effect yet: these tools are still offered."""
 
 
 class ProviderToolPolicy(ToolFilter):
@@ -26,7 +26,7 @@ class ProviderToolPolicy(ToolFilter):
     """Starting set: minimal, coding, messaging or full. Not in effect yet: it is always full."""
 
     also_allow: Names = ()
-    """These in addition to the profile. Not in effect yet."""
+    """These tools in addition to the profile. Not in effect yet."""
 
     @model_validator(mode="after")
     def _allow_or_also_allow(self) -> Self:
@@ -37,7 +37,7 @@ class ProviderToolPolicy(ToolFilter):
 
 class ToolPolicySettings(ProviderToolPolicy):
     by_provider: dict[str, ProviderToolPolicy] = Field(default_factory=dict)
-    """Further policy by provider, or by provider/model, which goes first. Not in effect yet."""
+    """Further policy by provider or by provider/model; the latter wins. Not in effect yet."""
 
 
 class AgentToAgentRule(Section):
@@ -49,7 +49,7 @@ class AgentToAgentRule(Section):
 
 
 def _pairs(value: object) -> object:
-    """A plain list of names lets each of them talk to each."""
+    """A plain list of names lets each of them talk to every other."""
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
         return [{"from": sender, "to": receiver} for sender, receiver in product(value, value)]
     return value
@@ -63,7 +63,7 @@ class AgentToAgentSettings(Section):
         tuple[AgentToAgentRule, ...],
         BeforeValidator(_pairs, json_schema_input_type=list[AgentToAgentRule] | list[str]),
     ] = ()
-    """Who may talk to whom; nothing listed means nobody, or with sessions.visibility all: any with any."""
+    """Who may talk to whom; an empty list means nobody, or everybody if sessions.visibility is all."""
 
 
 class SandboxToolsSettings(Section):
@@ -73,29 +73,29 @@ class SandboxToolsSettings(Section):
 
 class SubagentToolsSettings(Section):
     tools: ToolFilter = ToolFilter()
-    """Tools of spawned sessions; can only narrow what they may do by their depth."""
+    """Tools of spawned sessions; this can only remove tools that their depth allows."""
 
 
 class ExecSettings(Section):
     timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
-    """Seconds a command may take when the call names none; never more than engine.toolTimeoutSeconds."""
+    """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
 
 
 class LoopDetectionSettings(Section):
     enabled: StrictBool = True
-    """Stop an agent that repeats the same tool call without getting anywhere."""
+    """Stop an agent that repeats the same tool call without progress."""
 
     history_size: StrictInt = Field(default=30, ge=1)
-    """Latest tool calls looked at."""
+    """How many of the latest tool calls are checked."""
 
     warning_threshold: StrictInt = Field(default=10, ge=1)
-    """Repeats that are warned about."""
+    """Warn the model after this many repeats."""
 
     critical_threshold: StrictInt = Field(default=20, ge=1)
-    """Repeats without progress that are blocked."""
+    """Block the call after this many repeats without progress."""
 
     global_circuit_breaker_threshold: StrictInt = Field(default=30, ge=1)
-    """Equal calls with equal results after which the call is blocked, whatever the tool."""
+    """Block any call after this many repeats with the same result, whatever the tool."""
 
     @model_validator(mode="after")
     def _thresholds_grow(self) -> Self:
@@ -108,13 +108,13 @@ class LoopDetectionSettings(Section):
 
 class SessionToolsSettings(Section):
     visibility: Literal["self", "tree", "agent", "all"] = "agent"
-    """Sessions the session tools see: their own, with what it spawned, the agent's, or those of all agents that
-    agentToAgent lets it reach. Unset: the agent's, and others that agentToAgent.allow names."""
+    """Which sessions the session tools see: self (only their own), tree (also those it spawned), agent (all of the
+    agent) or all (of every agent that agentToAgent allows). Unset: agent, plus those that agentToAgent.allow names."""
 
 
 class AgentToolsSettings(ToolPolicySettings):
     loop_detection: LoopDetectionSettings = LoopDetectionSettings()
-    """Guard against tool calls that repeat without end."""
+    """Protection against endlessly repeated tool calls."""
 
     sandbox: SandboxToolsSettings = SandboxToolsSettings()
     """Policy inside a sandbox."""

@@ -1,4 +1,4 @@
-"""The ids that cross module borders, told apart by the type checker."""
+"""The ids that cross module borders, each with its own type so that the type checker catches mix-ups."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import uuid
 from typing import NewType
 
 SessionKey = NewType("SessionKey", str)
-"""`agent:<agentId>:<rest>`: the address of a conversation; outlives resets."""
+"""`agent:<agentId>:<rest>`: the address of a conversation. A reset does not change it."""
 
 SessionId = NewType("SessionId", str)
-"""One life of a session; a reset gives the same key a new one."""
+"""One generation of a session. A reset gives the same session key a new session id."""
 
 RunId = NewType("RunId", str)
-"""One turn, across all its attempts. Also the Celery task id of its wake-ups."""
+"""One turn across all its attempts. It is also the Celery task id of the turn's wake-ups."""
 
 BatchId = NewType("BatchId", str)
-"""The children of one assistant message. Also the group id of their chord."""
+"""The children that one assistant message spawned. It is also the group id of their chord."""
 
 MessageId = NewType("MessageId", str)
-"""One accepted message. Derived from the channel's own id where there is one, so repeats are noticed."""
+"""One accepted message. Derived from the channel's own id where there is one, so that duplicates are detected."""
 
 WorkerId = NewType("WorkerId", str)
-"""One worker process: host, pid and a nonce, so that a reused pid is another worker."""
+"""One worker process: host, pid and a nonce, so that a reused pid counts as another worker."""
 
-# Ids must differ, not be hard to guess: nothing is granted to who knows one. The system's own source would give up the
-# interpreter to another thread at each call.
+# Ids must be unique but need not be secret: knowing one grants nothing. `os.urandom` would release the interpreter
+# lock at each call.
 _random = random.Random()
 os.register_at_fork(after_in_child=_random.seed)
 

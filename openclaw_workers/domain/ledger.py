@@ -1,4 +1,4 @@
-"""The ledger: one entry per model call, whoever made it and however it ended."""
+"""The ledger: one entry per model call, whoever made it and whatever its outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openclaw_workers.domain.transcript import Usage
 
 
 class ModelCall(BaseModel):
-    """What one call took. `outcome` is ok, aborted, a failure's reason, or lost when its worker died meanwhile."""
+    """What one call used. `outcome` is ok, aborted, a failure reason, or lost if the worker died during the call."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -31,31 +31,31 @@ class ModelCall(BaseModel):
     milliseconds: int = 0
     outcome: str = "ok"
     estimated: bool = False
-    """The provider's own count is not known."""
+    """The provider did not report its own token count."""
 
     @property
     def day(self) -> str:
         return day_of(self.at)
 
     def amounts(self) -> dict[str, float]:
-        """What it takes from a budget."""
+        """What the call takes from a budget."""
         return {"tokens": self.usage.total, "cost": self.cost, "calls": 1, "seconds": self.milliseconds / 1000}
 
 
 def call_id(run: RunId, owner: int | str, number: int) -> str:
-    """Of the calls that one owner of a run makes, by their number: its heir knows the id of the call it died over."""
+    """The id of the n-th call that one owner of a run makes. The next owner can derive it after a crash."""
     return f"{run}:{owner}:{number}"
 
 
-def call_after(last: str, run: RunId, owner: int) -> str:
-    """The id of the call that follows an owner's last known one, if there is any."""
+def next_call_id(last: str, run: RunId, owner: int) -> str:
+    """The id of the call that follows `last`; of the owner's first call if `last` is not one of its calls."""
     prefix, _, number = last.rpartition(":")
     known = int(number) if prefix == f"{run}:{owner}" and number.isdecimal() else 0
     return call_id(run, owner, known + 1)
 
 
-def same_owner(one: str, other: str) -> bool:
-    """Whether two calls, by their ids, were made by one owner of one run."""
+def is_same_owner(one: str, other: str) -> bool:
+    """Whether the same owner of the same run made both calls."""
     return one.rpartition(":")[0] == other.rpartition(":")[0]
 
 

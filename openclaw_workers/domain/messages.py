@@ -1,4 +1,4 @@
-"""What a person, a channel or another session says to an agent."""
+"""Messages from a person, a channel or another session to an agent."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.transcript import Attachment
 
 
 class QueueMode(StrEnum):
-    """What happens to a message that finds its session busy."""
+    """What happens to a message that arrives while its session is busy."""
 
-    COLLECT = "collect"  # wait, and be answered together with the others that waited
-    FOLLOWUP = "followup"  # wait, and be answered alone
-    STEER = "steer"  # join the running turn before its next model call
-    STEER_BACKLOG = "steer-backlog"  # join the running turn and be answered by a turn of its own as well
-    INTERRUPT = "interrupt"  # stop the running turn and be answered next
-    REJECT = "reject"  # be refused
+    COLLECT = "collect"  # it waits; one turn answers it together with the other waiting messages
+    FOLLOWUP = "followup"  # it waits; a turn of its own answers it
+    STEER = "steer"  # it joins the running turn before the next model call
+    STEER_BACKLOG = "steer-backlog"  # it joins the running turn and also gets a turn of its own
+    INTERRUPT = "interrupt"  # it stops the running turn and is answered next
+    REJECT = "reject"  # it is rejected
 
 
 class DropPolicy(StrEnum):
-    """Which message gives way when the inbox is full."""
+    """Which message is dropped when the inbox is full."""
 
     OLD = "old"
     NEW = "new"
-    SUMMARIZE = "summarize"  # as `old`, but one line of each dropped message is shown to the agent
+    SUMMARIZE = "summarize"  # like `old`, but the agent sees one line of each dropped message
 
 
 class Authority(StrEnum):
-    """How far a sender is trusted; ordered from least to most."""
+    """How far a sender is trusted, from least to most."""
 
     ANYONE = "anyone"
     AUTHORIZED = "authorized"
@@ -44,12 +44,12 @@ class Authority(StrEnum):
         return order.index(self) >= order.index(needed)
 
 
-Storable = Annotated[str, AfterValidator(encodable)]
+Storable = Annotated[str, AfterValidator(replace_surrogates)]
 """Text that a channel has chosen."""
 
 
 class Route(BaseModel):
-    """Where a message came from, and so where its answer goes."""
+    """Where a message came from, which is also where its answer goes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,7 +59,7 @@ class Route(BaseModel):
     thread_id: Storable = ""
 
     def address(self) -> str:
-        """One string per route; two messages merge only if theirs are equal."""
+        """One string per route. Two messages are merged only if their addresses are equal."""
         return "|".join((self.channel, self.account_id, self.to, self.thread_id))
 
     def delivery(self, message_id: MessageId, session: SessionKey) -> str:
@@ -79,15 +79,15 @@ class _Message(BaseModel):
     authority: Authority = Authority.ANYONE
     kind: Literal["user", "command", "internal"] = "user"
     model: str | None = None
-    """Model for the turn this message starts; such a message is not merged with others."""
+    """The model for the turn this message starts. A message with a model is not merged with others."""
     extra_system_prompt: str | None = None
-    """Added to the system prompt of the turn this message starts; it is not merged with others either."""
+    """Added to the system prompt of that turn. This and the next three also prevent merging."""
     thinking: str | None = None
-    """Thinking level, likewise."""
+    """The thinking level of that turn."""
     context_tokens: int | None = None
-    """Tokens of context used at most, likewise."""
+    """How many tokens of context that turn may use."""
     timeout_seconds: int | None = None
-    """How long that turn may take, likewise."""
+    """How long that turn may take."""
     metadata: dict[str, str] = Field(default_factory=dict)
     attachments: tuple[Attachment, ...] = ()
 
@@ -101,23 +101,23 @@ class InboundMessage(_Message):
 
 
 class InboxEntry(_Message):
-    """A message as it stands in the inbox: the accepted message plus its place in the line."""
+    """A message in the inbox: the accepted message plus its sequence number."""
 
     model_config = ConfigDict(extra="ignore")
 
     seq: int
     accepted_at: int
-    """Milliseconds, by Redis."""
+    """Milliseconds, by the clock of Redis."""
     mode: QueueMode = QueueMode.COLLECT
 
 
 class MessageState(StrEnum):
-    """How an accepted message stands. Everything but the first two is final."""
+    """The state of an accepted message. All states but the first two are final."""
 
     ACCEPTED = "accepted"  # in the inbox
     BOUND = "bound"  # a run is answering it
-    ANSWERED = "answered"  # covered by a committed turn
-    FAILED = "failed"  # covered by a turn that failed visibly
-    CANCELLED = "cancelled"  # stopped, interrupted, or its session was reset or deleted
-    DROPPED = "dropped"  # gave way by the drop policy
-    REJECTED = "rejected"  # refused on arrival: by queue mode `reject`, drop policy `new`, or a limit of the tree
+    ANSWERED = "answered"  # a committed turn covers it
+    FAILED = "failed"  # a turn that failed visibly covers it
+    CANCELLED = "cancelled"  # it was stopped or interrupted, or its session was reset or deleted
+    DROPPED = "dropped"  # the drop policy removed it from the inbox
+    REJECTED = "rejected"  # rejected on arrival by queue mode `reject`, drop policy `new` or a limit of the tree

@@ -1,8 +1,8 @@
-"""Ids from strangers, written so that each is one segment of a session key and nothing more.
+"""Escape ids from outside so that each becomes exactly one segment of a session key.
 
-A letter, a digit and `. _ @ + -` stand for themselves and every other byte is percent-encoded. So is the
-first letter of an id that spells a word of the key grammar: neither a split at `:` nor a scan for `:group:` can
-be misled by an id. What is still longer than 128 bytes becomes `~` and its SHA-256; no other segment holds `~`.
+Letters, digits and `. _ @ + -` stay as they are; every other byte is percent-encoded. If an id spells a word of the
+key grammar, its first letter is percent-encoded too. So no id can mislead a split at `:` or a search for `:group:`.
+An escaped id longer than 128 bytes becomes `~` plus its SHA-256; no other segment contains `~`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PLAIN = re.compile(r"[A-Za-z0-9._@+-]{1,128}")
 
 
 class HashedId(str):
-    """An id that was too long for a key: only its hash is known, and it is written as it is."""
+    """The hash of an id that was too long for a key; it needs no escaping."""
 
     __slots__ = ()
 
 
 def escape_id(raw: str) -> str:
-    """Write any id as one key segment; different ids give different segments.
+    """Escape any id as one key segment; different ids give different segments.
 
     Raises:
         BadInput: the id is empty.
@@ -42,7 +42,7 @@ def escape_id(raw: str) -> str:
         raise BadInput("a session key needs an id here, and it is empty")
     if _PLAIN.fullmatch(raw) and raw.lower() not in GRAMMAR_WORDS:
         return raw
-    # surrogatepass: a channel may hand over half an emoji, and that too must come back unchanged.
+    # surrogatepass: a channel may send half an emoji, and unescaping must return it unchanged.
     data = raw.encode("utf-8", "surrogatepass")
     escaped = quote_from_bytes(data, safe="@+").replace("~", "%7E")
     if raw.lower() in GRAMMAR_WORDS:
@@ -53,7 +53,7 @@ def escape_id(raw: str) -> str:
 
 
 def unescape_id(segment: str) -> str:
-    """Read a segment back; a `%` that begins no escape, as a person may type it, stands for itself.
+    """Turn a segment back into the id. A `%` that starts no escape, which a person may type, stands for itself.
 
     Raises:
         BadInput: the escapes do not spell UTF-8.

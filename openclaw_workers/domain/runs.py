@@ -1,4 +1,4 @@
-"""A run: one turn of a session, across all its attempts; for a sub-agent, all turns from its task to its result."""
+"""A run: one turn of a session across all its attempts. A sub-agent's run spans all turns from task to result."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def lane_of(session: SessionKey) -> Lane:
 
 
 class RunState(StrEnum):
-    """States of a run; see docs/lifecycle.md. The last four never change again."""
+    """The states of a run; see docs/lifecycle.md. The last four are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
-    PARKED = "parked"  # holds nothing: waits for its children, or for another session's answer
+    PARKED = "parked"  # waits for its children or another session's answer; holds no worker and no lane slot
     OK = "ok"
     ERROR = "error"
     TIMEOUT = "timeout"
@@ -42,27 +42,27 @@ class RunState(StrEnum):
 
 
 class Attempt(BaseModel):
-    """One owner of a run: which process carried it, from when, and how it ended."""
+    """One owner of a run: which process ran it, since when, and how it got it."""
 
     model_config = ConfigDict(extra="ignore")
 
     worker: str
     at: int
     how: str = "taken"
-    """`taken` first, `handover` after its worker left, `takeover` after a lease ran out, `unpark` after waiting."""
+    """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
 
 
 class ModelAttempt(BaseModel):
-    """A model that was asked, or skipped, and did not answer."""
+    """A model that was called without success, or skipped."""
 
     model_config = ConfigDict(extra="ignore")
 
     id: str = ""
-    """That of its call in the ledger; one that was skipped has an id of its own."""
+    """The id of its call in the ledger; a skipped one has an id of its own."""
     model: str
     """provider/model."""
     profile: str = ""
-    """The key it was asked by; empty when it was not asked."""
+    """The auth profile used; empty if the model was not called."""
     reason: FailureReason
     status: int | None = None
     code: str | None = None
@@ -70,11 +70,11 @@ class ModelAttempt(BaseModel):
     milliseconds: int = 0
     skipped: bool = False
     again: bool = False
-    """The next call was to the same model by the same key, in another form."""
+    """The next call went to the same model with the same key, as a different request."""
 
 
 class Run(BaseModel):
-    """A run record as it is read back; only Lua scripts write it."""
+    """A run record as read from Redis; only Lua scripts write it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -85,17 +85,17 @@ class Run(BaseModel):
     lane: Lane = Lane.MAIN
     kind: str = "main"
     parent_run_id: RunId | None = None
-    """The run that spawned it; with the fields below only where it is a child's."""
+    """The run that spawned it. This and the fields down to `partial` are set only for a child's run."""
     requester_session_key: SessionKey | None = None
-    """Who hears the result."""
+    """The session that receives the result."""
     requester_session_id: SessionId | None = None
     controller_session_key: SessionKey | None = None
-    """Who may steer and stop it."""
+    """The session that may steer and stop it."""
     root_session_key: SessionKey | None = None
     batch: BatchId | None = None
     batch_index: int = 0
     spawn_seq: int = 0
-    """Its place among all that its session has spawned."""
+    """Its number among all runs that the parent session has spawned."""
     depth: int = 0
     role: Role | None = None
     label: str = ""
@@ -108,11 +108,11 @@ class Run(BaseModel):
     metadata: dict[str, Any] = Field(default_factory=dict)
     timeout_ms: int | None = None
     settled_at: int | None = None
-    """When it was counted in its batch: it and all it spawned had ended."""
+    """When it was counted in its batch: the run and everything it spawned had ended."""
     folded: list[BatchId] = Field(default_factory=list)
-    """Batches that others had spawned, whose results came for it and which it did not hear any more."""
+    """Batches whose results arrived after the run had ended; its own announce includes them."""
     partial: str | None = None
-    """What there was of a result when it failed."""
+    """The partial result when it failed."""
 
     state: RunState
     attempt: int = 1
@@ -120,14 +120,14 @@ class Run(BaseModel):
     covers: list[MessageId] = Field(default_factory=list)
     model: str | None = None
     wanted_model: str | None = None
-    """The model that the message it answers asked for itself."""
+    """The model that the answered message asked for."""
     model_attempts: list[ModelAttempt] = Field(default_factory=list)
     last_call: str = ""
-    """The model call that an owner of the run booked last, as in models.ledger."""
+    """The id of the last model call that an owner of the run recorded in the ledger."""
     dead: list[int] = Field(default_factory=list)
-    """Owners, by their fence, that died while they may have been asking a model, and whose call is not booked yet."""
+    """Fences of owners that may have died during a model call that is not in the ledger yet."""
     resting: int | None = None
-    """The owner, by its fence, that asks no model just now: it waits for its turn to, or only settles the run."""
+    """The fence of the owner if it is not in a model call now: it waits for permission, or only settles the run."""
     queued_at: int = 0
     started_at: int | None = None
     ended_at: int | None = None
@@ -139,16 +139,16 @@ class Run(BaseModel):
     reason: str | None = None
     """Why it ended, in one word.
 
-    complete, length (the answer stops at the model's output limit), silent, budget, yielded, error or the provider's
-    error class, killed, timeout, lost, session-reset, session-delete.
+    complete, length (the answer stops at the model's output limit), silent, budget, yielded, error or a provider
+    failure reason, killed, timeout, lost, session-reset, session-delete.
     """
 
     cut: bool = False
-    """`text` stops at the model's output limit; a child's may be that of a turn before its last."""
+    """`text` stops at the model's output limit. For a child it may come from a turn before its last."""
 
     @property
     def fallback_from(self) -> str | None:
-        """The model that was asked for, if another one answered."""
+        """The requested model, if another one answered."""
         if self.state is not RunState.OK or not self.model_attempts:
             return None
         wanted = self.model_attempts[0].model
@@ -160,7 +160,7 @@ class Run(BaseModel):
 
     @property
     def outcome(self) -> Literal["ok", "error", "timeout", "unknown"] | None:
-        """How it ended, in the words of a sub-agent's record: by what the runtime saw, never by what the model said."""
+        """How it ended, as reported for a sub-agent. The runtime decides this, never the model's own words."""
         match self.state:
             case RunState.OK:
                 return "ok"

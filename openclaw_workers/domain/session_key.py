@@ -1,4 +1,4 @@
-"""The session-key grammar: one place that builds, parses, normalises and classifies keys.
+"""The session-key grammar: build, parse, normalise and classify keys.
 
 A stored key is `agent:<agentId>:<rest>`, where rest is one of
 
@@ -13,13 +13,13 @@ A stored key is `agent:<agentId>:<rest>`, where rest is one of
     subagent:<id>[:subagent:<id>...]         spawned session
     <name>[:<name>...]                       a session someone named by hand
 
-and any of them may end in `:thread:<id>`. When read, `direct` is `dm` and `room` is `channel`.
+and any of them may end in `:thread:<id>`. The parser reads `direct` as `dm` and `room` as `channel`.
 
-Ids come from strangers: builders take them raw and escape them (see `opaque_ids`), so no id can spell another
-session's key; `parse_key` and `normalise` take keys.
+Ids come from outside. The builder functions take raw ids and escape them (see `opaque_ids`), so that no id can spell
+another session's key. `parse_key` and `normalise` take whole keys.
 
-Case: grammar words, agent ids, channels and hand-made names are lower-case. Ids keep their case, because on
-some channels two ids differ in nothing else.
+Grammar words, agent ids, channels and names given by hand are lower-case. Ids keep their case, because on some
+channels two ids differ only in case.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NODE: Final = "node-"
 
 
 class Kind(StrEnum):
-    """What a session is about. A thread or a topic has the kind of what it belongs to."""
+    """The kind of a session. A thread or topic has the kind of the chat it belongs to."""
 
     MAIN = "main"
     DM = "dm"
@@ -61,7 +61,7 @@ class Kind(StrEnum):
 
 
 class ChatType(StrEnum):
-    """The three sorts of conversation a reset policy tells apart."""
+    """The three types of chat that can have their own reset policy."""
 
     DM = "dm"
     GROUP = "group"
@@ -69,7 +69,7 @@ class ChatType(StrEnum):
 
 
 class DmScope(StrEnum):
-    """How far direct messages are kept apart."""
+    """Which direct messages share a session."""
 
     MAIN = "main"
     PER_PEER = "per-peer"
@@ -79,10 +79,10 @@ class DmScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedKey:
-    """A session key taken apart; ids are unescaped.
+    """The parts of a session key; ids are unescaped.
 
     Raises:
-        BadInput: a part is missing or not of its form.
+        BadInput: a part is missing or malformed.
     """
 
     agent_id: str
@@ -90,13 +90,13 @@ class ParsedKey:
     channel: str = ""
     account_id: str = ""
     peer: str = ""
-    """With whom or what: the id of the peer, group, channel, job, hook, node or sub-agent."""
+    """The id of the peer, group, channel, job, hook, node or sub-agent."""
     topic_id: str = ""
     thread_id: str = ""
     run_id: str = ""
     """One run of a cron job."""
     path: tuple[str, ...] = ()
-    """The names of a main or hand-named session; the ids above a nested sub-agent."""
+    """The names of a main or named session, or the ids of a nested sub-agent's ancestors."""
 
     def __post_init__(self) -> None:
         if not _AGENT_ID.fullmatch(self.agent_id):
@@ -108,7 +108,7 @@ class ParsedKey:
 
     @property
     def rest(self) -> str:
-        """What follows `agent:<agentId>:`."""
+        """The part after `agent:<agentId>:`."""
         thread = ["thread", escape_id(self.thread_id)] if self.thread_id else []
         return ":".join([*self._base(), *thread])
 
@@ -157,10 +157,10 @@ def _check_channel(channel: str) -> None:
 
 
 def check_main_key(raw: str) -> str:
-    """Give `session.mainKey` in its stored form.
+    """Return `session.mainKey` in its stored form.
 
     Raises:
-        BadInput: it is no plain word, or would be taken for another kind of session.
+        BadInput: it is not a plain word, or it looks like another kind of session.
     """
     name = raw.strip().lower()
     if not _MAIN_KEY.fullmatch(name) or name in GRAMMAR_WORDS or name == "global" or name.startswith(_NODE):
@@ -188,11 +188,11 @@ def dm_key(
     account_id: str = "",
     main_key: str = DEFAULT_MAIN_KEY,
 ) -> SessionKey:
-    """Give the session of a direct message; no account means the account `default`.
+    """Return the session key for a direct message; without an account, use the account `default`.
 
     Raises:
-        BadInput: the scope keeps peers apart and there is no peer. It never falls back to the main session,
-            which would hand a stranger the owner's conversation.
+        BadInput: the scope separates peers and there is no peer. It never falls back to the main session,
+            because that would give a stranger the owner's conversation.
     """
     account = ""
     match scope:
@@ -220,19 +220,19 @@ def channel_key(agent_id: str, channel: str, channel_id: str) -> SessionKey:
 
 
 def with_thread(base: SessionKey, thread_id: str) -> SessionKey:
-    """Give the session of one thread of a conversation.
+    """Return the session key for one thread of a conversation.
 
     Raises:
-        BadInput: there is no thread id, or the base is a thread already.
+        BadInput: there is no thread id, or the base is already a thread.
     """
     parsed = parse_key(base)
     if parsed.thread_id:
-        raise BadInput(f"{base} is a thread already; a thread has no threads of its own")
+        raise BadInput(f"{base} is already a thread; a thread cannot have threads")
     return replace(parsed, thread_id=_present(thread_id, "thread")).key
 
 
 def cron_key(agent_id: str, job_id: str, run_id: str | None = None) -> SessionKey:
-    """Give the session of a job, or of one run of it."""
+    """Return the session key for a job, or for one run of it."""
     run = "" if run_id is None else _present(run_id, "run")
     return ParsedKey(agent_id=agent_id, kind=Kind.CRON, peer=job_id, run_id=run).key
 
@@ -246,7 +246,7 @@ def node_key(agent_id: str, node_id: str) -> SessionKey:
 
 
 def subagent_key(agent_id: str, uuid: str) -> SessionKey:
-    """Give a spawned session's key: flat, whatever its depth. Parent and depth are in the session row."""
+    """Return a spawned session's key. It is flat at any depth; the session row holds parent and depth."""
     return ParsedKey(agent_id=agent_id, kind=Kind.SUBAGENT, peer=uuid).key
 
 
@@ -258,10 +258,10 @@ def _present(raw: str, what: str) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_key(raw: str, *, main_key: str = DEFAULT_MAIN_KEY) -> ParsedKey:
-    """Take a stored key apart. Empty parts are dropped; `main` always means the main session.
+    """Parse a stored key. Empty parts are dropped; `main` always means the main session.
 
     Raises:
-        BadInput: it does not start with `agent:<agentId>:`, or what follows fits no form.
+        BadInput: it does not start with `agent:<agentId>:`, or the rest matches no form.
     """
     parts = [part for part in raw.strip().split(":") if part]
     if len(parts) < 3 or parts[0].lower() != "agent":
@@ -277,7 +277,7 @@ def parse_key(raw: str, *, main_key: str = DEFAULT_MAIN_KEY) -> ParsedKey:
 
 
 def _parse_structure(agent_id: str, rest: list[str]) -> ParsedKey | None:
-    """Read the forms that words of the grammar hold together."""
+    """Parse the forms that contain grammar words."""
     channel = account = topic = run = ""
     above: list[str] = []
     match rest:
@@ -317,10 +317,10 @@ def _parse_structure(agent_id: str, rest: list[str]) -> ParsedKey | None:
 
 
 def _parse_names(agent_id: str, rest: list[str], main_key: str) -> ParsedKey:
-    """Read the forms without a word of the grammar: main, global, node, and names given by hand."""
+    """Parse the forms without grammar words: main, global, node, and names given by hand."""
     if not GRAMMAR_WORDS.isdisjoint(rest):
         raise BadInput(
-            f"{':'.join(rest)!r} uses a word of the session-key grammar, but fits none of its forms",
+            f"{':'.join(rest)!r} uses a word of the session-key grammar but matches none of its forms",
             hint="write <channel>:dm:<peer>, <channel>:group:<id>[:topic:<id>], <channel>:channel:<id>, "
             "cron:<id>, hook:<id>, subagent:<id> (each may end in :thread:<id>), or a plain name",
         )
@@ -342,13 +342,13 @@ def _name(part: str) -> str:
 
 
 def normalise(raw: str, *, default_agent: str, main_key: str = DEFAULT_MAIN_KEY) -> SessionKey:
-    """Turn what a person or a policy wrote into the stored key; a stored key stays as it is.
+    """Turn a key that a person or a policy wrote into its stored form; a stored key does not change.
 
-    Nothing and `main` are the main session, an agent-prefixed key is brought into its stored spelling, and
-    anything else (`notes`, `cron:<id>`, `hook:<id>`, `node-<id>`, `global`) belongs to the default agent.
+    An empty key and `main` mean the main session. A key that starts with `agent:` gets its stored spelling. Anything
+    else (`notes`, `cron:<id>`, `hook:<id>`, `node-<id>`, `global`) belongs to the default agent.
 
     Raises:
-        BadInput: it fits no form.
+        BadInput: it matches no form.
     """
     wanted = raw.strip().strip(":")
     if wanted.lower() != "agent" and not wanted.lower().startswith("agent:"):
@@ -361,7 +361,7 @@ def classify(key: str, *, main_key: str = DEFAULT_MAIN_KEY) -> Kind:
 
 
 def chat_type(key: str) -> ChatType:
-    """Say which reset policy applies: a topic is a thread, a channel a group, anything else a dm."""
+    """Which reset policy applies: a topic counts as a thread, a channel as a group, anything else as a dm."""
     return parse_key(key).chat_type
 
 
@@ -374,17 +374,17 @@ def is_subagent(key: str) -> bool:
 
 
 def subagent_depth_from_key(key: str) -> int:
-    """Count the sub-agents in a key. A fallback: the session row knows the real depth."""
+    """Count the sub-agents in a key. Use it only as a fallback: the session row holds the real depth."""
     return parse_key(key).rest.split(":").count("subagent")
 
 
 def link_identity(links: Mapping[str, Sequence[str]], channel: str, peer: str) -> str:
-    """Give the person's name for a peer listed in `session.identityLinks`, or the peer itself.
+    """Return the person's name for a peer listed in `session.identityLinks`, or the peer itself.
 
-    `links` maps a name to ids, each written `channel:id` or bare. A listed `telegram:1` is only ever that
-    Telegram id: a peer who is called `telegram:1` elsewhere does not match. Nor does a peer who merely calls
-    himself by a linked person's name share that person's session: he gets his channel put before it, and so does one
-    who already has a channel before it, or he would share with that one.
+    `links` maps a name to ids, each written `channel:id` or bare. A listed `telegram:1` matches only that Telegram id,
+    not a peer called `telegram:1` on another channel. A peer whose id happens to equal a linked name must not share
+    that person's session: it gets its channel as a prefix. A peer that already carries such a prefix gets another one,
+    so that the two do not collide.
     """
     if not peer:
         return peer

@@ -1,7 +1,7 @@
 """The session row: everything known about a session besides its transcript.
 
-Stored as a Redis hash with one field per attribute, under its camelCase name, so that a script can read or
-count up a single one. Scalars are plain strings, compound values JSON, and what is not set has no field.
+It is a Redis hash with one field per attribute, under its camelCase name, so that a script can read or increment a
+single field. Scalars are plain strings and compound values are JSON. An unset attribute has no field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SessionKind(StrEnum):
 
 
 class _Stored(BaseModel):
-    # A row may have been written by a newer version during a rolling deploy: what is unknown is left alone.
+    # During a rolling deploy a newer version may have written the row: ignore unknown fields.
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
 
 
@@ -48,7 +48,7 @@ class DeliveryContext(_Stored):
 
 
 class SessionOrigin(_Stored):
-    """Where the session came from, as its channel described it."""
+    """Where the session came from, as described by its channel."""
 
     label: str | None = None
     provider: str | None = None
@@ -66,7 +66,7 @@ class SkillRef(_Stored):
 
 
 class SkillsSnapshot(_Stored):
-    """The skills the session was last run with."""
+    """The skills that the session's last run used."""
 
     prompt: str
     skills: list[SkillRef] = Field(default_factory=list)
@@ -84,9 +84,9 @@ class SessionEntry(_Stored):
     created_at: NonNegativeInt
     updated_at: NonNegativeInt
     session_started_at: NonNegativeInt
-    """Begin of this sessionId; the key itself is as old as createdAt."""
+    """When this sessionId began; the session key has existed since createdAt."""
     last_interaction_at: NonNegativeInt | None = None
-    """Last turn of a person or channel; heartbeat and cron turns do not keep a session fresh."""
+    """The last turn started by a person or channel; heartbeat and cron turns do not postpone a reset."""
 
     # kind
     session_kind: SessionKind = SessionKind.MAIN
@@ -103,12 +103,12 @@ class SessionEntry(_Stored):
     subagent_control_scope: Literal["children", "none"] | None = None
     root_session_key: SessionKey | None = None
     max_spawn_depth: PositiveInt | None = None
-    """With the next, the limits of its tree, as they were handed down to it when it was spawned."""
+    """This and the next: the limits of its tree, inherited when it was spawned."""
     max_tree_runs: PositiveInt | None = None
     archive_after_ms: NonNegativeInt | None = None
-    """How long a child is kept after it was last used, once its result is delivered."""
+    """How long a child is kept after its last use, once its result is delivered."""
 
-    # overrides: unset means as configured
+    # overrides: if unset, the configuration applies
     thinking_level: str | None = None
     verbose_level: str | None = None
     reasoning_level: str | None = None
@@ -169,10 +169,10 @@ _COMPOUND = frozenset(("origin", "deliveryContext", "skillsSnapshot", "systemPro
 
 
 def from_hash(raw: Mapping[str, str]) -> SessionEntry:
-    """Read a row back.
+    """Parse a row.
 
     Raises:
-        CorruptRecord: fields are missing or cannot be read; each is named.
+        CorruptRecord: fields are missing or unreadable; the message names each of them.
     """
     where = f"session {raw.get('sessionKey', 'without a key')}"
     values: dict[str, Any] = dict(raw)

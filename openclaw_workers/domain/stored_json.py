@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 
 
 def to_json(value: Any) -> str:
     """A JSON value as scripts can read it: Lua's decoder refuses half a surrogate pair, also in its escaped form."""
-    return encodable(json.dumps(value, ensure_ascii=False))
+    return replace_surrogates(json.dumps(value, ensure_ascii=False))
 
 
 def model_json(model: BaseModel, **how: Any) -> str:

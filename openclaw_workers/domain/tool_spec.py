@@ -1,4 +1,4 @@
-"""A tool as a model sees it: what `tools` offer and `providers` pass on, known to both."""
+"""A tool as a model sees it. `tools` create these and `providers` send them; neither imports the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 RAW_ARGUMENTS: Final = "_raw"
-"""The one argument of a call whose arguments were not a JSON object: what the model wrote instead."""
+"""Where a call's arguments were not a JSON object, this one argument holds the text that the model wrote instead."""
 
 
 @dataclass(frozen=True)

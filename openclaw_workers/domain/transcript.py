@@ -1,4 +1,4 @@
-"""The transcript: one linear, append-only log per session, which is also the journal of a running turn.
+"""The transcript: one linear, append-only log per session. It is also the journal of a running turn.
 
 Entries are stored as JSON with the field names of OpenClaw's JSONL, so that an export is a plain copy.
 """
@@ -61,7 +61,7 @@ class Usage(_Stored):
 
 
 def _size_bytes(text: str) -> int:
-    # Chinese has one character to three bytes, and about one to a token.
+    # A Chinese character has three bytes and is about one token.
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
@@ -76,45 +76,45 @@ def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
 
 
 class _Entry(_Stored):
-    """It never changes, so what is derived from it is kept with it."""
+    """An entry. Its content never changes, so values derived from it are cached with it."""
 
     @cached_property
     def derived(self) -> dict[str, Any]:
-        """What others have computed from the entry, under names of theirs."""
+        """Values that other modules computed from the entry, each under a name of its own."""
         return {}
 
 
-class _Seen(_Entry):
+class _ModelVisible(_Entry):
     """An entry that the model sees."""
 
     @cached_property
     def approx_tokens(self) -> int:
-        """About four bytes to a token; good enough to stay inside a window with a margin."""
+        """Four bytes per token: accurate enough to stay inside a window with a margin."""
         blocks: list[TextBlock | ThinkingBlock | ToolCallBlock] = getattr(self, "content", [])
         return 4 + sum(_block_bytes(block) for block in blocks) // 4
 
 
 class Attachment(_Stored):
-    """A file that came with a message. Its bytes stay where they are: a model that reads such files is sent them."""
+    """A file that came with a message. The transcript holds its path; requests to a model read the bytes from there."""
 
     name: str
     mime_type: str
     path: str
 
 
-class UserEntry(_Seen):
+class UserEntry(_ModelVisible):
     role: Literal["user"] = "user"
     content: list[TextBlock]
     attachments: list[Attachment] = Field(default_factory=list)
     timestamp: int = 0
     run_id: str | None = None
     message_ids: list[str] = Field(default_factory=list)
-    """The accepted messages this entry carries; several when they were collected."""
+    """The accepted messages in this entry; several if they were collected."""
     provenance: str | None = None
-    """`steer` when it joined a running turn; otherwise where an internal message came from."""
+    """`steer` if it joined a running turn; otherwise the origin of an internal message."""
 
 
-class AssistantEntry(_Seen):
+class AssistantEntry(_ModelVisible):
     role: Literal["assistant"] = "assistant"
     content: list[AssistantBlock]
     timestamp: int = 0
@@ -134,7 +134,7 @@ class AssistantEntry(_Seen):
         return [block for block in self.content if isinstance(block, ToolCallBlock)]
 
 
-class ToolResultEntry(_Seen):
+class ToolResultEntry(_ModelVisible):
     role: Literal["toolResult"] = "toolResult"
     tool_call_id: str
     tool_name: str
@@ -145,7 +145,7 @@ class ToolResultEntry(_Seen):
 
 
 class NoticeEntry(_Entry):
-    """Shown to people, never to the model: why a turn failed, a dropped message."""
+    """For people, never for the model: why a turn failed, or that a message was dropped."""
 
     approx_tokens: ClassVar[int] = 0
     role: Literal["notice"] = "notice"
@@ -156,7 +156,7 @@ class NoticeEntry(_Entry):
 
 
 class CompactionEntry(_Entry):
-    """From here on the model sees a summary in place of older entries, which stay in the log."""
+    """From here on the model sees a summary instead of older entries, which stay in the log."""
 
     approx_tokens: ClassVar[int] = 0
     role: Literal["compaction"] = "compaction"
@@ -164,11 +164,11 @@ class CompactionEntry(_Entry):
     kept: int = 0
     """How many entries directly before this one the model still sees.
 
-    Counted back from here, it stays true wherever the log is read from and wherever it is moved to; and where an
-    entry has become unreadable the model sees one more, never one less.
+    It counts backwards, so it stays right if the log is read from the middle or copied. If an entry is unreadable,
+    the model sees one older entry more, never one less.
     """
     request: str = ""
-    """What was being worked on, in the words it was asked in, if that message is no longer seen."""
+    """The original wording of the request in progress, if the model no longer sees that message."""
     tokens_before: int = 0
     tokens_after: int = 0
     details: dict[str, Any] = Field(default_factory=dict)
@@ -176,10 +176,10 @@ class CompactionEntry(_Entry):
     run_id: str | None = None
 
 
-SeenEntry = UserEntry | AssistantEntry | ToolResultEntry
-"""What goes to a model."""
+ModelVisibleEntry = UserEntry | AssistantEntry | ToolResultEntry
+"""The entries that are sent to a model."""
 
-TranscriptEntry = SeenEntry | NoticeEntry | CompactionEntry
+TranscriptEntry = ModelVisibleEntry | NoticeEntry | CompactionEntry
 
 _ENTRY: TypeAdapter[TranscriptEntry] = TypeAdapter(
     Annotated[TranscriptEntry, Field(discriminator="role")],
@@ -190,7 +190,7 @@ def load_entry(raw: str | bytes) -> TranscriptEntry:
     """Read one stored entry.
 
     Raises:
-        pydantic.ValidationError: the record is damaged or of a kind this version does not know.
+        pydantic.ValidationError: the record is damaged, or this version does not know its kind.
     """
     return _ENTRY.validate_json(raw)
 

@@ -12,7 +12,7 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, Se
 
 
 class Role(StrEnum):
-    """By depth: may it spawn children of its own?"""
+    """Derived from the depth: whether a session may spawn children."""
 
     MAIN = "main"
     ORCHESTRATOR = "orchestrator"
@@ -22,32 +22,34 @@ class Role(StrEnum):
 class AnnounceMode(StrEnum):
     BATCH = "batch"  # one announce when all children of one message have settled
     EACH = "each"  # one announce per child
-    NONE = "none"  # nobody is told
+    NONE = "none"  # no announce
 
 
 class SpawnMode(StrEnum):
     RUN = "run"  # one task, then archived
-    SESSION = "session"  # stays, bound to a thread
+    SESSION = "session"  # stays open, bound to a thread
 
 
 class Cleanup(StrEnum):
-    DELETE = "delete"  # gone once its result is delivered
+    DELETE = "delete"  # deleted once its result is delivered
     KEEP = "keep"  # archived after archiveAfterMinutes
 
 
 class BatchState(StrEnum):
-    """Where the announce of a batch stands; separate from how its runs ended. The last six never change again,
-    but for `blocked`, which can be tried again."""
+    """The state of a batch's announce, independent of how its runs ended.
+
+    All but the first two are final, except that a `blocked` announce can be retried.
+    """
 
     RUNNING = "running"  # some child has not settled
-    SETTLED = "settled"  # all have; the announce is pending
-    DELIVERED = "delivered"  # in the parent's inbox
-    NONE = "none"  # nobody was to be told
-    ATTACHED = "attached"  # carried up by the parent, which wanted no turn for it
-    FOLDED = "folded"  # carried up by the parent, whose own run had ended
-    ARCHIVED = "archived"  # the parent began a new life meanwhile
-    NOBODY = "nobody"  # the parent was deleted, and nobody is above it
-    BLOCKED = "blocked"  # it could not be delivered; the results are kept 7 days
+    SETTLED = "settled"  # all children have settled; the announce is pending
+    DELIVERED = "delivered"  # the announce is in the parent's inbox
+    NONE = "none"  # no announce was wanted
+    ATTACHED = "attached"  # part of the parent's own result, because the parent wanted no turn for it
+    FOLDED = "folded"  # part of the parent's own result, because the parent's run had ended
+    ARCHIVED = "archived"  # the parent was reset in the meantime; the results are in its archive
+    NOBODY = "nobody"  # the parent was deleted, and it had no parent itself
+    BLOCKED = "blocked"  # delivery failed; the results are kept for 7 days
 
     @property
     def is_pending(self) -> bool:
@@ -55,7 +57,7 @@ class BatchState(StrEnum):
 
 
 class Batch(BaseModel):
-    """A batch record as it is read back; only Lua scripts write it."""
+    """A batch record as read from Redis; only Lua scripts write it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -67,17 +69,17 @@ class Batch(BaseModel):
     parent_run: RunId
     root: SessionKey
     above: SessionKey = SessionKey("")
-    """Who spawned the parent, if anybody did; and hears of it if the parent has vanished."""
+    """The session that spawned the parent, if any. It receives the results if the parent was deleted."""
     above_id: SessionId = SessionId("")
-    """The session id of the one above when it spawned the parent."""
+    """The session id that `above` had when it spawned the parent."""
     folded_into: RunId | None = None
-    """The run whose announce carries it up, if it was in that run's inbox when it ended."""
+    """The run whose own announce includes this batch, because that run ended with the results still in its inbox."""
     members: list[RunId]
     created_at: int
     settled_at: int | None = None
     announced_at: int | None = None
     ends_told: bool = False
-    """It was blocked once, and plugins have heard then how its runs ended."""
+    """The announce was blocked before, and the plugins already received the outcomes of its runs."""
     tries: int = 0
     last_error: str = Field(default="")
 
@@ -89,7 +91,7 @@ def role_at(depth: int, max_depth: int) -> Role:
 
 
 def child_run_id(session_id: str, run: RunId, call_id: str) -> RunId:
-    """Rule 3: derived, so that a repeat of the same call means the same child."""
+    """Rule 3: the id is derived, so that repeating a call refers to the same child."""
     return RunId(f"run-{_digest('run', session_id, run, call_id)}")
 
 
@@ -98,17 +100,17 @@ def child_uuid(session_id: str, run: RunId, call_id: str) -> str:
 
 
 def batch_id(session_id: str, run: RunId, call_id: str) -> BatchId:
-    """Named after the first call of those that belong together."""
+    """Derived from the first call of the batch."""
     return BatchId(f"batch-{_digest('batch', session_id, run, call_id)}")
 
 
 def announce_id(batch: BatchId) -> MessageId:
-    """The message that brings the parent a batch's results."""
+    """The id of the message that delivers a batch's results to the parent."""
     return MessageId(f"announce-{batch}")
 
 
 def own_batch(run: RunId) -> BatchId:
-    """The batch of a child's later run, which has no others in it."""
+    """The batch of a child's later run, which is its only member."""
     return BatchId(f"batch-{run}")
 
 

@@ -1,7 +1,7 @@
-"""Text from children, tools, the web and other senders, marked so that a model can tell it from its orders.
+"""Mark text from children, tools, the web and other senders, so that a model can tell it from its instructions.
 
-It lies between two marker lines. What looks like a marker inside the text is taken out, however it is disguised, so
-that nobody can end the quotation from within and go on in the runtime's voice.
+The text is put between two marker lines. Anything inside that looks like a marker is removed, however it is disguised.
+So a text cannot close its own quotation and continue as if it were the runtime.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ import re
 import unicodedata
 from typing import Any
 
-from openclaw_workers.domain.encoding import in_json
+from openclaw_workers.domain.encoding import map_json_strings
 
 _NAME = "UNTRUSTED_TEXT"
 CLOSE = f"<<<END_{_NAME}>>>"
 REMOVED = "[marker removed]"
 SOURCE_CHARS = 200
 
-# It begins at the first of the angles, and takes all of them: else a long row of angles would take time by its square.
+# The match starts at the first angle bracket and takes all of them. Otherwise a long row of brackets would take
+# quadratic time.
 _MARKER = re.compile(r"(?<!<)<{2,}+\s*(?:END[\s_-]*)?UNTRUSTED[\s_-]*(?:TEXT|RESULT)(?:[^<>\n]{0,300}>{2,})?", re.I)
-# Ours, also where they stand inside of a JSON string.
+# Our own markers, also inside a JSON string.
 _OPENING = re.compile(rf'<<<{_NAME} from=\\?"[^"<>\n]*">>>')
 _OURS = re.compile(rf"{_OPENING.pattern}(?:\n|\\n)?|(?:\n|\\n)?{CLOSE}")
 _MARK = re.compile(rf"(?P<opening>{_OPENING.pattern})|{CLOSE}")
@@ -28,31 +29,31 @@ _DOUBLE = {"\u00ab": "<<", "\u00bb": ">>", "\u27ea": "<<", "\u27eb": ">>", "\u30
 
 
 def wrap(text: str, source: str) -> str:
-    """Quote a text and say where it is from."""
-    return f"{opening(source)}\n{neutralise(text)}\n{CLOSE}"
+    """Quote a text and name its source."""
+    return f"{opening_marker(source)}\n{neutralise(text)}\n{CLOSE}"
 
 
-def opening(source: str) -> str:
+def opening_marker(source: str) -> str:
     line = neutralise(" ".join(source.split())).replace('"', "'")
     line = line.replace("<", "(").replace(">", ")")
     return f'<<<{_NAME} from="{line[:SOURCE_CHARS]}">>>'
 
 
-def unwrapped(text: str) -> str:
-    """The text without our markers: for people, and for where it is quoted again as a part of something larger."""
+def unwrap(text: str) -> str:
+    """Remove our markers, to show the text to people or to quote it again as part of a larger text."""
     return _OURS.sub("", text)
 
 
-def parted(text: str) -> tuple[str, str, str]:
-    """A text that quotes another: up to the opening marker, what is quoted, and from the closing marker on."""
+def split_quotation(text: str) -> tuple[str, str, str]:
+    """Split a text into the part up to the opening marker, the quoted part, and the part from the closing marker on."""
     opened, end = _OPENING.search(text), text.rfind(CLOSE)
     if opened is None or end < opened.end():
         return "", text, ""
     return text[: opened.end()], text[opened.end() : end], text[end:]
 
 
-def cut_out(text: str, start: int, end: int, note: str) -> str:
-    """The text with a note in place of what lies between, cut beside markers, and what was quoted still quoted."""
+def replace_span(text: str, start: int, end: int, note: str) -> str:
+    """Replace text[start:end] by a note. Markers are never cut in half, and quoted text stays quoted."""
     before = after = None
     for mark in _MARK.finditer(text):
         if mark.start() < start < mark.end():
@@ -68,11 +69,11 @@ def cut_out(text: str, start: int, end: int, note: str) -> str:
 
 
 def neutralise(text: str) -> str:
-    """Take out what a reader could take for one of our markers."""
+    """Remove whatever a reader could mistake for one of our markers."""
     if text.isascii():
         return _MARKER.sub(REMOVED, text)
     if b"untrusted" not in unicodedata.normalize("NFKD", text).encode("ascii", "ignore").lower():
-        return text  # to look at each character takes time
+        return text  # a quick check, because folding each character is slow
     folded, origin = _folded(text)
     kept, at = [], 0
     for forged in _MARKER.finditer(folded):
@@ -81,13 +82,13 @@ def neutralise(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def neutral(value: Any) -> Any:
-    """The same for all texts of a JSON value, such as names and errors in what a tool tells of another session."""
-    return in_json(value, neutralise)
+def neutralise_json(value: Any) -> Any:
+    """Do the same for all strings in a JSON value, such as names and errors in a tool's report about a session."""
+    return map_json_strings(value, neutralise)
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """The text as it looks, without what cannot be seen; and for each of its characters where it came from."""
+    """Fold the text to how it looks, without invisible characters. Also return each character's original index."""
     looks: list[str] = []
     origin: list[int] = []
     for index, char in enumerate(text):

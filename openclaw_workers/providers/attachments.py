@@ -1,4 +1,4 @@
-"""Files that came with a message, as a model can take them."""
+"""Attached files, encoded for a model or described by a note."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ _NO_BRACKETS: Final = str.maketrans("[]<>", "()()")
 
 _IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _MOST_IMAGE_BYTES: Final = 3_750_000
-"""Both APIs take five megabytes of base64."""
+"""Both APIs accept five megabytes of base64."""
 MOST_PDF_BYTES: Final = 15_000_000
-"""Anthropic takes 32 megabytes in one request, as base64 and with all that was said."""
+"""Anthropic accepts 32 megabytes in one request, in base64 and including the conversation."""
 
 
-Known = set[tuple[str, str]]
-"""Models, and paths of files."""
+ModelFiles = set[tuple[str, str]]
+"""Pairs of a model and the path of a file."""
 
-_withheld: Final[Known] = set()
+_withheld: Final[ModelFiles] = set()
 
 
-def known(model: ModelInfo, files: Iterable[Attachment]) -> Known:
+def model_files(model: ModelInfo, files: Iterable[Attachment]) -> ModelFiles:
     return {(model.ref, each.path) for each in files}
 
 
-def withhold(files: Known) -> None:
-    """Send these no more to that model."""
+def withhold(files: ModelFiles) -> None:
+    """Do not send these files to these models any more."""
     _withheld.update(files)
 
 
-def release(files: Known) -> None:
+def release(files: ModelFiles) -> None:
+    """Send them again."""
     _withheld.difference_update(files)
 
 
 def data_for(model: ModelInfo, attachment: Attachment) -> str | None:
-    """An image or a PDF in base64; None for what the model does not take, what is too large, and what is gone."""
+    """An image or a PDF in base64; None if the model does not accept it, or it is too large or missing."""
     if (model.ref, attachment.path) in _withheld:
         return None
     if attachment.mime_type in _IMAGE_TYPES and model.images:
@@ -58,13 +59,13 @@ def data_url(attachment: Attachment, data: str) -> str:
 
 
 def shown_name(attachment: Attachment) -> str:
-    """Its name as a model may read it. Others chose it: one line, no marker of ours, nothing that ends the note."""
+    """The file name, safe for a model to read: one line, without markers and brackets, because others chose it."""
     name = neutralise(_line(attachment.name)).translate(_NO_BRACKETS)
     return name[:_NAME_CHARS] or "file"
 
 
 def note(attachment: Attachment) -> str:
-    """What a model that cannot take a file is told of it."""
+    """The note that replaces a file for a model that does not accept it."""
     kind, path = (neutralise(_line(text)) for text in (attachment.mime_type, attachment.path))
     return f"[attached file: {shown_name(attachment)} ({kind}) at {path}]"
 

@@ -1,4 +1,4 @@
-"""What the agent loop knows of a model: one streaming call, cancellable, with typed failures."""
+"""The interface of model providers: one streaming call that can be cancelled, with typed failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openclaw_workers.domain.transcript import AssistantBlock, TranscriptEntry, 
 from openclaw_workers.providers.endpoint import Endpoint
 
 RESERVED_OUTPUT = 1_000
-"""What is set aside for an answer where nothing limits it."""
+"""The output tokens to reserve for an answer of unknown maximum length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ModelRequest:
     model: str
     """The part after `provider/`."""
     system: str
-    """What stays the same from call to call and from worker to worker, so that it can be cached."""
+    """The part that is the same for all calls and workers, so that providers can cache it."""
     messages: list[TranscriptEntry]
     """User, assistant and tool-result entries in a valid sequence; never notices."""
     tools: list[ToolSpec] = field(default_factory=list)
@@ -30,15 +30,15 @@ class ModelRequest:
     failed_calls: int = 0
     """Calls of this turn that failed since the last recorded assistant message."""
     system_tail: str = ""
-    """What follows the system prompt and may vary from session to session."""
+    """The part after the system prompt that differs between sessions."""
     worker_line: str = ""
-    """What varies by worker. It goes after the newest message, so that all before it is as it was on another host."""
+    """The part that differs between workers. It follows the newest message, so that all before it stays cacheable."""
     system_extra: str = ""
-    """What the message adds to the system prompt, and is in it already: new to whoever knows the rest."""
+    """What the message added to the system prompt; a program that resumes its session has not seen it yet."""
     endpoint: Endpoint | None = None
-    """The address and key to use; None takes the provider's first."""
+    """The URL and key to use; None takes the provider's first."""
     workspace: Path | None = None
-    """Where a command that serves as a model works."""
+    """The working directory of a program that serves as a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """A piece of what the model thinks, where its API tells."""
+    """A piece of the model's thinking, if its API shows it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class UsageSoFar:
-    """Tokens known before the answer is complete, so that an abandoned call is still counted."""
+    """The tokens known before the answer is complete, so that an abandoned call is counted too."""
 
     usage: Usage
     estimated: bool = False
@@ -63,15 +63,15 @@ class UsageSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The complete assistant message; always the last event of a stream that was not cut."""
+    """The complete assistant message; always the last event of a complete stream."""
 
     content: list[AssistantBlock]
     usage: Usage
     stop_reason: Literal["stop", "toolUse", "length"] = "stop"
     refused: bool = False
-    """The model declined; the content says so in words."""
+    """The model declined; the content says so."""
     estimated: bool = False
-    """The API did not count its tokens; the usage is our own guess."""
+    """The API did not report its tokens; the usage is our estimate."""
 
 
 StreamEvent = TextDelta | ThinkingDelta | UsageSoFar | Answer
@@ -80,28 +80,28 @@ StreamEvent = TextDelta | ThinkingDelta | UsageSoFar | Answer
 class Provider(ABC):
     """One family of models.
 
-    Implementations are called from many threads at once.
+    Many threads call an implementation at once.
     """
 
     name: str
-    summarises: ClassVar[bool] = True
-    """Whether its models can sum up a conversation."""
-    calls_tools: ClassVar[bool] = True
-    """Whether its models call tools of ours."""
+    can_summarise: ClassVar[bool] = True
+    """Whether its models can summarise a conversation."""
+    can_call_tools: ClassVar[bool] = True
+    """Whether its models call our tools."""
 
     api: str
-    """The protocol of its models, where `api_of` does not know better."""
+    """The default API of its models."""
 
     def api_of(self, model: str) -> str:
-        """The protocol spoken with this model."""
+        """The API of this model."""
         return self.api
 
-    def most_output(self, model: str) -> int:
-        """Tokens that its longest answer has, as far as that is known."""
+    def max_output_tokens(self, model: str) -> int:
+        """The maximum number of output tokens, as far as known."""
         return RESERVED_OUTPUT
 
     def reads_pdfs(self, model: str) -> bool:
-        """Whether the model is sent PDFs, and not only told of them."""
+        """Whether PDFs are sent to the model, and not only named."""
         return False
 
     def warm_up(self, model: str) -> None:  # noqa: B027 (most have nothing to load)
@@ -109,14 +109,14 @@ class Provider(ABC):
 
     @abstractmethod
     def context_window(self, model: str) -> int:
-        """Tokens the model can see. Raises ProviderError(model_not_found) for a model it does not have."""
+        """The context window in tokens. Raises ProviderError(model_not_found) for an unknown model."""
 
     @abstractmethod
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
-        """Ask the model once: one call, which is booked as one.
+        """Call the model once; this is one entry in the ledger.
 
-        May block between events; while blocked it must notice `cancel` within half a second and raise what
-        `cancel.check()` raises. A stream that ends without an `Answer` was cut.
+        It may block between events. While blocked it must notice `cancel` within half a second and raise what
+        `cancel.check()` raises. A stream that ends without an `Answer` is incomplete.
 
         Raises:
             ProviderError: the call failed; `reason` says how.

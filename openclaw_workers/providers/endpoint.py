@@ -1,4 +1,4 @@
-"""Where a model is reached, and with whose key."""
+"""An endpoint: the URL of a provider's API with one key."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from openclaw_workers.config.budgets import LimitSettings
 
 CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 120.0
-"""Between two events of a stream, for a provider's own service."""
+"""The longest pause between two events of a stream."""
 SELF_HOSTED_IDLE_SECONDS: Final = 300.0
-"""The same for a server nearby, which may have to load the model first."""
+"""The same for a server in the local network, which may have to load the model first."""
 _UNLIMITED: Final = LimitSettings()
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address with one key. Several of a provider can be in use at once; each has its own connections.
+    """One URL with one key. A provider can have several, each with its own connections.
 
     Secrets print as asterisks, so that an endpoint may appear in logs and errors.
     """
@@ -30,26 +30,26 @@ class Endpoint:
     provider: str
     profile_id: str = "default"
     base_url: str | None = None
-    """None: the provider's own."""
+    """None means the provider's own URL."""
     api_key: SecretStr | None = None
     headers: tuple[tuple[str, SecretStr], ...] = ()
     idle_seconds: float = IDLE_SECONDS
     limits: LimitSettings = _UNLIMITED
-    """What the whole fleet may ask by this key."""
+    """Rate limits of the whole fleet for this key."""
 
     def plain_headers(self) -> dict[str, str]:
         return {name: value.get_secret_value() for name, value in self.headers}
 
     @property
     def host(self) -> str:
-        """Host and port, without what may be secret in the address; "" for the provider's own."""
+        """Host and port without a password; "" for the provider's own URL."""
         return urlsplit(self.base_url or "").netloc.rpartition("@")[2]
 
     @property
     def known_as(self) -> str:
-        """Under which name the fleet notes how it works; with another key or address it is another one.
+        """The name under which the fleet stores cooldowns. It changes with the key and the URL.
 
-        What was wrong with a mistyped key, or at another server, says nothing of what stands there now.
+        A failure of a mistyped key, or of another server, says nothing about the corrected one.
         """
         key = self.api_key.get_secret_value() if self.api_key else ""
         secret = repr((self.base_url, key, sorted(self.plain_headers().items())))

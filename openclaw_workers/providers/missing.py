@@ -1,4 +1,4 @@
-"""In place of a provider where the model that was named is not there."""
+"""A placeholder provider for a model that does not exist."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent
 
 
 class MissingProvider(Provider):
-    """Keeps the model's place in a chain, so that people are told why it was passed over. It has no keys to ask by."""
+    """Keeps the model's place in the failover chain, so that people learn why it was skipped. It has no keys."""
 
     api = "none"
-    summarises = False
+    can_summarise = False
 
     def __init__(self, name: str, why: ProviderError) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""How many pages a PDF has: what an API counts for it depends on that, and not on its bytes."""
+"""Count the pages of a PDF: its token count depends on them and not on its bytes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from openclaw_workers.providers.attachments import MOST_PDF_BYTES
 
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PACKED: Final = re.compile(rb"/Type\s*/ObjStm\b[^\x00]{0,400}?stream\r?\n")
-"""Where a newer file keeps its objects, compressed."""
+"""A compressed object stream, as in newer files."""
 _MOST_UNPACKED_BYTES: Final = 50_000_000
 _PAGE_BYTES: Final = 20_000
-"""Of a file that does not tell, such as an encrypted one: little for a page, so that hardly any has more."""
+"""Assumed bytes per page if the pages cannot be counted, as in an encrypted file. Low, to overestimate the pages."""
 
 
 def pdf_pages(path: str) -> int:
-    """Pages that a model is sent with this file; 0 if it is sent none, because the file is gone or too large."""
+    """The pages that are sent to a model; 0 if the file is missing or too large to send."""
     try:
         found = Path(path).stat()
         return _pages(path, found.st_size, found.st_mtime_ns) if 0 < found.st_size <= MOST_PDF_BYTES else 0

@@ -1,4 +1,4 @@
-"""The providers there are, by the name before the slash in `provider/model`."""
+"""All providers of a configuration, by the name before the slash in `provider/model`."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Providers:
             return self._built[name]
 
     def split(self, name: str) -> tuple[str, str]:
-        """Take `provider/model` apart at the first slash; the model's own name may hold more of them.
+        """Split `provider/model` at the first slash; the model's own name may contain more slashes.
 
         Raises:
-            ProviderError: a part is missing or the provider is unknown (`model_not_found`).
+            ProviderError: a part is missing, or the provider is unknown (`model_not_found`).
         """
         provider, slash, model = name.partition("/")
         if not (provider and slash and model):
             raise ProviderError(
-                f"the model {name!r} does not say both provider and model; write it as in 'offline/demo'",
+                f"the model name {name!r} needs a provider and a model, as in 'offline/demo'",
                 reason=FailureReason.MODEL_NOT_FOUND,
             )
         self.get(provider)

@@ -1,4 +1,4 @@
-"""A provider that is reached over the network, by whichever of the three protocols its model speaks."""
+"""A provider with an HTTP API. The model decides which of the three APIs is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent
 from openclaw_workers.providers.call import Call
 from openclaw_workers.providers.endpoint import Endpoint, idle_seconds_for
-from openclaw_workers.providers.http.refused_files import withholding
+from openclaw_workers.providers.http.refused_files import withhold_refused_files
 
 
 class WireProtocol(Protocol):
@@ -28,7 +28,7 @@ class WireProtocol(Protocol):
     def warm_up(self) -> None: ...
 
 
-# Named, not imported: an SDK takes a second to load and is not needed by who does not use it.
+# Named, not imported: an SDK takes a second to load, and many processes need none or only one.
 _PROTOCOLS: Final[dict[Api, str]] = {
     "anthropic-messages": "openclaw_workers.providers.anthropic.stream",
     "openai-completions": "openclaw_workers.providers.openai.chat",
@@ -54,7 +54,7 @@ class RemoteProvider(Provider):
         self.name = name
         self.api = catalog.api(name)
         self.endpoints = tuple(endpoints)
-        """One for each key, in the order in which they should be used."""
+        """One for each key, in order of use."""
         self._catalog = catalog
 
     def model(self, name: str) -> ModelInfo:
@@ -66,7 +66,7 @@ class RemoteProvider(Provider):
     def context_window(self, model: str) -> int:
         return self.model(model).context_window
 
-    def most_output(self, model: str) -> int:
+    def max_output_tokens(self, model: str) -> int:
         return self.model(model).max_tokens
 
     def reads_pdfs(self, model: str) -> bool:
@@ -78,7 +78,7 @@ class RemoteProvider(Provider):
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
         endpoint = request.endpoint or self._first()
         call = Call(request, self.model(request.model), endpoint)
-        return withholding(call, _protocol(call.model.api).stream(call, cancel))
+        return withhold_refused_files(call, _protocol(call.model.api).stream(call, cancel))
 
     def _first(self) -> Endpoint:
         if self.endpoints:
@@ -94,7 +94,7 @@ class RemoteProvider(Provider):
 def endpoints_of(name: str, given: ProviderSettings) -> list[Endpoint]:
     """The endpoints of a provider in order of use: its profiles, then its single key.
 
-    A provider with an address of its own may need no key; at Anthropic's and OpenAI's there is nothing without one.
+    A provider with a baseUrl may need no key. Anthropic and OpenAI always need one.
     """
     profiles = {profile.id: profile.api_key for profile in given.auth_profiles}
     keys: dict[str, SecretStr | None] = {each: profiles[each] for each in [*given.auth_order, *profiles]}
@@ -113,7 +113,7 @@ def endpoint(
     api_key: SecretStr | None,
     limits: LimitSettings | None = None,
 ) -> Endpoint:
-    """A provider's address with one key, and what may be asked by it."""
+    """A provider's URL with one key and its rate limits."""
     return Endpoint(
         provider=name,
         profile_id=profile_id,

@@ -1,4 +1,4 @@
-"""What every provider does with the end of a stream: no answer is silently empty, broken or half."""
+"""The end of a stream, for all providers: an empty, broken or incomplete answer is never passed on silently."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DECLINED: Final = "[The model declined to answer.]"
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """A tool call's arguments; what is no JSON object is kept as written, for the tool to complain about."""
+    """Parse a tool call's arguments. If they are not a JSON object, keep the text, so that the tool can reject it."""
     if not text.strip():
         return {}
     try:
@@ -27,14 +27,14 @@ def parse_arguments(text: str) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def finish(content: list[AssistantBlock], usage: Usage, stop_reason: StopReason, *, estimated: bool = False) -> Answer:
-    """The answer, if it is one.
+    """Build the answer.
 
     Raises:
-        ProviderError: it says nothing and calls nothing.
+        ProviderError: it has neither text nor tool calls.
     """
     calls = any(isinstance(block, ToolCallBlock) for block in content)
     content = [block for block in content if not isinstance(block, TextBlock) or block.text]
@@ -51,16 +51,16 @@ def finish(content: list[AssistantBlock], usage: Usage, stop_reason: StopReason,
     return Answer(content, _guessed(usage, content) if estimated else usage, stop_reason, estimated=estimated)
 
 
-def decline(content: list[AssistantBlock], usage: Usage, said: str, *, estimated: bool = False) -> Answer:
-    """The answer of a model that declined: what it said, never what it would have done."""
+def decline(content: list[AssistantBlock], usage: Usage, text: str, *, estimated: bool = False) -> Answer:
+    """Build the answer of a model that declined: its text, but never its tool calls."""
     kept: list[AssistantBlock] = [block for block in content if isinstance(block, TextBlock) and block.text]
-    kept.append(TextBlock(text=said))
+    kept.append(TextBlock(text=text))
     usage = _guessed(usage, kept) if estimated else usage
     return Answer(kept, usage, "stop", refused=True, estimated=estimated)
 
 
 def _guessed(usage: Usage, content: list[AssistantBlock]) -> Usage:
-    """With the output that the API did not count."""
+    """Add an estimate of the output if the API did not report it."""
     return usage if usage.output else usage.plus(Usage(output=AssistantEntry(content=content).approx_tokens))
 
 

@@ -1,4 +1,4 @@
-"""Thinking levels: what to ask for, and what to ask for next when a model refuses."""
+"""Thinking levels: which parameters to send, and which to try next if a model rejects them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LEVELS: Final = ("off", "minimal", "low", "medium", "high", "xhigh")
 Parameters = Mapping[str, Any]
 EventT = TypeVar("EventT")
 
-# An error about a message that holds thinking is not about the level.
+# An error about a message with thinking in it is not about the level.
 _ABOUT_LEVEL = re.compile(r"thinking|reasoning|effort|budget_tokens", re.IGNORECASE)
 _ABOUT_SHOWING = re.compile(r"summar(y|ies)|display", re.IGNORECASE)
 _ABOUT_MESSAGE = re.compile(r"messages\.\d|input\[\d|signature|encrypted_content|reasoning_content", re.IGNORECASE)
 
 
 def at_or_below(level: str) -> list[str]:
-    """The levels to try: the wanted one, then each lower one."""
+    """The levels to try: the requested one, then each lower one."""
     return list(LEVELS[LEVELS.index(level) :: -1]) if level in LEVELS else ["off"]
 
 
@@ -38,13 +38,13 @@ def refuses_level(error: ProviderError) -> bool:
 
 
 class Refusals:
-    """What each model has refused, so that a process learns it once."""
+    """Remembers what each model has rejected, so that a process learns it once."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._refused: dict[str, set[str]] = {}
         self._hidden: set[str] = set()
-        """Models whose thoughts are not for us to see: OpenAI shows them to verified organisations alone."""
+        """Models that do not show us their thinking: OpenAI shows it only to verified organisations."""
 
     def stream(
         self,
@@ -53,16 +53,16 @@ class Refusals:
         call: Callable[[Parameters], Iterator[EventT]],
         shown: Callable[[Parameters], Parameters] = lambda step: step,
     ) -> Iterator[EventT]:
-        """Call with the first step that the model is not known to refuse; without parameters when it refuses all.
+        """Call with the first step that the model has not rejected yet, or without parameters if it rejected all.
 
-        `shown` adds the wish to see the thoughts; where that alone is refused, the level stays.
+        `shown` adds the request to see the thinking. If only that is rejected, the level stays.
 
         Raises:
-            ProviderError: with `again` set where it refused this one: each call is one, for whoever counts them.
+            ProviderError: with `will_differ` set if the model rejected this step; the caller makes the next call.
         """
         with self._lock:
             known, hidden = set(self._refused.get(model, ())), model in self._hidden
-        # The same parameters may stand for two levels.
+        # Two levels may have the same parameters.
         unlike = {repr(step): step for step in [*steps, {}]}
         step = next(step for name, step in unlike.items() if name not in known or not step)
         asked = step if hidden else shown(step)
@@ -76,5 +76,5 @@ class Refusals:
                         self._hidden.add(model)
                     else:
                         self._refused.setdefault(model, set()).add(repr(step))
-                error.again = True
+                error.will_differ = True
             raise

@@ -124,7 +124,7 @@ def _ready(**_: Any) -> None:
     if os.geteuid() == 0:
         log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
     if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` tells it once
-        for setting, told in loaded().pending.items():
+        for setting, told in loaded().not_in_effect.items():
             log.warning("setting.pending", setting=setting, told=told)
         _tell_unsafe_settings()
 

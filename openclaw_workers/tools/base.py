@@ -1,4 +1,4 @@
-"""What a tool is: a name, an effect, a typed input and a function of both."""
+"""The base class of tools: a name, an effect, a typed input and a `run` method."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 
 class Effect(StrEnum):
-    """What recovery may do with a call that was started but never recorded."""
+    """What recovery may do with a call that was started but has no recorded result."""
 
-    NONE = "none"  # only reads: call it again
-    IDEMPOTENT = "idempotent"  # call it again with the same call id
-    ONCE = "once"  # do not call it again; tell the model the outcome is unknown
+    NONE = "none"  # it only reads: run it again
+    IDEMPOTENT = "idempotent"  # run it again with the same call id
+    ONCE = "once"  # never run it again; tell the model that the outcome is unknown
 
 
 class ToolInput(BaseModel):
-    """Field docstrings become the schema's descriptions: one text, read by the model and by people."""
+    """The arguments of a tool. The model reads the field docstrings as the schema's descriptions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-def _says_something(value: str) -> str:
+def _check_not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("expected words, not blanks alone")
     return value
 
 
-Words = Annotated[str, Field(min_length=1), AfterValidator(_says_something)]
-"""A text for somebody to read."""
+NonBlankText = Annotated[str, Field(min_length=1), AfterValidator(_check_not_blank)]
+"""A text that is not empty and not only whitespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,57 +53,57 @@ class ToolContext:
     session_key: str
     cancel: Cancel
     timeout_seconds: float
-    """The longest this call may take by itself; a turn that ends before that says so by `cancel`."""
+    """The time limit of this call. If the turn ends earlier, `cancel` is set."""
     progress: Callable[[str], None]
-    """Show a line of output while the call runs; may be dropped, never blocks."""
+    """Show a line of output while the call runs. It never blocks and may drop lines."""
     exec_seconds: float = 120
-    """How long a command may take whose call names no time."""
+    """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
-    """Other sessions, for the tools that deal with them."""
+    """Other sessions, for the session tools."""
 
 
 InputT = TypeVar("InputT", bound=ToolInput)
 
 
 class Tool(ABC, Generic[InputT]):
-    """The class docstring is the description the model reads."""
+    """The class docstring is the description that the model reads."""
 
     name: ClassVar[str]
     effect: ClassVar[Effect]
     input_type: type[InputT]
     batched: ClassVar[bool] = False
-    """Calls of one message are run together and first, by `run_together`."""
+    """All calls of one assistant message run together, before its other calls, in one `run_batch`."""
     ends_turn: ClassVar[bool] = False
-    """A call that succeeds ends the turn: the model is not asked again."""
+    """A successful call ends the turn without another model call."""
 
-    def quotes_others(self, args: InputT) -> bool:
-        """Whether the result is text of others' making, which the model gets quoted as untrusted."""
+    def is_result_untrusted(self, args: InputT) -> bool:
+        """Whether the result is third-party text, which the model must see quoted as untrusted."""
         return False
 
     def is_refusal(self, answer: str) -> bool:
-        """Whether what it returned says that nothing came of the call: it counts as failed then."""
+        """Whether the returned text reports a failure; the call then counts as failed."""
         return False
 
     @abstractmethod
     def run(self, args: InputT, ctx: ToolContext) -> str:
-        """Do it and return what the model should read, bounded in size.
+        """Run the call and return the text for the model, bounded in size.
 
         Raises:
-            ToolError: it could not be done; the message goes to the model.
+            ToolError: the call failed; the model reads the message.
         """
 
-    def run_together(self, calls: Sequence[tuple[InputT, ToolContext]]) -> list[str]:
-        """Do several calls of one message as one; an answer each."""
+    def run_batch(self, calls: Sequence[tuple[InputT, ToolContext]]) -> list[str]:
+        """Run several calls of one assistant message as one operation; return one text per call."""
         return [self.run(args, ctx) for args, ctx in calls]
 
     def description(self) -> str:
         return " ".join((type(self).__doc__ or "").split())
 
     def parse(self, arguments: dict[str, Any]) -> InputT:
-        """Check a model's arguments.
+        """Validate the arguments that a model sent.
 
         Raises:
-            ToolInputInvalid: naming each wrong field and what was expected.
+            ToolInputInvalid: it names each wrong field and what was expected.
         """
         if RAW_ARGUMENTS in arguments:
             wrote = str(arguments[RAW_ARGUMENTS])[:200]

@@ -1,4 +1,4 @@
-"""The tools there are: an explicit list, and the other names they answer to."""
+"""All built-in tools, as an explicit list, and their aliases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openclaw_workers.tools.shell.exec import Exec
 ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"} | dict.fromkeys(
     ("subagent.list", "subagent.stop", "subagent.send"), "subagents"
 )
-"""MiniClaw's names, accepted in calls and in policies."""
+"""MiniClaw's tool names, accepted in calls and in policies."""
 
 
 @cache
@@ -33,18 +33,18 @@ def builtin_tools() -> list[Tool[Any]]:
 
 
 def canonical(name: str) -> str:
-    """The name a tool goes by here; unknown names are returned as they are."""
+    """Resolve an alias to the tool's name; unknown names are returned unchanged."""
     return ALIASES.get(name, name)
 
 
 def arguments(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """A call's arguments, with what its name says: `subagent.stop` is `subagents` with the action stop."""
+    """Add the action that an alias implies: `subagent.stop` means `subagents` with the action stop."""
     _, dot, action = name.partition(".")
     return {**given, "action": action} if dot and canonical(name) == "subagents" else given
 
 
 def specs(tools: Iterable[Tool[Any]] | None = None) -> list[ToolSpec]:
-    """Tools, all or these, as a model sees them; always in the same order, so that prompts stay cacheable."""
+    """The given tools, or all, as a model sees them. The order is stable, so that prompts stay cacheable."""
     return [_spec(tool.name) for tool in (builtin_tools() if tools is None else tools)]
 
 
@@ -55,7 +55,7 @@ def _spec(name: str) -> ToolSpec:
 
 
 def _schema(tool: Tool[Any]) -> dict[str, Any]:
-    """The input's schema without the titles pydantic makes up from the names, which tell a model nothing."""
+    """The input schema without the titles that pydantic derives from the names: they are useless to a model."""
     schema: dict[str, Any] = tool.input_type.model_json_schema()
     schema.pop("title", None)
     for field in schema["properties"].values():

@@ -90,7 +90,7 @@ def test_a_worker_does_not_start_while_a_tool_that_is_denied_would_run_all_the_s
     done = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 3, done.stderr
-    assert "tools.deny: not in effect yet: these tools are there all the same" in done.stderr
+    assert "tools.deny: not in effect yet: these tools are still offered" in done.stderr
     assert "--accept-not-in-effect" in done.stderr
 
 

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.agent.context.compaction import OMITTED
-from openclaw_workers.agent.context.history import SUMMARY_HEADING
-from openclaw_workers.agent.context.identifiers import STRICT, expected
-from openclaw_workers.agent.context.memory_flush import DONE, PROMPT
-from openclaw_workers.agent.context.summaries import BASE
+from openclaw_workers.agent.context.identifiers import expected
+from openclaw_workers.agent.context.memory_flush import DONE
+from openclaw_workers.agent.prompt.texts import (
+    IDENTIFIERS_OMITTED,
+    KEEP_IDENTIFIERS,
+    MEMORY_FLUSH,
+    SUMMARISE,
+    SUMMARY_HEADING,
+)
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -24,7 +28,7 @@ from openclaw_workers.domain.transcript import (
     ToolResultEntry,
     UserEntry,
 )
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.engine.intake.accept import Queued
 from tests.support.fleet import Fleet
 from tests.support.waiting import eventually
@@ -49,7 +53,7 @@ def told(request: Recorded) -> str:
 
 
 def is_summary(request: Recorded) -> bool:
-    return BASE[:40] in told(request)
+    return SUMMARISE[:40] in told(request)
 
 
 def quoted(request: Recorded) -> str:
@@ -68,10 +72,10 @@ class Model:
         size = tokens(request) if self.counts else 0
         if is_summary(request):
             self.drafts += 1
-            _, omitted, rest = told(request).partition(OMITTED)
+            _, omitted, rest = told(request).partition(IDENTIFIERS_OMITTED)
             names = rest[:400] if omitted else ""
             return Reply(f"Summary {self.drafts}: many questions were asked. {names}", input=size)
-        if PROMPT[:40] in newest_text(request):
+        if MEMORY_FLUSH[:40] in newest_text(request):
             return Reply(calls=[NOTE], input=size)
         asked = NUMBER.search(newest_text(request))
         number = int(asked[1]) if asked else -1
@@ -139,19 +143,19 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
     places = [index for index, entry in enumerate(log) if isinstance(entry, CompactionEntry)]
     assert len(places) >= 5
     summaries = [request for request in server.requests if is_summary(request)]
-    assert all(STRICT in told(request) for request in summaries)
+    assert all(KEEP_IDENTIFIERS in told(request) for request in summaries)
     read = "\n".join(map(quoted, summaries))
     for place in places:
         dropped = dropped_by(log, place)
         assert dropped
         for entry in dropped:
-            assert unwrapped(text_of(entry)).strip() in read
+            assert unwrap(text_of(entry)).strip() in read
         entry = log[place]
         names = expected(dropped)
         assert names
         assert all(name in entry.summary for name in names)
         assert entry.details["identifiersAskedAgain"] == len(names), "the first draft had none of them"
-    repeated = [request for request in summaries if OMITTED in told(request)]
+    repeated = [request for request in summaries if IDENTIFIERS_OMITTED in told(request)]
     assert len(repeated) == len(places), "asked once more for each, and no more than once"
     later = [request for request in server.requests if quoted(request).startswith(SUMMARY_HEADING)]
     assert later, "and the conversation went on from the summaries"
@@ -186,7 +190,7 @@ def test_the_other_apis_and_the_other_mode_with_notes_before_each_compaction(
     saved = {entry.text for entry in log if isinstance(entry, NoticeEntry)}
     assert saved == {f"{DONE}: saved to memory/notes.md"}
     assert notes == "likes blue"
-    assert PROMPT[:40] not in str(log), "nobody sees it"
+    assert MEMORY_FLUSH[:40] not in str(log), "nobody sees it"
     assert any(is_summary(request) for request in server.requests)
 
 
@@ -233,7 +237,7 @@ def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
 
     def answer(request: Recorded) -> Reply | Hang:
         text = json.dumps(request.body)
-        if PROMPT[:40] in text:
+        if MEMORY_FLUSH[:40] in text:
             if "toolu_note" not in text:
                 return Reply(calls=[NOTE])
             if not hung:
@@ -263,6 +267,6 @@ def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
     assert done.text == f"{DONE}: saved to memory/notes.md"
     assert isinstance(last, AssistantEntry)
     assert text == "read"
-    begun = [request for request in server.requests if PROMPT[:40] in newest_text(request)]
+    begun = [request for request in server.requests if MEMORY_FLUSH[:40] in newest_text(request)]
     assert len(begun) == 2, "anew after the crash, and not in the next turn"
     assert [request.problems for request in server.requests if request.problems] == []

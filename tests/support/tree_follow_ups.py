@@ -12,7 +12,7 @@ from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, TranscriptEntry
 from openclaw_workers.domain.tree import AnnounceMode, Batch, own_batch
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.engine.stores import Stores
 
 READ = ("ok", "no_reply", "error")
@@ -59,7 +59,7 @@ def readings(stores: Stores, sessions: Iterable[SessionKey]) -> defaultdict[RunI
                 with suppress(ValueError):  # the call was cut short
                     told = json.loads(entry.content[0].text)
                 if told.get("status") in READ and "runId" in told:
-                    text = unwrapped(told.get("reply", ""))
+                    text = unwrap(told.get("reply", ""))
                     found[RunId(told["runId"])].append(Reading(session, told["messageId"], text))
     return found
 

@@ -40,7 +40,7 @@ def test_the_address_comes_from_the_environment_then_the_file_then_the_running_u
     lock.release()
 
 
-def test_what_a_killed_up_left_behind_is_not_believed(tmp_path: Path) -> None:
+def test_the_runtime_file_of_a_killed_up_is_ignored(tmp_path: Path) -> None:
     write_runtime(tmp_path, RUNTIME)
 
     with pytest.raises(NotFound) as caught:
@@ -49,7 +49,7 @@ def test_what_a_killed_up_left_behind_is_not_believed(tmp_path: Path) -> None:
     assert "ocw up" in (caught.value.hint or "")
 
 
-def test_the_lock_names_its_holder_and_admits_one(tmp_path: Path) -> None:
+def test_only_one_process_holds_the_lock_and_its_pid_is_known(tmp_path: Path) -> None:
     lock = StateLock(tmp_path)
     lock.acquire()
 
@@ -60,7 +60,7 @@ def test_the_lock_names_its_holder_and_admits_one(tmp_path: Path) -> None:
     assert running_pid(tmp_path) is None
 
 
-def test_the_record_is_closed_to_others_and_garbage_reads_as_none(tmp_path: Path) -> None:
+def test_the_runtime_file_is_private_and_garbage_reads_as_none(tmp_path: Path) -> None:
     write_runtime(tmp_path, RUNTIME)
     assert (tmp_path / "runtime.json").stat().st_mode & 0o077 == 0
     assert read_runtime(tmp_path) == RUNTIME
@@ -69,7 +69,9 @@ def test_the_record_is_closed_to_others_and_garbage_reads_as_none(tmp_path: Path
     assert read_runtime(tmp_path) is None
 
 
-def test_whoever_may_not_look_is_not_told_that_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_permission_to_read_the_lock_the_state_is_reported_as_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(path: Path, _flags: int) -> int:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
@@ -81,7 +83,7 @@ def test_whoever_may_not_look_is_not_told_that_nothing_runs(tmp_path: Path, monk
             look(tmp_path)
 
 
-def test_an_up_of_another_user_is_not_ours_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_up_is_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_pid: int, _signal: int) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
@@ -95,7 +97,7 @@ def test_an_up_of_another_user_is_not_ours_to_stop(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff")])
-def test_a_name_that_redis_cannot_be_told_is_refused_before_anything_is_made(name: str, tmp_path: Path) -> None:
+def test_a_directory_name_unfit_for_redis_is_rejected_before_anything_is_created(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="its name has a line break or is not UTF-8"):
         prepare_state_dir(tmp_path / name)
 

@@ -1,4 +1,4 @@
-"""Compaction: older messages give way to a summary. When, how much, and the entry that says so.
+"""Compaction: replace older messages by a summary.
 
 The log keeps everything. A `CompactionEntry` at its end says how many entries before it the model still sees.
 """
@@ -13,46 +13,45 @@ from openclaw_workers.agent.context import identifiers
 from openclaw_workers.agent.context.compaction_plan import Plan, plan, summary_tokens
 from openclaw_workers.agent.context.history import repair, visible
 from openclaw_workers.agent.context.summaries import (
-    BASE,
     Summarise,
     SummaryTask,
     chunk_tokens,
-    final,
-    gather,
+    final_summary,
     pieces,
-    shortened,
+    shorten,
+    summarise_parts,
 )
-from openclaw_workers.agent.context.truncate import FRAME_CHARS, shorter_result
+from openclaw_workers.agent.context.truncate import FRAME_CHARS, truncate_result
 from openclaw_workers.agent.model.tokens import Estimator
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import CompactionEntry, TextBlock, TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.attachments import note
 
-SMALLER = 2
-"""How often the parts are halved when the summariser's own requests turn out to be too large."""
-LEAST_CHARS = 2 * FRAME_CHARS
-"""Of the request that is repeated: with less room, all of it would go to the words around a quotation."""
-OMITTED = "A first summary omitted these. They must occur, letter by letter: "
+MAX_HALVINGS = 2
+"""How often the parts are halved if the summariser's own requests turn out to be too large."""
+MIN_REQUEST_CHARS = 2 * FRAME_CHARS
+"""Minimum length of the repeated request: with less room, only the markers around a quotation would fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The model's window, and what of it each request needs beside its messages."""
+    """The model's window, and how much of it each request needs besides its messages."""
 
     window: int
     frame_tokens: int
     estimator: Estimator
 
     def used(self, log: Sequence[TranscriptEntry]) -> int:
-        """Tokens of a request with all that the model sees of this log."""
+        """Tokens of a request with everything that the model sees of this log."""
         return self.frame_tokens + self.estimator.entries(repair(visible(log)))
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """The conversation stays as it is; trying again before it has grown would end the same way."""
+class NotCompacted:
+    """The conversation stays as it is. Trying again before it has grown would have the same result."""
 
     reason: Literal["nothing to drop", "no summary", "no gain"]
 
@@ -67,22 +66,22 @@ def compact(
     run_id: str | None = None,
     focus: str = "",
     force: bool = False,
-) -> CompactionEntry | Nothing:
-    """The entry to append to this log.
+) -> CompactionEntry | NotCompacted:
+    """Summarise older entries; return the entry to append to the log.
 
-    `log`: the newest entries of the session's log as they are stored, notices and all, at least as far back as the
-    model sees. `focus`: what a person asked the summary to attend to. `force`: drop half even if there is room.
+    `log`: the newest entries of the session's log as stored, including notices, at least as far back as the model
+    sees. `focus`: what a person asked the summary to focus on. `force`: drop half even if there is room.
 
     Raises:
-        ProviderError, TurnEnded: what `summarise` raised; nothing has changed.
+        ProviderError, TurnEnded: `summarise` raised it; nothing has changed.
     """
     before = context.used(log)
     planned = plan(log, settings, context.window, context.frame_tokens, context.estimator.entry, force=force)
     if planned is None:
-        return Nothing("nothing to drop")
+        return NotCompacted("nothing to drop")
     summary, details = _summary(planned, settings, context, summarise, focus)
     if not summary:
-        return Nothing("no summary")
+        return NotCompacted("no summary")
     entry = CompactionEntry(
         summary=summary,
         kept=len(planned.kept),
@@ -93,24 +92,26 @@ def compact(
         run_id=run_id,
     )
     entry.tokens_after = context.used([*log, entry])
-    return entry if entry.tokens_after < before else Nothing("no gain")
+    return entry if entry.tokens_after < before else NotCompacted("no gain")
 
 
 def _summary(
     planned: Plan, settings: CompactionSettings, context: Context, summarise: Summarise, focus: str
 ) -> tuple[str, dict[str, Any]]:
-    """The summary, and what there is to say about it. Parts that were too large after all are made smaller."""
+    """The summary and details about it. If the parts are too large for the model, they are halved."""
     average = context.estimator.entries(planned.dropped) / len(planned.dropped)
-    told = [BASE, identifiers.instructions(settings), f"Use at most {summary_tokens(context.window) * 3 // 4} words."]
-    told += [f"The user asks you to attend to this: {focus}"] if focus else []
+    length = texts.SUMMARY_LENGTH.format(words=summary_tokens(context.window) * 3 // 4)
+    instructions = [texts.SUMMARISE, identifiers.instructions(settings), length]
+    if focus:
+        instructions.append(texts.SUMMARY_FOCUS.format(focus=focus))
     task = SummaryTask(
         summarise=summarise,
         tokens=context.estimator.text,
         chunk_tokens=chunk_tokens(context.window, average / context.window),
-        instructions="\n\n".join(part for part in told if part),
+        instructions="\n\n".join(part for part in instructions if part),
     )
     names = identifiers.expected(planned.dropped) if settings.identifier_policy == "strict" else []
-    for _ in range(1 + SMALLER):
+    for _ in range(1 + MAX_HALVINGS):
         try:
             return _checked(planned, task, names, summary_tokens(context.window))
         except ProviderError as error:
@@ -121,34 +122,35 @@ def _summary(
 
 
 def _checked(planned: Plan, task: SummaryTask, names: list[str], most: int) -> tuple[str, dict[str, Any]]:
-    """Ask once more if identifiers were omitted, and then add those that still are."""
-    gathered = gather(pieces(planned.previous + planned.dropped, task), task)
-    summary = final(gathered, task)
+    """Ask again if the summary omits identifiers; then append those that are still missing."""
+    rest = summarise_parts(pieces(planned.previous + planned.dropped, task), task)
+    summary = final_summary(rest, task)
     omitted = identifiers.missing(summary, names)
     if omitted or not summary:
-        summary = final(gathered, task, OMITTED + ", ".join(omitted) if omitted else "") or summary
+        more = texts.IDENTIFIERS_OMITTED + ", ".join(omitted) if omitted else ""
+        summary = final_summary(rest, task, more) or summary
     if not summary:
         return "", {}
-    # It has read our markers around the conversation, and may write them down as a part of it.
-    summary = shortened(neutralise(summary), most, task.tokens)
+    # The model has seen our markers around the conversation and may have copied them into the summary.
+    summary = shorten(neutralise(summary), most, task.tokens)
     still = identifiers.missing(summary, names)
     if still:
-        summary += f"\n\nAlso mentioned: {', '.join(still)}"
+        summary += texts.IDENTIFIERS_ADDED.format(names=", ".join(still))
     return summary, {"identifiersAskedAgain": len(omitted), "identifiersAdded": len(still)}
 
 
 def _request(planned: Plan, context: Context) -> str:
-    """The latest request verbatim, if the message that carried it is dropped."""
+    """The latest request verbatim, if its message is dropped."""
     if any(isinstance(entry, UserEntry) for entry in planned.kept):
         return ""
     asked = next((entry for entry in reversed(planned.dropped) if isinstance(entry, UserEntry)), None)
     if asked is None:
         return planned.last_request
-    texts = [block.text for block in asked.content if isinstance(block, TextBlock)]
-    text = "\n".join([*texts, *map(note, asked.attachments)])
-    # Not the plain cut: what others wrote, such as a report of sub-agents, must stay marked as theirs.
-    return shortened(text, summary_tokens(context.window) // 2, context.estimator.text, _cut)
+    lines = [block.text for block in asked.content if isinstance(block, TextBlock)]
+    text = "\n".join([*lines, *map(note, asked.attachments)])
+    # Cut inside the markers: quoted text, such as a report of sub-agents, must stay quoted.
+    return shorten(text, summary_tokens(context.window) // 2, context.estimator.text, _cut)
 
 
 def _cut(text: str, most: int) -> str:
-    return shorter_result(text, max(most, LEAST_CHARS))
+    return truncate_result(text, max(most, MIN_REQUEST_CHARS))

@@ -11,9 +11,9 @@ from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, TranscriptEntry
 
 TRIGGER = 0.8
-"""Of the window: fuller than that, a conversation is compacted."""
+"""A conversation that uses more than this share of the window is compacted."""
 GROWTH = 1.05
-"""How much what can be dropped must grow before a compaction that achieved nothing is tried again."""
+"""How much the droppable part must grow before a futile compaction is tried again."""
 
 Estimate = Callable[[TranscriptEntry], int]
 Unit = list[TranscriptEntry]
@@ -26,12 +26,12 @@ class Plan:
     dropped: list[TranscriptEntry]
     kept: list[TranscriptEntry]
     previous: list[TranscriptEntry]
-    """The summary that the new one takes the place of."""
+    """The earlier summary, which the new one replaces."""
     last_request: str = ""
 
 
 def limit_tokens(window: int, settings: CompactionSettings) -> int:
-    """The largest request that leaves the reserve for the answer; a reserve never takes more than half of a window."""
+    """The largest request that leaves the reserve for the answer; the reserve is at most half of the window."""
     reserve = settings.reserve_tokens if settings.mode == "default" else settings.reserve_tokens_floor
     return window - min(reserve, window // 2)
 
@@ -47,7 +47,7 @@ def is_due(used: int, window: int, settings: CompactionSettings) -> bool:
 
 
 def has_grown(old: int, futile_at: int) -> bool:
-    """Whether to try again what achieved nothing when so many tokens were old; `old`: how many there are now."""
+    """Whether to retry a compaction that was futile at `futile_at` old tokens; `old`: how many there are now."""
     return old > futile_at * GROWTH
 
 
@@ -57,10 +57,10 @@ def summary_tokens(window: int) -> int:
 
 
 def history_tokens(window: int, frame_tokens: int, settings: CompactionSettings) -> int:
-    """How much of the conversation may stay as it is."""
+    """How many tokens of the conversation may stay verbatim."""
     room = max(0, trigger_tokens(window, settings) - frame_tokens)
     if settings.mode == "default":
-        # A quarter of the room stays free, or the next message would lead to the next compaction.
+        # Leave a quarter of the room free; otherwise the next message would trigger the next compaction.
         return max(0, min(settings.keep_recent_tokens, room * 3 // 4 - summary_tokens(window)))
     return max(0, min(int(window * settings.max_history_share), room) - summary_tokens(window))
 
@@ -74,7 +74,7 @@ def plan(
     *,
     force: bool = False,
 ) -> Plan | None:
-    """Where to cut, or None if nothing can go. The newest message, with the results of its calls, always stays."""
+    """Decide where to cut; None if nothing can be dropped. The newest message and its tool results always stay."""
     seen = list(log[seen_from(log) :])
     pieces = units(seen)
     newest = max((i for i, unit in enumerate(pieces) if _is_seen(unit)), default=0)
@@ -97,7 +97,7 @@ def plan(
 
 
 def _latest(pieces: Sequence[Unit], most: int, tokens: Callable[[Unit], int]) -> int:
-    """Mode default: the cut behind which the newest pieces fit."""
+    """Mode default: keep as many of the newest pieces as fit."""
     size = 0
     for index in range(len(pieces) - 1, -1, -1):
         size += tokens(pieces[index])
@@ -107,7 +107,7 @@ def _latest(pieces: Sequence[Unit], most: int, tokens: Callable[[Unit], int]) ->
 
 
 def _halved(pieces: Sequence[Unit], most: int, tokens: Callable[[Unit], int]) -> int:
-    """Mode safeguard: the older half goes until the rest fits."""
+    """Mode safeguard: drop the older half until the rest fits."""
     cut = 0
     while cut < len(pieces) and sum(map(tokens, pieces[cut:])) > most:
         cut += len(split_by_token_share(pieces[cut:], 2, tokens)[0])

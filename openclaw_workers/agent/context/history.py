@@ -1,10 +1,11 @@
-"""What of a transcript the model sees: what is left by compaction, always a valid sequence."""
+"""The part of a transcript that the model sees after compaction, always as a valid sequence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from openclaw_workers.agent.prompt.texts import MISSING_RESULT, REQUEST_HEADING, SUMMARY_HEADING, UNANSWERED
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
@@ -18,14 +19,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 
-SUMMARY_HEADING = (
-    "[Summary] The earlier part of this conversation was summarised by the runtime to save space. "
-    "What follows the summary is verbatim."
-)
-REQUEST_HEADING = "[The request being worked on, in its own words]"
-MISSING_RESULT = "[no result was recorded for this call]"
 _SPOKEN: Final[frozenset[type]] = frozenset({UserEntry, AssistantEntry})
-UNANSWERED = "[no answer: the turn was stopped, or failed, before there was one]"
 
 
 def estimate_tokens(entry: TranscriptEntry) -> int:
@@ -33,25 +27,25 @@ def estimate_tokens(entry: TranscriptEntry) -> int:
 
 
 def last_compaction(entries: Sequence[TranscriptEntry]) -> int | None:
-    """Where the latest compaction stands, which is the only one that counts."""
-    kinds = list(map(type, entries))  # much faster than to look at entry after entry, and asked for in each call
+    """The index of the latest compaction, which is the only one that counts."""
+    kinds = list(map(type, entries))  # much faster than a loop over the entries, and run for every call
     return len(kinds) - 1 - kinds[::-1].index(CompactionEntry) if CompactionEntry in kinds else None
 
 
 def seen_from(entries: Sequence[TranscriptEntry]) -> int:
-    """Index of the oldest entry that the model still sees as it is."""
+    """The index of the oldest entry that the model still sees verbatim."""
     at = last_compaction(entries)
     return 0 if at is None else max(0, at - _compaction(entries, at).kept)
 
 
 def reaches_back(entries: Sequence[TranscriptEntry]) -> bool:
-    """Whether these newest entries of a log hold all that the model sees, so that no older ones need be read."""
+    """Whether these newest entries of a log contain all that the model sees, so that no older ones must be read."""
     at = last_compaction(entries)
     return at is not None and _compaction(entries, at).kept <= at
 
 
 def visible(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
-    """What the model sees of a log: the latest summary as a user message, and what came after the part it sums up."""
+    """What the model sees of a log: the latest summary as a user message, then the entries it does not cover."""
     at = last_compaction(entries)
     if at is None:
         return list(entries)
@@ -82,7 +76,7 @@ def fit(
     budget_tokens: int,
     estimate: Callable[[TranscriptEntry], int] | None = None,
 ) -> list[TranscriptEntry]:
-    """The newest entries within the budget, starting at a user message; never less than the last one's turn."""
+    """The newest entries within the budget, starting at a user message; at least the last turn."""
     start, spent = len(entries), 0
     for index in range(len(entries) - 1, -1, -1):
         entry = entries[index]
@@ -95,9 +89,9 @@ def fit(
 
 
 def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) -> list[TranscriptEntry]:
-    """Leave out what models never see, give every tool call one result right after it, drop results without a call.
+    """Leave out notices, put exactly one result after every tool call, and drop results without a call.
 
-    `keep_open_tail` leaves the calls of the last assistant message open: they are about to be run.
+    `keep_open_tail` leaves the calls of the last assistant message open, because they are about to run.
     """
     if _is_plain(entries):
         return list(entries)
@@ -120,9 +114,9 @@ def repair(entries: Sequence[TranscriptEntry], *, keep_open_tail: bool = False) 
 
 
 def _without_notices(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
-    """What models see of the entries, and a word where a turn ended without any.
+    """Leave out notices, and mark requests whose turn ended without an answer.
 
-    Else a request that was stopped would stand right before the next message, as if it were still to be done.
+    Otherwise a stopped request would directly precede the next message, as if it still had to be answered.
     """
     seen: list[TranscriptEntry] = []
     ended: str | None = None
@@ -143,7 +137,7 @@ def _said(text: str, after: TranscriptEntry) -> AssistantEntry:
 
 
 def _is_plain(entries: Sequence[TranscriptEntry]) -> bool:
-    """Only what people and the model said. Most conversations are, and it is looked at for every call."""
+    """Whether there are only messages without tool calls: the common case, checked for every model call."""
     kinds = set(map(type, entries))
     if not kinds <= _SPOKEN:
         return False
@@ -161,9 +155,9 @@ def _results_after(entries: Sequence[TranscriptEntry], index: int) -> dict[str, 
     return found
 
 
-def with_ids_of_their_own(content: Sequence[AssistantBlock], before: Sequence[TranscriptEntry]) -> list[AssistantBlock]:
-    """Some servers number the calls of each message anew. Here an id names one call and what it did: a repeat after a
-    crash means the same child or message (rule 3), so another call needs another id."""
+def with_unique_call_ids(content: Sequence[AssistantBlock], before: Sequence[TranscriptEntry]) -> list[AssistantBlock]:
+    """Replace duplicate call ids: some servers restart their numbering with each message. Here an id names one call,
+    because repeating it after a crash means the same child or message (rule 3)."""
     if not any(isinstance(block, ToolCallBlock) for block in content):
         return list(content)
     used = {call.id for entry in before if isinstance(entry, AssistantEntry) for call in entry.tool_calls}

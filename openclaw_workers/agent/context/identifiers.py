@@ -1,27 +1,24 @@
-"""Names that lose their use when one letter changes: a summary must keep them as they are."""
+"""Identifiers such as ids, hashes, URLs and paths, which a summary must keep exactly."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
+from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 
-STRICT = (
-    "Preserve all opaque identifiers exactly as written (no shortening or reconstruction), including UUIDs, hashes, "
-    "IDs, tokens, API keys, hostnames, IPs, ports, URLs, and file names."
-)
-MOST = 12
-"""Identifiers that are looked for; asking for all that ever occurred would leave no room for a summary."""
-RECENT = 10
-"""Latest dropped messages they are taken from."""
-LONGEST = 200
-LOOKED_AT = 20_000
-"""Characters at the end of each text that are searched."""
+MAX_IDENTIFIERS = 12
+"""How many a summary must contain; all that ever occurred would leave no room for the summary."""
+RECENT_MESSAGES = 10
+"""How many of the latest dropped messages are searched."""
+MAX_CHARS = 200
+SEARCHED_CHARS = 20_000
+"""How many characters at the end of each text are searched."""
 
-# Every repetition is bounded: the texts come from anywhere, and must not make a search take forever.
+# Every repetition is bounded: the texts come from anywhere, and a search must not take for ever.
 _KINDS = (
     r"https?://[^\s<>\"'`)\]}]{1,300}",
     r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b",
@@ -39,10 +36,10 @@ _IDENTIFIER = re.compile("|".join(f"(?:{kind})" for kind in _KINDS))
 
 
 def instructions(settings: CompactionSettings) -> str:
-    """What the summariser is told about identifiers."""
+    """The summariser's instructions about identifiers."""
     match settings.identifier_policy:
         case "strict":
-            return STRICT
+            return KEEP_IDENTIFIERS
         case "custom":
             return settings.identifier_instructions or ""
         case "off":
@@ -50,23 +47,26 @@ def instructions(settings: CompactionSettings) -> str:
 
 
 def expected(dropped: Sequence[TranscriptEntry]) -> list[str]:
-    """What the summary of these messages must contain: newest first, what people and the model wrote before outputs."""
-    recent = [entry for entry in dropped if entry.role not in ("notice", "compaction")][-RECENT:]
+    """The identifiers that a summary of these messages must contain.
+
+    Newest messages come first, and what people and the model wrote comes before tool results.
+    """
+    recent = [entry for entry in dropped if entry.role not in ("notice", "compaction")][-RECENT_MESSAGES:]
     said = [text for entry in reversed(recent) for text in _texts(entry, spoken=True)]
     returned = [text for entry in reversed(recent) for text in _texts(entry, spoken=False)]
     found: list[str] = []
     for name in find([*said, *returned]):
         if not any(name in longer for longer in found):
             found.append(name)
-        if len(found) == MOST:
+        if len(found) == MAX_IDENTIFIERS:
             break
     return found
 
 
 def find(texts: Iterable[str]) -> list[str]:
     """Identifiers in these texts, each once."""
-    names = (match.group().rstrip(".,;:!?") for text in texts for match in _IDENTIFIER.finditer(text[-LOOKED_AT:]))
-    return list(dict.fromkeys(name for name in names if 4 <= len(name) <= LONGEST))
+    names = (match.group().rstrip(".,;:!?") for text in texts for match in _IDENTIFIER.finditer(text[-SEARCHED_CHARS:]))
+    return list(dict.fromkeys(name for name in names if 4 <= len(name) <= MAX_CHARS))
 
 
 def missing(summary: str, names: Iterable[str]) -> list[str]:
@@ -76,12 +76,12 @@ def missing(summary: str, names: Iterable[str]) -> list[str]:
 def _texts(entry: TranscriptEntry, *, spoken: bool) -> list[str]:
     match entry:
         case UserEntry() if spoken:
-            return [unwrapped(block.text) for block in entry.content if isinstance(block, TextBlock)]
+            return [unwrap(block.text) for block in entry.content if isinstance(block, TextBlock)]
         case AssistantEntry() if spoken:
             return [entry.text, *(str(value) for call in entry.tool_calls for value in call.arguments.values())]
         case UserEntry() | AssistantEntry():
             return []
         case _ if not spoken:
-            return [unwrapped(block.text) for block in getattr(entry, "content", []) if isinstance(block, TextBlock)]
+            return [unwrap(block.text) for block in getattr(entry, "content", []) if isinstance(block, TextBlock)]
         case _:
             return []

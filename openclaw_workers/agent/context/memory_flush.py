@@ -1,7 +1,7 @@
-"""Before old messages are summarised, the agent gets one silent turn to save what matters to its memory.
+"""Memory flush: before old messages are summarised, the agent gets one silent turn to save notes to its memory.
 
-It is a side conversation: it sees what the model sees, with the request at its end, and none of it enters the log but
-a notice. So it cannot stand between a question and its answer, and the model never reads it again.
+It is a side conversation: the model sees the conversation plus the request to save notes. Only a notice enters the
+log. So the flush never stands between a question and its answer, and the model never reads it again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import datetime
 from openclaw_workers.agent.context.compaction_plan import trigger_tokens
 from openclaw_workers.agent.context.history import last_compaction
 from openclaw_workers.agent.output.silent_replies import NO_REPLY
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import CompactionSettings, MemoryFlushSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -25,20 +26,11 @@ from openclaw_workers.tools.registry import canonical
 
 PROVENANCE = "memory-flush"
 DONE = "Memory flush before compaction"
-"""How the notice begins that marks a cycle as flushed."""
+"""The start of the notice that marks a cycle as flushed."""
 
 TOOLS = frozenset({"read", "write", "edit", "memory_search", "memory_get", "memory_write"})
-"""What the side conversation may use."""
+"""The tools that the side conversation may use."""
 WRITERS = frozenset({"write", "edit", "memory_write"})
-
-PROMPT = (
-    "This conversation will be summarised soon and its older messages will be out of your sight. Save now what you "
-    "will need later and cannot find elsewhere: decisions, preferences, open questions, promises, names and "
-    "identifiers. Lasting facts go to MEMORY.md, notes of the day to memory/{date}.md. Read a file before you write "
-    "it, add to what is there and repeat nothing. Do not go on with the task itself."
-)
-_HINT = f"Nobody reads your answer: when you are done, or if there is nothing to save, reply {NO_REPLY}."
-_SYSTEM = "This is a silent turn for saving notes to memory. It is not part of the conversation with the user."
 
 
 def is_due(
@@ -51,7 +43,7 @@ def is_due(
 ) -> bool:
     """Whether to flush now; `used`: tokens of the next request, `tools`: the names of those the agent has.
 
-    Once per cycle: after a compaction the count begins anew.
+    It runs once per cycle; a compaction starts the next cycle.
     """
     flush = settings.memory_flush
     if not flush.enabled or not WRITERS.intersection(tools):
@@ -62,32 +54,33 @@ def is_due(
 
 
 def is_flushed(log: Sequence[TranscriptEntry]) -> bool:
-    """Whether this cycle has had its flush, be it with or without success."""
+    """Whether this cycle has had its flush, successful or not."""
     return any(isinstance(entry, NoticeEntry) and entry.text.startswith(DONE) for entry in _cycle(log))
 
 
 def cycle_bytes(log: Sequence[TranscriptEntry]) -> int:
-    """About how much was written since the last compaction. The log as a whole never shrinks, and would force a flush
-    in each cycle once it is large."""
+    """About how much was written since the last compaction. (The whole log never shrinks: once it is large, its size
+    would force a flush in every cycle.)"""
     return 4 * sum(entry.approx_tokens for entry in _cycle(log))
 
 
 def request(settings: MemoryFlushSettings, now: datetime) -> UserEntry:
-    """What the agent is asked; `now` in the user's timezone."""
-    text = (settings.prompt or PROMPT).replace("{date}", f"{now:%Y-%m-%d}").replace("YYYY-MM-DD", f"{now:%Y-%m-%d}")
+    """The request to the agent; `now` is in the user's time zone."""
+    text = settings.prompt or texts.MEMORY_FLUSH
+    text = text.replace("{date}", f"{now:%Y-%m-%d}").replace("YYYY-MM-DD", f"{now:%Y-%m-%d}")
     if NO_REPLY not in text:
-        text = f"{text} {_HINT}"
-    text = f"{text}\nCurrent time: {now:%Y-%m-%d %H:%M} ({now.tzinfo})"
+        text = f"{text} {texts.MEMORY_FLUSH_HINT}"
+    text += texts.MEMORY_FLUSH_TIME.format(time=f"{now:%Y-%m-%d %H:%M}", zone=now.tzinfo)
     return UserEntry(content=[TextBlock(text=text)], timestamp=int(now.timestamp() * 1000), provenance=PROVENANCE)
 
 
 def system_addition(settings: MemoryFlushSettings) -> str:
     """Added to the end of the system prompt."""
-    return "\n".join(part for part in (_SYSTEM, settings.system_prompt) if part)
+    return "\n".join(part for part in (texts.MEMORY_FLUSH_SYSTEM, settings.system_prompt) if part)
 
 
-def written(talk: Sequence[TranscriptEntry]) -> list[str]:
-    """The files that were written to in this side conversation."""
+def written_files(talk: Sequence[TranscriptEntry]) -> list[str]:
+    """The files that this side conversation wrote."""
     done = {entry.tool_call_id for entry in talk if isinstance(entry, ToolResultEntry) and not entry.is_error}
     calls = [call for entry in talk if isinstance(entry, AssistantEntry) for call in entry.tool_calls]
     writers = [call for call in calls if canonical(call.name) in WRITERS and call.id in done]
@@ -104,7 +97,7 @@ def notice(saved: Sequence[str], *, failure: str = "", now_ms: int = 0, run_id: 
 
 
 def _threshold(flush: MemoryFlushSettings, window: int, settings: CompactionSettings) -> int:
-    """In a small window the soft threshold would always be reached, so it is at most a quarter of the room."""
+    """The soft threshold, but at most a quarter of the room: in a small window it would always be reached."""
     return min(flush.soft_threshold_tokens, trigger_tokens(window, settings) // 4)
 
 

@@ -1,4 +1,4 @@
-"""When a request was too large after all: compact, then cut tool results, then say clearly that it cannot go on."""
+"""What to do if the API rejects a request as too large: compact, then cut tool results, then give up clearly."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from openclaw_workers.agent.context.truncate import is_only_text, result_text, shorter_result, with_text
+from openclaw_workers.agent.context.truncate import is_only_text, result_text, truncate_result, with_text
 from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
 from openclaw_workers.errors import FailureReason, ProviderError
 
 MOST_COMPACTIONS = 2
 RESULT_SHARE = 0.5
-"""Of the window: no single tool result is shown larger than that, overflow or not."""
+"""The largest share of the window for a single tool result, whether there was an overflow or not."""
 LEAST_CHARS = 2000
-"""What is left of a result at least: less would be of no use."""
+"""The minimum length of a cut result: less would be useless."""
 
 
 class Step(StrEnum):
@@ -25,14 +25,14 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How far a turn has gone to make its requests fit. It only goes forward, so a turn cannot try for ever."""
+    """What a turn has already tried to make its requests fit. It only moves forward, so a turn cannot loop."""
 
     compactions: int = 0
     truncates: bool = False
     gave_up: bool = False
 
     def overflowed(self, *, can_compact: bool) -> tuple[Step, Recovery]:
-        """What to do about an overflow error; `can_compact`: whether a compaction has not yet achieved nothing."""
+        """Choose the next step after an overflow; `can_compact`: whether compaction may still help."""
         if can_compact and not self.truncates and not self.gave_up and self.compactions < MOST_COMPACTIONS:
             return Step.COMPACT, replace(self, compactions=self.compactions + 1)
         if not self.truncates and not self.gave_up:
@@ -47,10 +47,10 @@ def cut_results(
     estimate: Callable[[TranscriptEntry], int],
     total: Callable[[Sequence[TranscriptEntry]], int] | None = None,
 ) -> list[TranscriptEntry]:
-    """Tool results cut visibly: each to its share of the window, and all as far as the budget asks for.
+    """Cut tool results, with visible notes: each to its share of the window, and all until the budget holds.
 
-    `budget_tokens`: what the messages of a request may take; a large number cuts only what is oversized by itself.
-    `total` sums up faster than entry by entry. Where nothing is cut, it is the same list.
+    `budget_tokens`: what the messages of a request may take; with a large number only oversized results are cut.
+    `total` sums faster than entry by entry. If nothing is cut, the same list is returned.
     """
     places = enumerate(entries) if ToolResultEntry in set(map(type, entries)) else ()
     results = [(place, entry) for place, entry in places if isinstance(entry, ToolResultEntry)]
@@ -69,7 +69,7 @@ def _cut(entry: ToolResultEntry, most: int, estimate: Callable[[TranscriptEntry]
     size = estimate(entry)
     text = result_text(entry)
     chars = max(LEAST_CHARS, len(text) * most * 9 // (max(1, size) * 10))
-    return with_text(entry, shorter_result(text, chars)) if size > most and len(text) > chars else entry
+    return with_text(entry, truncate_result(text, chars)) if size > most and len(text) > chars else entry
 
 
 def too_large(used: int, window: int) -> ProviderError:
@@ -78,5 +78,5 @@ def too_large(used: int, window: int) -> ProviderError:
         f"the conversation does not fit into the model's context: about {used:,} of {window:,} tokens, and summarising "
         "it and cutting tool results did not help",
         reason=FailureReason.CONTEXT_OVERFLOW,
-        hint="start anew with /new, send less at once, or choose a model with a larger context",
+        hint="start a new session with /new, send less at once, or choose a model with a larger context",
     )

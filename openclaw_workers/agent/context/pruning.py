@@ -1,9 +1,8 @@
-"""Old tool results are trimmed, then cleared, when the provider's prompt cache has gone cold anyway.
+"""Trim old tool results, then clear them, once the provider's prompt cache has expired.
 
-Changing an old message makes the provider read the whole prompt anew. After a pause longer than the cache's life it
-must do that in any case, so that is when results are pruned. What was pruned then stays so until the next pause: the
-decision is taken from the transcript alone, as of its last pause, and so each call of a turn, and each worker, comes
-to the same view. The transcript itself is never touched.
+Changing an old message makes the provider's cached prompt useless. After a pause longer than the cache's lifetime it
+is useless anyway, so that is when results are pruned. The decision depends only on the transcript up to its last such
+pause. So all calls of a turn, and all workers, see the same pruned messages. The transcript itself never changes.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from openclaw_workers.agent.context.truncate import is_only_text, result_text, shorter_result, with_text
+from openclaw_workers.agent.context.truncate import is_only_text, result_text, truncate_result, with_text
 from openclaw_workers.config.context import ContextPruningSettings, PruneToolsSettings, SoftTrimSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -33,9 +32,9 @@ def prune(
     estimate: Estimate,
     now_ms: int,
 ) -> list[TranscriptEntry]:
-    """The same entries, some tool results shorter.
+    """The same entries with some tool results shortened.
 
-    `window` and `frame_tokens`: what the model can see, and what of it the system prompt and the tools take.
+    `window`: the model's context window; `frame_tokens`: how much of it the system prompt and the tools take.
     """
     if settings.mode == "off" or ToolResultEntry not in set(map(type, entries)):
         return list(entries)
@@ -57,9 +56,9 @@ def prune(
 
 
 def _last_pause(entries: Sequence[TranscriptEntry], ttl_ms: float, now_ms: int) -> int:
-    """How many entries were there when the model was last called after a pause of `ttl`; 0 if it never was.
+    """How many entries there were when the model was last called after a pause of `ttl`; 0 if it never was.
 
-    Between two answers the later call began when its newest input was written.
+    A call is assumed to have started when its newest input was written.
     """
     asked, pause = now_ms, len(entries)
     for index in range(len(entries) - 1, -1, -1):
@@ -74,7 +73,7 @@ def _last_pause(entries: Sequence[TranscriptEntry], ttl_ms: float, now_ms: int) 
 
 
 def _prunable(entries: Sequence[TranscriptEntry], settings: ContextPruningSettings) -> list[int]:
-    """Tool results, oldest first: none before the first question, none of the last few assistant messages."""
+    """Indices of prunable tool results, oldest first; none before the first question or of the latest messages."""
     first = next((i for i, entry in enumerate(entries) if isinstance(entry, UserEntry)), len(entries))
     assistants = [i for i, entry in enumerate(entries) if isinstance(entry, AssistantEntry)]
     keep = settings.keep_last_assistants
@@ -103,12 +102,12 @@ def _named(tool: str, tools: PruneToolsSettings) -> bool:
 def _trim(entries: list[TranscriptEntry], index: int, trim: SoftTrimSettings, estimate: Estimate) -> int:
     entry = entries[index]
     assert isinstance(entry, ToolResultEntry)
-    text = shorter_result(result_text(entry), trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
+    text = truncate_result(result_text(entry), trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
     return _replace(entries, index, text, estimate)
 
 
 def _replace(entries: list[TranscriptEntry], index: int, text: str, estimate: Estimate) -> int:
-    """Put a shorter text in; returns by how much the estimate has changed."""
+    """Put in a shorter text; return the change of the estimate."""
     entry = entries[index]
     assert isinstance(entry, ToolResultEntry)
     if len(text) >= len(result_text(entry)):

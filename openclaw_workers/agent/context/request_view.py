@@ -1,6 +1,6 @@
-"""The messages of one request: what a log shows the model once pruning and limits have been applied.
+"""The messages of one request, made from the log.
 
-Order matters: the summary takes the place of what was compacted, pairs are repaired, cold results are pruned, and
+Order matters: the summary replaces compacted entries, call and result pairs are repaired, old results are pruned, and
 what is still too large for the window is cut. Each step leaves a valid sequence.
 """
 
@@ -28,20 +28,20 @@ class RequestView:
     def messages(
         self, log: Sequence[TranscriptEntry], now_ms: int, *, truncates: bool = False
     ) -> list[TranscriptEntry]:
-        """What goes to the model; `truncates`: the API has refused it, so tool results give way to half of that."""
+        """The messages to send; `truncates`: the API rejected the request, so tool results are cut to half of it."""
         return self.cut(self.pruned(log, now_ms), truncates=truncates)
 
     def cut(self, pruned: list[TranscriptEntry], *, truncates: bool = False) -> list[TranscriptEntry]:
-        """The same of what is pruned already."""
+        """The same for entries that are already pruned."""
         estimator, room = self.context.estimator, self.room
         if truncates:
-            # It need not be the window that we know of, so what counts is what was refused.
+            # The real window may be smaller than we know, so start from the size that was rejected.
             room = min(room, estimator.entries(pruned)) // 2
         return cut_results(pruned, room, self.context.window, estimator.entry, estimator.entries)
 
     @property
     def room(self) -> int:
-        """Tokens that the messages of a request may take."""
+        """How many tokens the messages of a request may take."""
         return max(0, limit_tokens(self.context.window, self.compaction) - self.context.frame_tokens)
 
     def used(self, messages: Sequence[TranscriptEntry]) -> int:
@@ -49,11 +49,11 @@ class RequestView:
         return self.context.frame_tokens + self.context.estimator.entries(messages)
 
     def size(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
-        """Tokens of a request with all that this log shows: pruned, but not cut, or cutting would hide what is due."""
+        """Tokens of a request with this log, pruned but not cut: cutting would hide that a compaction is due."""
         return self.used(self.pruned(log, now_ms))
 
     def old(self, log: Sequence[TranscriptEntry], now_ms: int) -> int:
-        """The same without the newest message and the results of its calls, which no compaction can drop."""
+        """The same without the newest message and its tool results, which no compaction can drop."""
         return self.used([entry for unit in units(self.pruned(log, now_ms))[:-1] for entry in unit])
 
     def must_compact(self, size: int) -> bool:

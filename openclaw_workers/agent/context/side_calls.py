@@ -1,4 +1,4 @@
-"""What a turn asks of the model beside the conversation: summaries, and notes for its memory. Nobody is shown it."""
+"""Side calls: model calls outside the conversation, for summaries and memory notes. They are shown to nobody."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from openclaw_workers.agent.context import memory_flush
 from openclaw_workers.agent.context.history import result_for
 from openclaw_workers.agent.model.asker import Asker
 from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.context import MemoryFlushSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
@@ -24,12 +25,11 @@ from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.tools.registry import canonical
 
 FLUSH_CALLS = 8
-"""Model calls one memory flush may take."""
-NOT_NOW = "[not run: only {tools} can be used while notes are saved]"
+"""How many model calls one memory flush may make."""
 
 
 class SideCallContext(Protocol):
-    """What it needs to know of the turn."""
+    """What side calls need to know about the turn."""
 
     @property
     def system(self) -> str: ...
@@ -44,15 +44,15 @@ class SideCalls:
     about: SideCallContext
     asker: Asker
     execute: Callable[[ToolCallBlock], ToolResultEntry]
-    """Run a call unseen."""
+    """Run a tool call without showing it."""
 
     def summarise(self, messages: list[TranscriptEntry], instructions: str) -> str:
-        """The summary; a model that declines has made none."""
+        """Return the summary; nothing if the model declined."""
         answer = self._ask(messages, instructions, ())
         return "" if answer.refused else _text(answer)
 
     def flush(self, messages: Sequence[TranscriptEntry], settings: MemoryFlushSettings) -> Iterator[TranscriptEntry]:
-        """Let the agent save what matters; yields its calls and their results as they come."""
+        """Let the agent save notes; yield its calls and their results as they happen."""
         system = f"{self.about.system}\n\n{memory_flush.system_addition(settings)}"
         specs = [spec for spec in self.about.specs if spec.name in memory_flush.TOOLS]
         talk = list(messages)
@@ -66,10 +66,11 @@ class SideCalls:
             yield from added
 
     def _run(self, call: ToolCallBlock) -> ToolResultEntry:
-        """A model may call what it was not offered."""
+        """Reject tools that were not offered: a model may call them nevertheless."""
         if canonical(call.name) in memory_flush.TOOLS:
             return self.execute(call)
-        return result_for(call, NOT_NOW.format(tools=", ".join(sorted(memory_flush.TOOLS))), is_error=True)
+        usable = ", ".join(sorted(memory_flush.TOOLS))
+        return result_for(call, texts.MEMORY_FLUSH_OTHER_TOOL.format(tools=usable), is_error=True)
 
     def _ask(self, messages: list[TranscriptEntry], system: str, specs: Sequence[ToolSpec]) -> Answer:
         def request(candidate: Candidate, failed: int) -> ModelRequest:
@@ -83,7 +84,7 @@ class SideCalls:
                 workspace=self.about.workspace,
             )
 
-        return self.asker.ask(request, aside=True)[1]
+        return self.asker.ask(request, is_side_call=True)[1]
 
 
 def _text(answer: Answer) -> str:

@@ -1,28 +1,29 @@
-"""Texts cut so that the model can see that they were, and tool results that carry them."""
+"""Truncate texts and tool results visibly, so that the model knows something is missing."""
 
 from __future__ import annotations
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.domain.transcript import TextBlock, ToolResultEntry
-from openclaw_workers.domain.untrusted import cut_out, parted
+from openclaw_workers.domain.untrusted import replace_span, split_quotation
 
 FRAME_CHARS = 1000
-"""What stands around a quotation is fewer characters than that: markers, and words of the runtime."""
+"""The markers and runtime text around a quotation are shorter than this."""
 
 
 def head_and_tail(text: str, most: int, *, head: int | None = None, tail: int | None = None) -> str:
-    """Start and end with a note between them, in no more than `most` characters.
+    """The start and end of a text with a note in between, in at most `most` characters.
 
-    The text itself if it fits, or if the limit has no room for the note: nothing is cut unseen.
+    The text stays whole if it fits, or if there is no room for the note: nothing is cut without a note.
     """
     start, end, note = _gap(text, most, head, tail)
     return text[:start] + note + text[end:]
 
 
 def _gap(text: str, most: int, head: int | None, tail: int | None) -> tuple[int, int, str]:
-    """What to leave out, and the note that says so."""
+    """The range to leave out, and the note that replaces it."""
     if len(text) <= most:
         return len(text), len(text), ""
-    note = f"\n[… trimmed: {len(text):,} characters in all, only the start and the end are shown …]\n"
+    note = texts.TRIMMED.format(chars=len(text))
     room = most - len(note)
     if room <= 0:
         return len(text), len(text), ""
@@ -31,25 +32,25 @@ def _gap(text: str, most: int, head: int | None, tail: int | None) -> tuple[int,
     return kept_head, len(text) - kept_tail, note
 
 
-def shorter_result(text: str, most: int, *, head: int | None = None, tail: int | None = None) -> str:
-    """`head_and_tail` of a tool's result. A quotation is cut inside of its markers, which must not go.
+def truncate_result(text: str, most: int, *, head: int | None = None, tail: int | None = None) -> str:
+    """`head_and_tail` for a tool result. A quotation is cut between its markers, which must stay.
 
-    Where the start and the end are of different quotations, both are marked; they get less room if need be.
+    If the start and the end belong to different quotations, both stay marked and get less room if needed.
     """
-    before, quoted, after = parted(text)
+    before, quoted, after = split_quotation(text)
     if len(before) + len(after) >= FRAME_CHARS:
         before, quoted, after = "", text, ""
     room = most - len(before) - len(after)
     while True:
         start, end, note = _gap(quoted, room, head, tail)
-        cut = cut_out(text, len(before) + start, len(before) + end, note) if note else text
+        cut = replace_span(text, len(before) + start, len(before) + end, note) if note else text
         if len(cut) <= most or not note:
             return cut
         room -= len(cut) - most
 
 
 def is_only_text(result: ToolResultEntry) -> bool:
-    """Anything else, such as an image, cannot be cut and may be what the conversation is about."""
+    """Whether it can be cut. Other content, such as an image, cannot, and may be the subject of the conversation."""
     return all(isinstance(block, TextBlock) for block in result.content)
 
 
@@ -58,7 +59,7 @@ def result_text(result: ToolResultEntry) -> str:
 
 
 def with_text(result: ToolResultEntry, text: str) -> ToolResultEntry:
-    """Made anew and not copied: a copy would carry what was derived from the old text."""
+    """A new entry, not a copy: a copy would keep cached values of the old text."""
     return ToolResultEntry(
         tool_call_id=result.tool_call_id,
         tool_name=result.tool_name,

@@ -1,4 +1,4 @@
-"""Cutting a conversation into parts without tearing a tool call from its results."""
+"""Split a conversation into parts without separating a tool call from its results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def units(entries: Sequence[TranscriptEntry]) -> list[list[TranscriptEntry]]:
-    """The smallest pieces that stay whole: an assistant message with all its results, or a single entry."""
+    """The smallest pieces that must stay together: an assistant message with its results, or a single entry."""
     found: list[list[TranscriptEntry]] = []
     index = 0
     while index < len(entries):
@@ -35,7 +35,7 @@ def _unit_end(entries: Sequence[TranscriptEntry], index: int) -> int:
 
 
 def split_by_token_share(pieces: Sequence[T], parts: int, tokens: Callable[[T], int]) -> list[list[T]]:
-    """At most this many runs of pieces, in order, none empty, of about equal size."""
+    """Split into at most `parts` non-empty runs of about equal size, in order."""
     sizes = [tokens(piece) for piece in pieces]
     share = sum(sizes) / max(1, parts)
     split: list[list[T]] = []

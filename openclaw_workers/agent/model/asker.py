@@ -1,4 +1,4 @@
-"""Asking a model: one call after the other until one answers, each noted for the ledger."""
+"""Call models until one answers, and report each call for the ledger."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openclaw_workers.agent.model.tokens import Estimator, estimator_for
 from openclaw_workers.agent.output.reasoning_stream import ReasoningStream
 from openclaw_workers.agent.output.silent_replies import ReplyStream
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.ledger import call_id
 from openclaw_workers.domain.transcript import Usage
@@ -23,7 +23,7 @@ from openclaw_workers.providers.base import Answer, ModelRequest, TextDelta, Thi
 
 @dataclass(frozen=True, slots=True)
 class CallNote:
-    """How one call went, for the ledger."""
+    """The outcome of one call, for the ledger."""
 
     id: str
     candidate: Candidate
@@ -31,14 +31,14 @@ class CallNote:
     seconds: float
     outcome: str
     recorded: bool = True
-    """Its answer goes into the transcript, and the call is booked with it."""
+    """Its answer goes into the transcript, and the ledger entry is written with it."""
     error: ProviderError | None = None
     estimated: bool = False
-    """Its usage is our guess: the provider's own count is not known."""
+    """The usage is our estimate, because the provider did not report its own count."""
 
 
 class Viewers(Protocol):
-    """Who is shown what happens while it happens, and who keeps the books."""
+    """Receives what happens during a turn: text and events for viewers, calls for the ledger."""
 
     def text(self, delta: str) -> None:
         """Show a piece of the answer as it streams."""
@@ -47,18 +47,18 @@ class Viewers(Protocol):
         """Show viewers an event that is not part of the transcript."""
 
     def note(self, call: CallNote) -> None:
-        """Keep a call for the ledger; it is booked at once, or with the record that holds its answer."""
+        """Take a call for the ledger; it is written at once, or with the record that holds its answer."""
 
 
 RequestFor = Callable[[Candidate, int], ModelRequest]
-"""The request for one candidate, told how many calls have failed since the last answer."""
+"""Builds the request for a candidate; the number says how many calls have failed since the last answer."""
 
 
 @dataclass
 class Asker:
     run_id: RunId
     owner: int
-    """Which owner of the run this is: its calls are numbered."""
+    """The fence of this owner of the run; its calls are numbered."""
     chain: Chain
     viewers: Viewers
     cancel: Cancel
@@ -66,37 +66,41 @@ class Asker:
     """Whether viewers see what the model thinks: off, on or stream."""
     calibration: Calibration = field(default_factory=Calibration)
     on_chosen: Check = lambda candidate: None
-    """Called before a model is asked, or waited for; what it raises ends the asking, and is not the model's failure."""
+    """Called before a model is called or waited for. An exception from it ends `ask`; it is not a model failure."""
     partial: str = ""
-    """What the model had said, and people had seen of it, when a call was cut short."""
+    """The part of an interrupted answer that people have already seen."""
     _calls: int = 0
 
-    def ask(self, request_for: RequestFor, *, aside: bool = False) -> tuple[Candidate, Answer]:
-        """Ask until some model answers. What is asked aside, such as a summary, is shown to nobody.
+    def ask(self, request_for: RequestFor, *, is_side_call: bool = False) -> tuple[Candidate, Answer]:
+        """Call models until one answers. A side call, such as for a summary, is not shown to anyone.
 
         Raises:
-            ProviderError: none did, or another would not do better.
-            TurnEnded: the turn ended meanwhile, or nothing more may be spent.
+            ProviderError: no model answered, or no other model could do better.
+            TurnEnded: the turn ended in the meantime, or a budget is used up.
         """
         try:
-            return self._until_answered(request_for, aside)
+            return self._until_answered(request_for, is_side_call)
         except ProviderError:
-            if aside:
-                self.chain.begin_anew()
+            if is_side_call:
+                self.chain.start_over()
             raise
 
-    def _until_answered(self, request_for: RequestFor, aside: bool) -> tuple[Candidate, Answer]:
+    def _until_answered(self, request_for: RequestFor, is_side_call: bool) -> tuple[Candidate, Answer]:
         failed = 0
         while True:
-            # What is chosen and not called leaves no gap: the number of a lost call is told by the one before it.
+            # Choosing without calling must leave no gap in the numbers: the id of a lost call is derived from the last
+            # known one.
             this = call_id(self.run_id, self.owner, self._calls + 1)
             candidate = self.chain.choose(
-                this, lambda each: self._estimator(each).most(request_for(each, 0)), self.on_chosen, aside=aside
+                this,
+                lambda each: self._estimator(each).most(request_for(each, 0)),
+                self.on_chosen,
+                is_side_call=is_side_call,
             )
             self._calls += 1
             began = time.monotonic()
             try:
-                answer = self._stream(candidate, this, request_for(candidate, failed), aside)
+                answer = self._stream(candidate, this, request_for(candidate, failed), is_side_call)
             except ProviderError as error:
                 failed += 1
                 self.partial = ""
@@ -112,12 +116,12 @@ class Asker:
     def _estimator(self, candidate: Candidate) -> Estimator:
         return estimator_for(candidate, self.calibration)
 
-    def _stream(self, candidate: Candidate, this: str, request: ModelRequest, aside: bool) -> Answer:
+    def _stream(self, candidate: Candidate, this: str, request: ModelRequest, is_side_call: bool) -> Answer:
         self.cancel.check()
         began, spent, outcome, speech = time.monotonic(), Usage(), "aborted", ReplyStream()
         failure: ProviderError | None = None
         heard, estimated = 0, False
-        thoughts = ReasoningStream("off" if aside else self.reasoning, self.viewers.show)
+        thoughts = ReasoningStream("off" if is_side_call else self.reasoning, self.viewers.show)
         try:
             for event in candidate.provider.stream(request, self.cancel):
                 match event:
@@ -126,9 +130,9 @@ class Asker:
                         thoughts.add(text)
                     case TextDelta(text):
                         heard += len(text)
-                        if not aside:
+                        if not is_side_call:
                             thoughts.end()
-                            self._say(speech.add(encodable(text)))
+                            self._say(speech.add(replace_surrogates(text)))
                     case UsageSoFar():
                         spent, estimated = event.usage, event.estimated
                     case Answer():
@@ -141,9 +145,9 @@ class Asker:
             outcome, failure = error.reason, error
             raise
         finally:
-            recorded = outcome == "ok" and not aside
+            recorded = outcome == "ok" and not is_side_call
             if outcome == "aborted" and candidate.endpoint and not spent.total:
-                # It was given up before the first word, but what was sent is being read, and billed.
+                # The call was abandoned before the first event, but the provider reads and bills what was sent.
                 spent, estimated = Usage(input=self._estimator(candidate).request(request)), True
             if estimated and outcome != "ok":
                 spent = spent.plus(Usage(output=heard // 4))

@@ -1,4 +1,4 @@
-"""Which model is asked, and with which key: what the loop needs to know of failover."""
+"""The interface of failover for the agent loop: which model to call next, with which key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openclaw_workers.providers.endpoint import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One model by one key."""
+    """One model with one key."""
 
     provider: Provider
     model: str
@@ -32,33 +32,33 @@ Check = Callable[[Candidate], None]
 
 
 class Chain(Protocol):
-    """The models of one turn, in the order they are tried."""
+    """The models of one turn, in the order in which they are tried."""
 
     def choose(
-        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, aside: bool = False
+        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, is_side_call: bool = False
     ) -> Candidate:
-        """The one to ask now. May wait for a limit or a budget, within the turn's time.
+        """Choose the model to call now. This may wait for a rate limit or a budget, within the turn's time.
 
-        `tokens` tells how large its request is at most, and is asked only where that counts. `check` may raise before
-        anything is taken from a limit or a budget. What is asked `aside` is asked only of models that can summarise.
+        `tokens` returns an upper bound of the request's size; it is called only if needed. `check` may raise before
+        anything is reserved. A side call goes only to models that can summarise.
 
         Raises:
-            ProviderError: none is left; it says what became of each.
-            TurnEnded: the turn ended meanwhile, or nothing more may be spent.
+            ProviderError: no model is left; the message says what happened to each.
+            TurnEnded: the turn ended in the meantime, or a budget is used up.
         """
 
     def failed(self, candidate: Candidate, error: ProviderError, seconds: float) -> None:
-        """Note a failure; `choose` goes on from there.
+        """Note a failure; the next `choose` continues from there.
 
         Raises:
-            ProviderError: no other model can do better.
+            ProviderError: no other model could do better.
         """
 
     def succeeded(self, candidate: Candidate, seconds: float) -> None:
-        """Note an answer, and how long it took."""
+        """Note an answer and its duration."""
 
     def left(self, candidate: Candidate) -> None:
-        """Note that the call was given up, which says nothing about the model."""
+        """Note that the call was abandoned, which says nothing about the model."""
 
-    def begin_anew(self) -> None:
-        """A question failed that the turn can do without: the next one may be asked of every model again."""
+    def start_over(self) -> None:
+        """Start again with the first model, because a call failed that the turn can do without."""

@@ -1,4 +1,4 @@
-"""Replies that are not sent: the model's way to say that there is nothing to say."""
+"""Silent replies: a model answers NO_REPLY when it has nothing to say, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from dataclasses import dataclass
 
 NO_REPLY = "NO_REPLY"
 _DOVE = "\N{DOVE OF PEACE}"
-# The dove may come with its variation selector, and with anything light between it and the word.
+# The dove may have its variation selector, and spaces, underscores or dashes between it and the token.
 _SILENT = re.compile(rf"[*`\"']*(?:{_DOVE}\ufe0f?[\s_-]*)?{NO_REPLY}[*`\"'.]*", re.IGNORECASE)
 _TRAILING = re.compile(rf"[\s*`]+(?:{_DOVE}\ufe0f?[\s_-]*)?{NO_REPLY}[*`.]*\s*\Z")
 _BEGUN = "(?:".join(NO_REPLY) + "[*`.]*\\s*" + ")?" * (len(NO_REPLY) - 1)
 _MAY_TRAIL = re.compile(rf"[\s*`]+(?:{_DOVE}\ufe0f?[\s_-]*)?(?:{_BEGUN})?\Z")
 _LOOKED_AT = 40
-"""Characters at the end of a reply in which the token may have begun."""
+"""How many characters at the end of a reply are searched for the start of the token."""
 
 
 def is_silent(text: str) -> bool:
-    """Whether the whole reply is the token; a reply that only mentions it is a reply."""
+    """Whether the whole reply is the token; a reply that only mentions it is a normal reply."""
     return _SILENT.fullmatch(text.strip()) is not None
 
 
-def sendable(text: str) -> str:
-    """What there is to send: nothing of a silent reply, and a real one without the token at its end."""
+def text_to_send(text: str) -> str:
+    """The text to send: nothing for a silent reply, otherwise the reply without a token at its end."""
     return "" if is_silent(text) else _TRAILING.sub("", text)
 
 
 def may_become_silent(text: str) -> bool:
-    """Whether a reply that has begun like this may still turn out silent; while it may, nothing of it is shown."""
+    """Whether a reply that starts like this may still turn out silent; until that is known, nothing is shown."""
     begun = text.strip().lstrip(f"*`\"'{_DOVE}\ufe0f_- ")
     return is_silent(text) or (len(begun) <= len(NO_REPLY) and NO_REPLY.startswith(begun))
 
 
 @dataclass
 class ReplyStream:
-    """A reply as it streams: what may turn out not to be sent is held back until that is known."""
+    """A streaming reply: text that may belong to the silent token is held back until that is known."""
 
-    said: str = ""
+    received: str = ""
     shown: str = ""
 
     def add(self, delta: str) -> str:
-        """Take in a piece; returns what can be shown now."""
-        self.said += delta
-        if not self.shown and may_become_silent(self.said):
+        """Add a delta; return what can be shown now."""
+        self.received += delta
+        if not self.shown and may_become_silent(self.received):
             return ""
-        begun = _MAY_TRAIL.search(self.said[-_LOOKED_AT:])
-        return self._show(len(self.said) - (len(begun.group()) if begun else 0))
+        begun = _MAY_TRAIL.search(self.received[-_LOOKED_AT:])
+        return self._show(len(self.received) - (len(begun.group()) if begun else 0))
 
     def end(self) -> str:
-        """The reply is complete; returns what was held back and is to be sent after all."""
-        return self._show(len(sendable(self.said)))
+        """The reply is complete; return the held-back text that is sent after all."""
+        return self._show(len(text_to_send(self.received)))
 
     def _show(self, upto: int) -> str:
-        more = self.said[len(self.shown) : upto]
+        more = self.received[len(self.shown) : upto]
         self.shown += more
         return more

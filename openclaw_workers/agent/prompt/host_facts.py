@@ -1,4 +1,4 @@
-"""Where an agent works, as far as it is told."""
+"""Facts about the host for the system prompt: git repository and time zone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 def repo_of(workspace: Path) -> str:
-    """The nearest directory upwards that holds `.git`; "" if there is none. In a linked work tree `.git` is a file."""
+    """The nearest parent directory that contains `.git`, or "". In a linked work tree `.git` is a file."""
     return next((str(each) for each in (workspace, *workspace.parents) if (each / ".git").exists()), "")
 
 
 def zone_name(configured: str, localtime: Path = Path("/etc/localtime")) -> str:
-    """The name of a configured time zone; for `local` that of this machine's, or "" if it has none.
+    """The name of the configured time zone; for `local` that of this machine, or "" if it has none.
 
-    An offset would do no better: it changes twice a year, and the prompt with it.
+    An offset would not do instead: it changes twice a year, which would change the cached prompt.
     """
     if configured != "local":
         return configured

@@ -1,7 +1,7 @@
-"""The system prompt: named parts in a stable order, so that it caches from turn to turn and from worker to worker.
+"""The system prompt: named parts in a stable order, so that providers can cache it across turns and workers.
 
-Nothing in it changes with the clock. What differs between workers comes last, and is sent after the conversation: a
-provider reads from its cache only what is the same from the very beginning.
+Nothing in it depends on the clock. Providers cache only an identical beginning of a request. So the part that differs
+between workers comes last and is sent after the conversation.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ class PromptPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptFacts:
-    """All that a system prompt is made of. What is empty is not mentioned."""
+    """Everything a system prompt is made of. Empty facts are not mentioned."""
 
     agent_id: str
     agent_name: str
     workspace: Path
     specs: Sequence[ToolSpec]
     theme: str = ""
-    """The agent's manner, in a few words."""
+    """The agent's style, in a few words."""
     emoji: str = ""
     avatar: str = ""
-    """Address or path of its picture."""
+    """URL or path of its picture."""
     role: Role = Role.MAIN
     mode: PromptMode | None = None
-    """Unset: full for those who talk to people, minimal for sub-agents."""
+    """Unset: minimal for sub-agents, otherwise full."""
     skills: str = ""
     """The list of skills, as <available_skills>."""
     citations: bool = True
     """Whether answers from memory name their source."""
     docs: Sequence[str] = ()
-    """Documents that the read tool can open, by the names it knows them by."""
+    """Documents that the read tool can open, by their names there."""
     owners: Sequence[str] = ()
     model_aliases: Sequence[tuple[str, str]] = ()
     timezone: str = ""
     files: Sequence[ContextFile] = ()
     extra: str = ""
-    """What the configuration adds."""
+    """Extra instructions from the configuration."""
     model: str = ""
     channel: str = ""
     capabilities: Sequence[str] = ()
@@ -58,7 +58,7 @@ class PromptFacts:
     reasoning: str = "off"
     verbose: str = "off"
     repo: str = ""
-    """The root of the git repository that the workspace lies in."""
+    """The root of the git repository that contains the workspace."""
     host: str = ""
     os: str = ""
 
@@ -82,7 +82,7 @@ def prompt_parts(facts: PromptFacts) -> list[PromptPart]:
 
 
 def with_extra(parts: Sequence[PromptPart], text: str, role: Role) -> list[PromptPart]:
-    """The same parts with what one message adds, after what the configuration does."""
+    """The same parts plus the extra instructions of one message, after those of the configuration."""
     configured = [part.text for part in parts if part.name == "extra"]
     extra = f"{configured[0]}\n\n{text}" if configured else _titled(text, role)
     stable = [part for part in parts if part.name not in ("extra", *_VARYING)]
@@ -90,9 +90,9 @@ def with_extra(parts: Sequence[PromptPart], text: str, role: Role) -> list[Promp
 
 
 def for_programs(parts: Sequence[PromptPart]) -> list[PromptPart]:
-    """The same parts for a program that has its own tools and can call none of ours."""
-    told = (PromptPart("tooling", texts.OWN_TOOLS) if part.name == "tooling" else part for part in parts)
-    return [part for part in told if part.name not in _OF_OUR_TOOLS]
+    """The same parts for a program that has its own tools and cannot call ours."""
+    adapted = (PromptPart("tooling", texts.OWN_TOOLS) if part.name == "tooling" else part for part in parts)
+    return [part for part in adapted if part.name not in _NEEDS_OUR_TOOLS]
 
 
 def join(parts: Sequence[PromptPart]) -> str:
@@ -100,7 +100,7 @@ def join(parts: Sequence[PromptPart]) -> str:
 
 
 def split(parts: Sequence[PromptPart]) -> tuple[str, str, str]:
-    """What all sessions of an agent send alike, what is of the session, and what is of the worker."""
+    """Split into what all sessions of an agent share, what depends on the session, and what depends on the worker."""
     stable = [part for part in parts if part.name not in _VARYING]
     session, worker = ([part for part in parts if part.name == name] for name in _VARYING)
     return join(stable), join(session), join(worker)
@@ -109,15 +109,15 @@ def split(parts: Sequence[PromptPart]) -> tuple[str, str, str]:
 def _identity(facts: PromptFacts) -> str:
     if facts.role is not Role.MAIN:
         return texts.SUBAGENT
-    said = {texts.THEME: facts.theme, texts.EMOJI: facts.emoji, texts.AVATAR: facts.avatar}
-    lines = [text.format(value) for text, value in said.items() if value]
+    given = {texts.THEME: facts.theme, texts.EMOJI: facts.emoji, texts.AVATAR: facts.avatar}
+    lines = [text.format(value) for text, value in given.items() if value]
     return "\n".join([texts.IDENTITY.format(name=facts.agent_name), *lines])
 
 
 def _tooling(facts: PromptFacts) -> str:
     lines = [f"- {spec.name}: {spec.description.partition('. ')[0].rstrip('.')}" for spec in facts.specs]
     if not lines:
-        return "## Tooling\nYou have no tools."
+        return texts.NO_TOOLS
     parts = ["\n".join(["## Tooling", texts.TOOLING, *lines])]
     if "sessions_spawn" in facts.tools:
         parts.append(texts.SPAWNING)
@@ -125,7 +125,7 @@ def _tooling(facts: PromptFacts) -> str:
 
 
 def _skills(facts: PromptFacts) -> str:
-    # A skill is a file; who cannot read files has no use for the list.
+    # A skill is a file: without the read tool the list is useless.
     return f"{texts.SKILLS}\n{facts.skills}" if facts.skills.strip() and "read" in facts.tools else ""
 
 
@@ -136,7 +136,7 @@ def _memory(facts: PromptFacts) -> str:
 
 
 def _workspace(facts: PromptFacts) -> str:
-    return f"## Workspace\nYour working directory is {facts.workspace}. Paths are relative to it."
+    return texts.WORKSPACE.format(workspace=facts.workspace)
 
 
 def _documentation(facts: PromptFacts) -> str:
@@ -161,7 +161,7 @@ def _project(facts: PromptFacts) -> str:
         return ""
     soul = [texts.SOUL] if any(file.name.lower() == "soul.md" for file in facts.files) else []
     files = [f"## {file.name}\n\n{file.text}" for file in facts.files]
-    return "\n\n".join(["# Project Context", texts.PROJECT, *soul, *files])
+    return "\n\n".join([texts.PROJECT_HEADING, texts.PROJECT, *soul, *files])
 
 
 def _extra(facts: PromptFacts) -> str:
@@ -169,11 +169,11 @@ def _extra(facts: PromptFacts) -> str:
 
 
 def _titled(extra: str, role: Role) -> str:
-    return f"## {'Additional Instructions' if role is Role.MAIN else 'Subagent Context'}\n{extra}"
+    return f"{texts.EXTRA_HEADING if role is Role.MAIN else texts.SUBAGENT_EXTRA_HEADING}\n{extra}"
 
 
 def _runtime(facts: PromptFacts) -> str:
-    said = {
+    values = {
         "agent": facts.agent_id,
         "model": facts.model,
         "channel": facts.channel,
@@ -184,7 +184,7 @@ def _runtime(facts: PromptFacts) -> str:
         "repo": facts.repo,
     }
     shown = [texts.REASONING_SHOWN] if facts.reasoning != "off" else []
-    return "\n".join(["## Runtime", *shown, f"Runtime: {_line(said)}"])
+    return "\n".join(["## Runtime", *shown, f"Runtime: {_line(values)}"])
 
 
 def _worker(facts: PromptFacts) -> str:
@@ -192,8 +192,8 @@ def _worker(facts: PromptFacts) -> str:
     return f"[Runtime: {line}]" if line else ""
 
 
-def _line(said: dict[str, str]) -> str:
-    return " | ".join(f"{name}={value}" for name, value in said.items() if value)
+def _line(values: dict[str, str]) -> str:
+    return " | ".join(f"{name}={value}" for name, value in values.items() if value)
 
 
 _PARTS: dict[str, Callable[[PromptFacts], str]] = {
@@ -215,7 +215,7 @@ _PARTS: dict[str, Callable[[PromptFacts], str]] = {
 }
 _FULL = frozenset(_PARTS)
 _VARYING = ("runtime", "worker")
-"""What follows that which can be cached: from session to session, and from worker to worker."""
-_OF_OUR_TOOLS = frozenset({"skills", "memory", "documentation", "models"})
-"""What is said for the sake of a tool of ours."""
+"""The parts after the cacheable ones: the first differs between sessions, the second between workers."""
+_NEEDS_OUR_TOOLS = frozenset({"skills", "memory", "documentation", "models"})
+"""The parts that make sense only with our tools."""
 _MINIMAL = frozenset({"identity", "tooling", "safety", "workspace", "time", "project context", "extra", *_VARYING})

@@ -1,4 +1,4 @@
-"""Files of the workspace that belong into the system prompt: who the agent is, whom it serves, how it works."""
+"""Load the workspace files that go into the system prompt, such as AGENTS.md, SOUL.md and USER.md."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.errors import ToolError
@@ -27,11 +28,11 @@ FULL = (
     "CLAUDE.md",
 )
 MINIMAL = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
-"""For sub-agents and scheduled turns: how to work, but not what is private to the main conversation."""
+"""For sub-agents and scheduled turns: without the files that are private to the main conversation."""
 
-LARGEST_BYTES = 2 << 20
-LEAST_ROOM = 256
-"""Characters left of the total below which no file is begun that does not fit."""
+MAX_FILE_BYTES = 2 << 20
+MIN_ROOM = 256
+"""If fewer characters of the total are left, a file that does not fit is left out instead of cut."""
 
 _PLAIN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -43,18 +44,18 @@ class ContextFile:
     name: str
     text: str
     chars: int
-    """Of the whole file; more than `text` has if it was cut."""
+    """The length of the whole file; larger than that of `text` if it was cut."""
 
 
 def file_names(mode: PromptMode | None, role: Role) -> Sequence[str]:
-    """By the role, unless nothing is told: what is private to the main conversation is not for sub-agents."""
+    """The files for a role; sub-agents do not get those that are private to the main conversation."""
     if mode == "none":
         return ()
     return FULL if role is Role.MAIN else MINIMAL
 
 
 def signature(workspace: Path, names: Sequence[str] = FULL) -> Signature:
-    """Changes when one of the files does, so that a prompt can be kept until then."""
+    """Changes when one of the files changes, so that a prompt can be cached until then."""
     found: list[tuple[str, int, int, int]] = []
     for name in names:
         with suppress(OSError):
@@ -66,7 +67,7 @@ def signature(workspace: Path, names: Sequence[str] = FULL) -> Signature:
 def load(
     workspace: Path, names: Sequence[str] = FULL, *, max_chars: int = 20_000, total_max_chars: int = 150_000
 ) -> list[ContextFile]:
-    """The files that are there, in this order, each cut to its limit and all to theirs; a cut can be seen."""
+    """Load the existing files in this order. Each is cut to `max_chars` and all to the total, with visible notes."""
     loaded: list[ContextFile] = []
     left_out: list[str] = []
     seen: set[tuple[int, int]] = set()
@@ -75,22 +76,22 @@ def load(
         text = _read(workspace, name, seen)
         if not text:
             continue
-        if len(text) > room < LEAST_ROOM:
+        if len(text) > room < MIN_ROOM:
             left_out.append(name)
             continue
         shown = _cut(name, text, min(max_chars, room))
         room -= len(shown)
         loaded.append(ContextFile(name, shown, len(text)))
     if left_out:
-        note = f"[not shown, for want of room: {', '.join(left_out)}; read them when you need them]"
-        loaded.append(ContextFile("More files", note, len(note)))
+        note = texts.FILES_LEFT_OUT.format(names=", ".join(left_out))
+        loaded.append(ContextFile(texts.MORE_FILES_HEADING, note, len(note)))
     return loaded
 
 
 def _read(workspace: Path, name: str, seen: set[tuple[int, int]]) -> str:
-    """A plain file inside the workspace; a link that leads out of it, a pipe and the like are not there for us.
+    """Read a regular file inside the workspace. A link that leads outside, a pipe and the like count as missing.
 
-    One file under two names, such as a link from CLAUDE.md to AGENTS.md, is read once.
+    A file with two names, such as a link from CLAUDE.md to AGENTS.md, is read once.
     """
     try:
         place = locate(workspace, name)
@@ -103,7 +104,7 @@ def _read(workspace: Path, name: str, seen: set[tuple[int, int]]) -> str:
     except (FileNotFoundError, ToolError):
         return ""
     except OSError as error:
-        return f"[not shown: it cannot be read ({error.strerror})]"
+        return texts.FILE_UNREADABLE.format(why=error.strerror)
 
 
 def _content(descriptor: int, seen: set[tuple[int, int]]) -> str:
@@ -111,18 +112,17 @@ def _content(descriptor: int, seen: set[tuple[int, int]]) -> str:
     if not stat.S_ISREG(info.st_mode) or (info.st_dev, info.st_ino) in seen:
         return ""
     seen.add((info.st_dev, info.st_ino))
-    if info.st_size > LARGEST_BYTES:
-        return f"[not shown: {info.st_size:,} bytes are more than fits a prompt; read the part you need]"
+    if info.st_size > MAX_FILE_BYTES:
+        return texts.FILE_TOO_LARGE.format(size=info.st_size)
     with open(descriptor, "rb", closefd=False) as file:
-        return file.read(LARGEST_BYTES).decode("utf-8-sig", errors="replace").strip()
+        return file.read(MAX_FILE_BYTES).decode("utf-8-sig", errors="replace").strip()
 
 
 def _cut(name: str, text: str, most: int) -> str:
-    """Seventy percent of the limit from the start, twenty from the end, and between them what was left out."""
+    """Keep seventy percent of the limit from the start and twenty from the end, with a note in between."""
     if len(text) <= most:
         return text
-    note = f"\n[… {name} is cut here: of its {len(text):,} characters the start and the end are shown;\n"
-    note += "read the file for the rest …]\n"
+    note = texts.FILE_CUT.format(name=name, chars=len(text))
     room = max(0, most - len(note))
     head, tail = min(most * 7 // 10, room * 7 // 9), min(most * 2 // 10, room * 2 // 9)
     return f"{text[:head]}{note}{text[len(text) - tail :]}"

@@ -11,7 +11,7 @@ import click
 from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
-from openclaw_workers.config.not_in_effect import pending
+from openclaw_workers.config.not_in_effect import settings_not_in_effect
 from openclaw_workers.config.schema_tree import dotted, leaves
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import ConfigurationError
@@ -57,10 +57,12 @@ def check(ctx: click.Context, as_json: bool) -> None:
     """
     loaded = _load(ctx, as_json)
     if as_json:
-        _print_json({"ok": True, "source": _source(loaded), "pending": loaded.pending, "unenforced": loaded.unenforced})
+        _print_json(
+            {"ok": True, "source": _source(loaded), "pending": loaded.not_in_effect, "unenforced": loaded.unenforced}
+        )
         return
     click.echo(f"ok: {_source(loaded) or 'no configuration file, all defaults'}")
-    for path, note in loaded.pending.items():
+    for path, note in loaded.not_in_effect.items():
         click.echo(f"note: {path}: {note}", err=True)
     if loaded.unenforced:
         paths = ", ".join(loaded.unenforced)
@@ -81,7 +83,7 @@ Examples:
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value and its origin: default, file or environment. Secrets are hidden."""
     loaded = _load(ctx, as_json)
-    idle = [each.loc for each in pending(loaded.settings)]
+    idle = [each.loc for each in settings_not_in_effect(loaded.settings)]
     rows = [
         (path, leaf.value, loaded.origins[path], any(leaf.loc[: len(place)] == place for place in idle))
         for leaf in leaves(loaded.settings)

@@ -176,7 +176,9 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
     is_offline, unsafe = _is_offline(loaded), _unsafe_settings(runtime.redis_url)
     if cli.json:
         echo_json(
-            banner.as_json(runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.pending, unsafe=unsafe)
+            banner.as_json(
+                runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.not_in_effect, unsafe=unsafe
+            )
         )
         return
     click.echo(
@@ -184,7 +186,7 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
             runtime,
             loaded.state_dir,
             is_offline=is_offline,
-            pending=loaded.pending,
+            pending=loaded.not_in_effect,
             unsafe=unsafe,
             show_password=sys.stdout.isatty(),
             next_command=typed('agent -m "hello"', loaded),

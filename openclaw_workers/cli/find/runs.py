@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.find.sessions import damage_of
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import NotFound
@@ -25,7 +25,7 @@ def find_run(cli: CliContext, wanted: str) -> Run:
         NotFound: there is none; the hint names the most similar recent one.
         CorruptRecord: its record is damaged.
     """
-    wanted = encodable(wanted)
+    wanted = replace_surrogates(wanted)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
     run = cli.stores.reader.run(run_id)
     if run is not None:

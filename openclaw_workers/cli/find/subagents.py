@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openclaw_workers.cli.find.runs import find_run
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.subagents import matching_subagents, spawn_order
 from openclaw_workers.domain.suggest import did_you_mean
@@ -71,7 +71,7 @@ def find_subagent(cli: CliContext, wanted: str) -> Run:
         NotFound: there is none.
         BadInput: several have that label, or the id is not a sub-agent's.
     """
-    wanted = encodable(wanted).strip().removeprefix("#")
+    wanted = replace_surrogates(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
         return subagent_index(cli).find(wanted)
     run = find_run(cli, wanted)

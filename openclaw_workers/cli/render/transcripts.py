@@ -16,7 +16,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 
 RESULT_LINES = 12
 ARGUMENT_CHARS = 200
@@ -32,7 +32,7 @@ def entry_lines(entry: TranscriptEntry) -> list[str]:
             return lines + [_call_line(call) for call in entry.tool_calls]
         case ToolResultEntry():
             role = f"{entry.tool_name} {'failed' if entry.is_error else 'returned'}"
-            lines = _lines(role, unwrapped(_text(entry.content)))
+            lines = _lines(role, unwrap(_text(entry.content)))
             more = len(lines) - RESULT_LINES
             return lines if more <= 1 else [*lines[:RESULT_LINES], f"  ({more} more lines; --json has them all)"]
         case NoticeEntry():

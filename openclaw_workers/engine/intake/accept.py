@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from openclaw_workers.config.model_names import named_model
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.config.model_names import find_model
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
@@ -99,7 +99,7 @@ class Intake:
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
-        message_id = MessageId(encodable(message_id)) if message_id else None
+        message_id = MessageId(replace_surrogates(message_id)) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
         parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
         if parsed is not None and not authority.covers(parsed.command.authority):
@@ -118,7 +118,7 @@ class Intake:
             sender=_named(sender),
             authority=authority,
             kind="command" if parsed else "user",
-            model=None if model is None else named_model(self._stores.settings, model),
+            model=None if model is None else find_model(self._stores.settings, model),
             extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
@@ -214,11 +214,11 @@ def _told(text: str, sender: str, authority: Authority) -> str:
 
 def _named(sender: str) -> str:
     """A name in one line, that nobody can take for more than a name."""
-    return neutralise(" ".join(encodable(sender).split()))[:SOURCE_CHARS]
+    return neutralise(" ".join(replace_surrogates(sender).split()))[:SOURCE_CHARS]
 
 
 def _clean(text: str, what: str = "message") -> str:
-    text = encodable(text).strip()
+    text = replace_surrogates(text).strip()
     if not text:
         raise BadInput(f"the {what} is empty", hint="write something, or `/help`")
     size = len(text.encode())

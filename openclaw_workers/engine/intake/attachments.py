@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from openclaw_workers.domain.file_names import plain_name
+from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.errors import BadInput
@@ -39,7 +39,7 @@ def attach(files: Sequence[Path], workspace: Path, message: MessageId) -> list[A
 
 def _copied(file: Path, folder: Path, workspace: Path, index: int) -> Attachment:
     # Whoever sent the file chose its name, and a model reads it beside the message.
-    name = plain_name(file.name)
+    name = safe_file_name(file.name)
     try:
         if not file.is_file():
             raise BadInput(f"{file} is no file", hint="name an existing file that can be read")

@@ -65,13 +65,13 @@ class ModelChain:
     _retries: int = 0
     _following: Candidate | None = None
     """The next one, once it is known: looking for it may have claimed a probe."""
-    _aside: bool = False
+    _is_side_call: bool = False
     """Those that cannot summarise are passed over: what they say would take the place of what was said."""
 
     def choose(
-        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, aside: bool = False
+        self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, is_side_call: bool = False
     ) -> Candidate:
-        self._aside = aside
+        self._is_side_call = is_side_call
         candidate, self._following = self._following or self._next() or self._after_a_pause(), None
         if candidate is None:
             raise self._all_failed()
@@ -84,7 +84,7 @@ class ModelChain:
         self.attempts.append(attempt_of(candidate, error, seconds))
         if error.reason in NEVER:
             raise error
-        if error.again:
+        if error.will_differ:
             self._following = candidate
             return
         self.keyring.failed(candidate, error)
@@ -103,7 +103,7 @@ class ModelChain:
     def left(self, candidate: Candidate) -> None:
         self.guard.leave()
 
-    def begin_anew(self) -> None:
+    def start_over(self) -> None:
         """What the fleet knows of a key still holds; that it failed in this turn no longer does."""
         self._spent.clear()
         self._retries, self._following = 0, None
@@ -196,7 +196,7 @@ class ModelChain:
         """The keys of a model that have not failed, if it can do what is asked."""
         if option.name in self.refused or f"{option.name}|" in spent:
             return []
-        if self._aside and not option.provider.summarises:
+        if self._is_side_call and not option.provider.can_summarise:
             return []
         candidates = [option.by(each) for each in option.endpoints]
         return [each for each in candidates if f"{each.name}|{each.profile}" not in spent]
@@ -247,5 +247,5 @@ def attempt_of(candidate: Candidate, error: ProviderError, seconds: float, call_
         code=error.code,
         error=error.message,
         milliseconds=int(seconds * 1000),
-        again=error.again,
+        again=error.will_differ,
     )

@@ -43,7 +43,7 @@ class Models:
         self._health = Cooldowns(redis, keys)
         self._limits = RateLimits(redis, keys)
         given = loaded.settings.budgets
-        self._has_budgets = _says_something(given.day) or _says_something(given.tree)
+        self._has_budgets = _check_not_blank(given.day) or _check_not_blank(given.tree)
         self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
         """What was put together for an agent, and in which second: a file with its keys may change."""
 
@@ -85,10 +85,10 @@ class Models:
 
     def budgets(self, agent: AgentConfig, tree: SessionKey) -> list[Budget]:
         given = self._settings.budgets
-        if not self._has_budgets and not _says_something(agent.budget):
+        if not self._has_budgets and not _check_not_blank(agent.budget):
             return []
         named = {"day": given.day, f"agent {agent.id}": agent.budget, f"tree {tree}": given.tree}
-        limited = {name: settings for name, settings in named.items() if _says_something(settings)}
+        limited = {name: settings for name, settings in named.items() if _check_not_blank(settings)}
         day = datetime.now(UTC).strftime("%Y-%m-%d")
         return [_budget(f"{name} {day}", settings) for name, settings in limited.items()]
 
@@ -138,7 +138,7 @@ class Models:
     def _limits_of(self, candidate: Candidate) -> Sequence[Limit]:
         provider, given = candidate.provider.name, self._given(candidate.provider.name)
         own = candidate.endpoint.limits if candidate.endpoint else _UNLIMITED
-        if given is _NOTHING_GIVEN and not _says_something(own):
+        if given is _NOTHING_GIVEN and not _check_not_blank(own):
             return ()
         model = next((each for each in given.models if each.id == candidate.model), None)
         named = {
@@ -146,12 +146,12 @@ class Models:
             f"{provider}/{candidate.profile}": own,
             f"{provider}//{candidate.model}": model.limits if model else _UNLIMITED,
         }
-        return [_limit(name, settings) for name, settings in named.items() if _says_something(settings)]
+        return [_limit(name, settings) for name, settings in named.items() if _check_not_blank(settings)]
 
     def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
         """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
         provider = candidate.provider
-        most = provider.most_output(candidate.model)
+        most = provider.max_output_tokens(candidate.model)
         # What a provider writes into its cache may cost more than what it only reads.
         possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
         cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)
@@ -179,7 +179,7 @@ def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
     }
 
 
-def _says_something(given: Section) -> bool:
+def _check_not_blank(given: Section) -> bool:
     return any(value is not None for value in given.__dict__.values())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, ToolResultEntry, TranscriptEntry, UserEntry
-from openclaw_workers.domain.untrusted import neutralise, unwrapped, wrap
+from openclaw_workers.domain.untrusted import neutralise, unwrap, wrap
 from openclaw_workers.logs import mask_secrets
 from openclaw_workers.store.reader import Reader
 
@@ -41,7 +41,7 @@ def _told(entry: TranscriptEntry, session: SessionKey, include_tools: bool) -> d
     if isinstance(entry, ToolResultEntry) and not include_tools:
         return None
     # Markers in what it was told are ours; those in what it says are not.
-    bare = str if isinstance(entry, AssistantEntry) else unwrapped
+    bare = str if isinstance(entry, AssistantEntry) else unwrap
     text = "\n".join(_cut(bare(block.text)) for block in entry.content if isinstance(block, TextBlock))
     quoted = wrap(text, f"session {session}") if text else ""
     told: dict[str, Any] = {"role": entry.role, "text": quoted, "timestamp": entry.timestamp}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from openclaw_workers.agent.prompt.texts import WAITS_FOR_YOU
 from openclaw_workers.config.resolve import agent_ids
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
@@ -25,8 +26,6 @@ from openclaw_workers.tools.sessions.inputs import SendInput
 
 LOOKED_BACK = 400
 """How many of the other session's last entries are searched for the answer."""
-
-CYCLE = "that session waits for your answer itself; it reads your message after that"
 
 
 class SessionSender:
@@ -70,7 +69,7 @@ class SessionSender:
         # Looked at after we are entered as waiting: of those who close a circle, the last one sees it.
         if target in self._stores.exchanges.waiting_for(me):
             self._stores.exchanges.give_up(target, ident, me)
-            return {**accepted, "note": CYCLE}
+            return {**accepted, "note": WAITS_FOR_YOU}
         raise TurnParked(target, ident, wait.left_ms)
 
     def _waited(self, ident: MessageId, target: SessionKey, wait: Wait) -> dict[str, Any]:

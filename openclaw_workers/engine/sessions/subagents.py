@@ -12,7 +12,7 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.subagents import matching_subagents
-from openclaw_workers.domain.untrusted import neutral, wrap
+from openclaw_workers.domain.untrusted import neutralise_json, wrap
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake, Rejected
 from openclaw_workers.engine.sessions.excerpts import excerpt
@@ -71,7 +71,7 @@ class SubagentControl:
 
     def _info(self, run: Run) -> dict[str, Any]:
         fields = run.model_dump(mode="json", exclude_none=True, exclude={*_WORDS, "folded"})
-        told = {_NAMES.get(name, to_camel(name)): neutral(value) for name, value in fields.items()}
+        told = {_NAMES.get(name, to_camel(name)): neutralise_json(value) for name, value in fields.items()}
         told |= {"outcome": run.outcome, "endedReason": run.ended_reason}
         for name, shown in _WORDS.items():
             if words := getattr(run, name):
@@ -127,8 +127,8 @@ def _brief(number: int, run: Run) -> dict[str, Any]:
         "number": f"#{number}",
         "runId": run.id,
         "sessionKey": run.session_key,
-        "label": neutral(run.label),
-        "task": neutral(run.task[:TASK_CHARS]),
+        "label": neutralise_json(run.label),
+        "task": neutralise_json(run.task[:TASK_CHARS]),
         "state": run.state,
         "outcome": run.outcome,
         "endedReason": run.ended_reason,

@@ -7,11 +7,11 @@ import time
 from typing import Any
 
 from openclaw_workers.clock import now_ms
-from openclaw_workers.config.model_names import named_model
+from openclaw_workers.config.model_names import find_model
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import Kind, normalise, parse_key
 from openclaw_workers.domain.session_row import SessionEntry
-from openclaw_workers.domain.untrusted import neutral
+from openclaw_workers.domain.untrusted import neutralise_json
 from openclaw_workers.engine.sessions.excerpts import excerpt
 from openclaw_workers.engine.sessions.visibility import Visibility
 from openclaw_workers.engine.tree.child import Parent
@@ -86,7 +86,7 @@ class Views:
         provider, model = "", ""
         if wanted != "default":
             try:
-                provider, _, model = named_model(self._settings, wanted).partition("/")
+                provider, _, model = find_model(self._settings, wanted).partition("/")
             except BadInput as error:
                 return _refusal("error", f"model {wanted!r}: {error.message}")
         self._stores.sessions.patch(key, {"providerOverride": provider, "modelOverride": model})
@@ -112,7 +112,7 @@ class Views:
             "spawnedBy": entry.spawned_by,
             "spawnDepth": self._depth(entry),
         }
-        facts = neutral(facts)  # labels and names were given by others
+        facts = neutralise_json(facts)  # labels and names were given by others
         if messages:
             facts["messages"] = excerpt(self._stores.reader, entry.session_key, messages)["messages"]
         return _given(facts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.agent.context.history import estimate_tokens, open_calls, reaches_back, seen_from
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
@@ -22,7 +23,7 @@ from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import NewChild
 from openclaw_workers.store.turns import Taken
-from openclaw_workers.tools.files.task_files import safe_name
+from openclaw_workers.tools.files.task_files import numbered_file_name
 from openclaw_workers.tools.sessions.port import SpawnCall
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 
@@ -75,7 +76,7 @@ def build_child(
     deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
     role = role_at(depth, deepest)
     forked = _forked(parent, reader) if args.context == "fork" else []
-    files = {safe_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
+    files = {numbered_file_name(file.name, index): file.content for index, file in enumerate(args.attachments)}
     message = InboundMessage(
         id=MessageId(f"task-{child_run}"),
         session_key=session,
@@ -211,13 +212,10 @@ def _forked(parent: Parent, reader: Reader) -> list[str]:
 
 
 def _first_message(parent: Parent, call: SpawnCall, depth: str, role: Role, files: list[str]) -> str:
-    of = "the main agent" if parent.depth == 0 else "another sub-agent"
-    lines = [
-        f"[Subagent Context] You are a sub-agent at depth {depth}, working in the background for {of} "
-        f"({parent.session}). Your last answer goes back to it by itself; nobody reads what you say before.",
-    ]
+    of = texts.SUBAGENT_PARENT_MAIN if parent.depth == 0 else texts.SUBAGENT_PARENT_OTHER
+    lines = [texts.SUBAGENT_CONTEXT.format(depth=depth, parent=of, session=parent.session)]
     if role is Role.LEAF:
-        lines.append("You cannot start sub-agents of your own.")
+        lines.append(texts.SUBAGENT_IS_LEAF)
     if files:
-        lines.append("Files for you: " + ", ".join(files))
-    return "\n".join([*lines, "", "[Subagent Task]", call.args.task])
+        lines.append(texts.SUBAGENT_FILES.format(files=", ".join(files)))
+    return "\n".join([*lines, "", texts.SUBAGENT_TASK_HEADING, call.args.task])

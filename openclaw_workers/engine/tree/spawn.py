@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_agent
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
@@ -25,13 +26,6 @@ from openclaw_workers.store.turns import Taken
 from openclaw_workers.tools.sessions.port import SpawnCall
 
 log = structlog.get_logger(__name__)
-
-NOTE = (
-    "It works in the background and its result comes to you by itself. Do not wait, poll or repeat it; answer what you "
-    "can now, and finish when the results are there."
-)
-NOTE_ISOLATED = "This conversation is too long to hand on, so it begins with its task alone."
-NOTE_SESSION = "It stays, bound to its thread: what is said there goes to it."
 
 
 class Spawner:
@@ -127,9 +121,9 @@ class Spawner:
 
 
 def _note(call: SpawnCall, child: NewChild) -> str:
-    note = NOTE_SESSION if child.record["spawn_mode"] == SpawnMode.SESSION else NOTE
+    note = texts.SPAWNED_FOR_THREAD if child.record["spawn_mode"] == SpawnMode.SESSION else texts.SPAWNED
     not_forked = call.args.context == "fork" and child.row["forkedFromParent"] == "false"
-    return f"{NOTE_ISOLATED} {note}" if not_forked else note
+    return f"{texts.SPAWNED_WITHOUT_FORK} {note}" if not_forked else note
 
 
 def _answer(call: SpawnCall, child: NewChild, verdict: Spawned, parent: Parent) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from openclaw_workers.config.base import Thinking
-from openclaw_workers.config.model_names import named_model
+from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.resolve import AgentConfig, agent_ids
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.session_key import subagent_key
@@ -108,7 +108,7 @@ def _the_rest(parent: Parent, args: SpawnInput, settings: Settings, target: Agen
         )
     if args.model is not None:
         try:
-            named_model(settings, args.model)
+            find_model(settings, args.model)
         except BadInput as error:
             return Refusal("error", f"model {args.model!r}: {error.message}")
     return target

@@ -20,7 +20,7 @@ class AgentFrame:
     setup: TurnSetup
     agent: AgentConfig
     parts: Sequence[PromptPart]
-    calls_tools: bool = True
+    can_call_tools: bool = True
     """Whether the agent's first model does; a program has its own."""
     report: dict[str, Any] = field(default_factory=dict)
     stored_report: str = ""
@@ -28,7 +28,7 @@ class AgentFrame:
     @property
     def told(self) -> Sequence[PromptPart]:
         """What the agent's first model is told."""
-        return self.parts if self.calls_tools else for_programs(self.parts)
+        return self.parts if self.can_call_tools else for_programs(self.parts)
 
     def adding(self, text: str, role: Role) -> AgentFrame:
         """For one message. It is no part of what frames are kept by, lest each such text be kept."""

@@ -11,8 +11,9 @@ from typing import Literal
 from openclaw_workers.agent.context.history import open_calls, result_for
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.encoding import encodable
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import InboxEntry, MessageState
 from openclaw_workers.domain.runs import RunState
@@ -38,11 +39,6 @@ from openclaw_workers.errors import (
 )
 from openclaw_workers.store.turns import Outcome, Taken
 
-NOT_RUN = "[not run: the turn ended before this call was made]"
-CUT_OFF = (
-    "[interrupted] The turn ended before this call had a result. It may or may not have taken effect. "
-    "Check the state of things before you repeat it."
-)
 PARTIAL_CHARS = 100_000
 UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log tells more"
 
@@ -125,7 +121,7 @@ def done(text: str, loop: AgentLoop) -> Outcome:
 def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
     """A clear final answer instead of a failure: whoever asked, a person or a parent, reads why it ends here."""
     said = f"{loop.partial[:PARTIAL_CHARS]}\n\n" if loop.partial else ""  # the time was over in the middle of it
-    text = f"{said}I have to stop here: {error.message}. {error.hint or ''}".strip()
+    text = (said + texts.OVER_BUDGET.format(why=error.message, hint=error.hint or "")).strip()
     answer = AssistantEntry(content=[TextBlock(text=text)], timestamp=now_ms(), run_id=run)
     closing = [*close(loop.history, run, loop.begun), answer]
     return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, entries=closing)
@@ -143,7 +139,7 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outc
     elif isinstance(error, OpenClawError):
         told, reason = error.message, "error"
     else:
-        told, reason = encodable(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
+        told, reason = replace_surrogates(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
     closing = [*close(history, run), notice(told, "error", run)]
     partial = partial_result(history, run=run)
@@ -164,7 +160,8 @@ def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | N
     closing: list[TranscriptEntry] = []
     for call in open_calls(history):
         may_have_run = begun is None or call.id in begun
-        result = result_for(call, CUT_OFF if may_have_run else NOT_RUN, is_error=True)
+        text = texts.TURN_ENDED_DURING_CALL if may_have_run else texts.TURN_ENDED_BEFORE_CALL
+        result = result_for(call, text, is_error=True)
         result.run_id, result.timestamp = run, now_ms()
         closing.append(result)
     return closing

@@ -52,7 +52,7 @@ def session_overrides(session: SessionKey, row: dict[str, str]) -> Overrides:
         context_tokens=int(tokens) if tokens else None,
         thinking=cast("Thinking | None", thinking),
         workspace=Path(workspace) if workspace else None,
-        spawned=is_subagent(session),
+        is_subagent=is_subagent(session),
     )
 
 

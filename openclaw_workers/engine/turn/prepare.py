@@ -32,7 +32,7 @@ from openclaw_workers.config.context import CompactionSettings, MemoryFlushSetti
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, Overrides, model_aliases, resolve_agent, workspace_dir
 from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.ledger import call_after, same_owner
+from openclaw_workers.domain.ledger import is_same_owner, next_call_id
 from openclaw_workers.domain.messages import InboxEntry
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
@@ -57,7 +57,7 @@ from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turns import KnownTranscript, Lease, ResetTimes, Taken
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
-from openclaw_workers.tools.files.task_files import materialise
+from openclaw_workers.tools.files.task_files import write_task_files
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
 from openclaw_workers.tools.sessions.port import SessionPort
@@ -148,7 +148,7 @@ class Preparer:
             built = built.adding(extra, place.role)
         frame, agent = built.setup, built.agent
         if place.depth and (attached := self._tree.files(session)):
-            materialise(frame.workspace, files_dir(session), attached)
+            write_task_files(frame.workspace, files_dir(session), attached)
         view_of = self._views(agent, frame, place.role)
         view = view_of(self._models.first(agent))
         setup = replace(
@@ -201,10 +201,10 @@ class Preparer:
     def _view(
         self, agent: AgentConfig, frame: TurnSetup, candidate: Candidate, compaction: CompactionSettings
     ) -> RequestView | None:
-        if not candidate.provider.summarises:
+        if not candidate.provider.can_summarise:
             return None
         estimator = estimator_for(candidate, self._calibration)
-        tokens = estimator.frame(frame.told, frame.specs)
+        tokens = estimator.frame(frame.whole_system, frame.specs)
         window = candidate.provider.context_window(candidate.model)
         context = Context(min(window, agent.context_tokens or window), tokens, estimator)
         return RequestView(context, compaction, agent.context_pruning)
@@ -239,9 +239,9 @@ class Preparer:
         run = run or self._reader.run(lease.run)
         asked = []
         for fence in dead:
-            this = call_after(run.last_call if run else "", lease.run, fence)
+            this = next_call_id(run.last_call if run else "", lease.run, fence)
             # Its own attempts alone: each owner begins with the first model again.
-            tried = [each for each in run.model_attempts if same_owner(each.id, this)] if run else []
+            tried = [each for each in run.model_attempts if is_same_owner(each.id, this)] if run else []
             asked.append(LostCall(this, chain.asked_last(tried)))
         return asked
 
@@ -303,9 +303,9 @@ class Preparer:
             exec_seconds=agent.tools.exec.timeout_sec,
             shows_results=shown.verbose == "full",
         )
-        calls_tools = first.provider.calls_tools
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, calls_tools)
-        listed = setup.specs if calls_tools else ()
+        can_call_tools = first.provider.can_call_tools
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, can_call_tools)
+        listed = setup.specs if can_call_tools else ()
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.agent.loop import AgentLoop
-from openclaw_workers.agent.output.silent_replies import is_silent, sendable
+from openclaw_workers.agent.output.silent_replies import is_silent, text_to_send
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_run_id, new_token
 from openclaw_workers.domain.messages import InboxEntry, MessageState
 from openclaw_workers.domain.runs import RunState, lane_of
@@ -313,7 +313,7 @@ class TurnRunner:
             return endings.failed(error, loop.history, run)
 
     def _answer(self, loop: AgentLoop, answer: AssistantEntry, handle: RunHandle) -> Outcome:
-        text = sendable(answer.text)
+        text = text_to_send(answer.text)
         return Outcome(
             RunState.OK,
             "silent" if is_silent(answer.text) else "length" if answer.stop_reason == "length" else "complete",

@@ -1,4 +1,4 @@
-"""From the events of the Messages API to ours."""
+"""Translate the events of the Messages API into ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STOPS: Final[dict[str, StopReason]] = {
 
 
 class Reader:
-    """Collects one answer. Blocks are told apart by their `type`."""
+    """Collects one answer. Blocks are distinguished by their `type`."""
 
     def __init__(self, usage: Usage) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
@@ -63,7 +63,7 @@ class Reader:
                 block["json"] += delta.partial_json
 
     def _count(self, usage: Any) -> None:
-        """Later counts replace earlier ones; a count that is missing leaves what was known."""
+        """Later counts replace earlier ones; a missing count keeps the earlier one."""
         before = self._usage
         if isinstance(getattr(usage, "input_tokens", None), int):
             self._estimated = False
@@ -80,10 +80,10 @@ class Reader:
         )
 
     def end(self) -> Iterator[StreamEvent]:
-        """The answer.
+        """Yield the answer.
 
         Raises:
-            ProviderError: the stream was cut, or the answer is none.
+            ProviderError: the stream is incomplete, or the answer is empty.
         """
         if not self._ended or self._stop is None:
             raise cut()

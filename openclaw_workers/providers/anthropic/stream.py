@@ -18,7 +18,7 @@ from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.call import REFUSALS, Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.http.client import http_client
-from openclaw_workers.providers.http.failures import recognise
+from openclaw_workers.providers.http.failures import to_provider_error
 from openclaw_workers.providers.http.interruptible import interruptible_by
 from openclaw_workers.providers.http.stream import read_events
 from openclaw_workers.providers.thinking import Parameters, at_or_below
@@ -92,7 +92,7 @@ def _once(call: Call, step: Parameters, cancel: Cancel) -> Iterator[StreamEvent]
             events = _open(client, request_body(call, step), call.headers())
         yield from read_events(events, reader, call.endpoint, cancel)
     except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:
-        raise recognise(error, call, begun=reader.begun) from None
+        raise to_provider_error(error, call, begun=reader.begun) from None
 
 
 def _open(client: anthropic.Anthropic, body: bytes, headers: dict[str, str]) -> anthropic.Stream[object]:

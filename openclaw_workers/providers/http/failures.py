@@ -1,7 +1,7 @@
-"""What a failed call means: from status, code, message and exception to one reason and what was told with it.
+"""Classify failed calls: turn status, code, message and exception into a ProviderError with one reason.
 
-Both SDKs, and the servers that imitate their APIs, are read by the same rules. Exceptions are known by the names of
-their classes, so that neither SDK is loaded for the sake of the other.
+The same rules hold for both SDKs and for compatible servers. Exceptions are recognised by their class names, so that
+neither SDK must be loaded because of the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from openclaw_workers.providers.call import Call
 
 _SHOWN_CHARS: Final = 500
 _OTHER_MODEL: Final = "name one that is served there, by /model {0}/... or in agents.defaults.model"
-"""Nobody asks a server which it has, and the usual one of its kind may not be there."""
+"""We do not ask a server which models it has, and the default one may be missing there."""
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -58,7 +58,7 @@ _REVOKED = _any(
     r"organi[sz]ation.{0,12}on.?hold",
 )
 _NOT_THIS_MODEL = _any(r"model_not_found", r"access to (the )?model\b")
-"""The key is good, and is not for this model."""
+"""The key is valid but not allowed to use this model."""
 _NO_SESSION = _any(
     r"session_expired",
     r"(session|conversation).{0,40}(expired|not found|does not exist|no longer)",
@@ -66,7 +66,7 @@ _NO_SESSION = _any(
 )
 _NO_MODEL = _any(
     r"model_not_found",
-    # What is missing may be one of its thinking levels, and then it is asked for another.
+    # If a thinking level is missing and not the model, a lower level is tried.
     r"model((?!reasoning|thinking|effort).){0,60}(does not exist|not found|is not available|no longer available)",
     r"(unknown|invalid|no such) model",
 )
@@ -96,9 +96,9 @@ _NETWORK: Final = {"APIConnectionError", "APITimeoutError", "TransportError", "O
 class _Rule:
     reason: FailureReason
     always: frozenset[int]
-    """Statuses that mean this whatever is told with them."""
+    """Statuses that mean this whatever the text says."""
     when: frozenset[int | None]
-    """Statuses that mean this if `words` are told with them; None is an error within a stream."""
+    """Statuses that mean this if the text matches `words`; None is an error within a stream."""
     words: re.Pattern[str]
 
 
@@ -121,22 +121,22 @@ _RULES: Final = (
     _rule(FailureReason.TIMEOUT, {408, 499, 502, 503, 504, *range(520, 525)}, when={None, 500}, words=_LATE),
     _rule(FailureReason.FORMAT, {400, 422}, when={None}, words=_any(r"invalid_request_error", r"invalid_prompt")),
 )
-"""The first that fits."""
+"""The first rule that matches wins."""
 
 
-def reason_for(status: int | None, told: str) -> FailureReason:
-    """The reason of an HTTP status (None or 200 in the middle of a stream) and of all that was told with it."""
+def reason_for(status: int | None, text: str) -> FailureReason:
+    """The reason for an HTTP status (None or 200 in the middle of a stream) and the code and message with it."""
     failed = status if status and status >= 400 else None
     for rule in _RULES:
-        if failed in rule.always or (failed in rule.when and rule.words.search(told)):
-            if rule.reason is FailureReason.CONTEXT_OVERFLOW and _PER_MINUTE.search(told):
+        if failed in rule.always or (failed in rule.when and rule.words.search(text)):
+            if rule.reason is FailureReason.CONTEXT_OVERFLOW and _PER_MINUTE.search(text):
                 continue
             return rule.reason
     return FailureReason.UNKNOWN
 
 
-def recognise(error: Exception, call: Call, *, begun: bool = False) -> ProviderError:
-    """Say what an exception of an SDK means. `begun` tells that part of the answer had come."""
+def to_provider_error(error: Exception, call: Call, *, begun: bool = False) -> ProviderError:
+    """Turn an SDK's exception into a ProviderError. `begun`: whether part of the answer had arrived."""
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", {})
     facts = _facts(error)
@@ -163,8 +163,8 @@ def recognise(error: Exception, call: Call, *, begun: bool = False) -> ProviderE
     )
 
 
-def told(call: Call, code: object, message: str) -> ProviderError:
-    """The failure that an event in the middle of a stream reports."""
+def error_event(call: Call, code: object, message: str) -> ProviderError:
+    """The ProviderError for an error event in the middle of a stream."""
     facts = _Facts(None, str(code or ""), message)
     return ProviderError(
         call.scrub(f"{call.endpoint.provider}: {message}")[:_SHOWN_CHARS],
@@ -176,7 +176,7 @@ def told(call: Call, code: object, message: str) -> ProviderError:
 
 
 def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Seconds the provider asks us to wait, from its headers or in its words."""
+    """How many seconds the provider asks us to wait, from its headers or its message."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     given = headers.get("retry-after")
@@ -201,7 +201,7 @@ class _Facts:
 
     @property
     def failed_with(self) -> int | None:
-        """The status; gateways pass on that of whom they ask as a code, in the middle of a stream that began well."""
+        """The status. In the middle of a stream, gateways pass on the upstream status as the code."""
         if self.status and self.status >= 400:
             return self.status
         return int(self.code) if re.fullmatch(r"[45]\d\d", self.code) else None

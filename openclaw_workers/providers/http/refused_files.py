@@ -1,7 +1,7 @@
-"""Files that an API would not take are withheld from it: its model is told of them instead.
+"""Withhold files that an API refuses: the model gets a note about them instead.
 
-A picture that cannot be read, or a PDF with a password or too many pages, is refused with the whole request. Since it
-stays in the conversation, it would be refused in every later turn as well.
+An unreadable image, or a PDF with a password or too many pages, makes the API reject the whole request. The file stays
+in the conversation, so every later request would be rejected too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import structlog
 
 from openclaw_workers.domain.transcript import Attachment, UserEntry
 from openclaw_workers.errors import FailureReason, ProviderError
-from openclaw_workers.providers.attachments import Known, data_for, known, release, withhold
+from openclaw_workers.providers.attachments import ModelFiles, data_for, model_files, release, withhold
 from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.call import Call
 
@@ -23,17 +23,17 @@ log = structlog.get_logger(__name__)
 
 _ABOUT_FILE: Final = re.compile(r"\b(image|pdf|document|file)(s|_url|_data)?\b", re.IGNORECASE)
 
-_tried: Final[Known] = set()
-"""Withheld to see whether that helps, which the next answer will tell."""
-_cleared: Final[Known] = set()
-"""Withheld once, which alone did not help."""
+_tried: Final[ModelFiles] = set()
+"""Withheld on trial; the next answer shows whether that helps."""
+_cleared: Final[ModelFiles] = set()
+"""Withheld once without success."""
 
 
-def withholding(call: Call, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
-    """The events of a call.
+def withhold_refused_files(call: Call, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
+    """Pass on the events of a call; if the API refuses a file, withhold files in the next call.
 
     Raises:
-        ProviderError: with `again` set where files were refused, and the next call will do without other ones.
+        ProviderError: with `will_differ` set if files were refused and the next call withholds some.
     """
     try:
         yield from events
@@ -41,22 +41,25 @@ def withholding(call: Call, events: Iterator[StreamEvent]) -> Iterator[StreamEve
         about = error.reason is FailureReason.FORMAT and _ABOUT_FILE.search(f"{error.code or ''} {error.message}")
         if about and (files := _try_without(call)):
             log.warning("model.files_refused", model=call.model.ref, count=len(files), error=error.message)
-            error.again = True
+            error.will_differ = True
         raise
     if _tried:
-        _tried.difference_update(known(call.model, chain.from_iterable(_attached(call))))
+        _tried.difference_update(model_files(call.model, chain.from_iterable(_attached(call))))
 
 
-def _try_without(call: Call) -> Known:
-    """What the next call does without: the files of one message after the other, from the newest on, then all of them.
+def _try_without(call: Call) -> ModelFiles:
+    """Choose the files to withhold in the next call: those of one message after the other, newest first, then all.
 
-    The newest are the likeliest, but another process may have found long ago that it is an earlier one. What did not
-    help is undone, or the model would miss files that are good.
+    The newest are the most likely culprits, but it may be an earlier file that only another process knows about. If
+    withholding did not help, it is undone, so that the model does not miss good files.
     """
     attached = _attached(call)
-    sent = [known(call.model, (each for each in files if data_for(call.model, each) is not None)) for files in attached]
-    tried = _tried & known(call.model, chain.from_iterable(attached))
-    chosen: Known = next((files for files in sent if files - _cleared), set())
+    sent = [
+        model_files(call.model, (each for each in files if data_for(call.model, each) is not None))
+        for files in attached
+    ]
+    tried = _tried & model_files(call.model, chain.from_iterable(attached))
+    chosen: ModelFiles = next((files for files in sent if files - _cleared), set())
     if chosen or not any(sent):
         release(tried)
         _tried.difference_update(tried)

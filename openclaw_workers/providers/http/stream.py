@@ -1,4 +1,4 @@
-"""Reading a stream to its end, whichever protocol its events are of."""
+"""Read a stream of any API to its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openclaw_workers.providers.http.event_fields import fields_of
 from openclaw_workers.providers.http.interruptible import each
 
 _MALFORMED = (TypeError, AttributeError, KeyError, IndexError, ValidationError)
-"""What reading an event of another form leads to: the SDKs check none of it."""
+"""The errors of reading a malformed event; the SDKs do not validate events."""
 
 
 class EventReader(Protocol):
@@ -32,7 +32,7 @@ def read_events(events: Any, reader: EventReader, endpoint: Endpoint, cancel: Ca
     """Read all events of an SDK's stream.
 
     Raises:
-        ProviderError: the stream was cut, its answer is none, or it is not in the form of its API.
+        ProviderError: the stream is incomplete, the answer is empty, or an event does not match the API.
     """
     try:
         with events:

@@ -1,4 +1,4 @@
-"""`offline/demo`: follows simple requests through the same tool loop as a real model."""
+"""`offline/demo`: carries out simple requests through the same tool loop as a real model."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
-from openclaw_workers.domain.untrusted import unwrapped
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
 from openclaw_workers.providers.offline.fanout import SPAWN
 from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text
 from openclaw_workers.providers.offline.intents import Reply, reply_to
-from openclaw_workers.providers.offline.reports import announce_told, spawns_told
+from openclaw_workers.providers.offline.reports import describe_announce, describe_spawns
 from openclaw_workers.providers.offline.streaming import answer, call_blocks, counted, deltas, pieces, words
 
 _SHOWN_RESULT_CHARS = 1_500
@@ -27,17 +27,17 @@ def stream(request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
 
 
 def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
-    """Answer all that is new since the last answer: results of tools first, then what was said."""
+    """Answer everything since the last answer: tool results first, then messages."""
     asked: UserEntry | None = None
     new = _unanswered(request)
     spawns = [entry for entry in new if isinstance(entry, ToolResultEntry) and entry.tool_name == SPAWN]
-    replies = [Reply(spawns_told(spawns))] if spawns else []
+    replies = [Reply(describe_spawns(spawns))] if spawns else []
     for entry in new:
         if isinstance(entry, UserEntry):
             asked = entry
             replies += _replies_to(entry, request)
         elif entry.tool_name != SPAWN:
-            replies.append(Reply(_result_told(entry)))
+            replies.append(Reply(_describe_result(entry)))
     if not replies:
         return None, reply_to("", request.tools)
     return asked, Reply(
@@ -52,9 +52,9 @@ def _replies_to(entry: UserEntry, request: ModelRequest) -> list[Reply]:
 
 
 def _reply_to(entry: UserEntry, text: str, request: ModelRequest) -> Reply:
-    """What others have answered is read and not obeyed, and there is nothing to add to it."""
+    """Answers of sub-agents and other sessions are reported or acknowledged, never obeyed."""
     if is_announce(entry, text):
-        return Reply(announce_told(text))
+        return Reply(describe_announce(text))
     if word := last_word(entry, text):
         return Reply(word)
     return reply_to(spoken_text(text), request.tools)
@@ -70,11 +70,11 @@ def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
     return new[::-1]
 
 
-def _result_told(result: ToolResultEntry) -> str:
-    said = unwrapped("".join(block.text for block in result.content)).strip()
-    if len(said) > _SHOWN_RESULT_CHARS:
-        left_out = len(said) - _SHOWN_RESULT_CHARS
-        said = f"{said[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"
+def _describe_result(result: ToolResultEntry) -> str:
+    text = unwrap("".join(block.text for block in result.content)).strip()
+    if len(text) > _SHOWN_RESULT_CHARS:
+        left_out = len(text) - _SHOWN_RESULT_CHARS
+        text = f"{text[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"
     if result.is_error:
-        return f"`{result.tool_name}` failed: {said}"
-    return f"`{result.tool_name}` returned:\n\n{said}"
+        return f"`{result.tool_name}` failed: {text}"
+    return f"`{result.tool_name}` returned:\n\n{text}"

@@ -1,4 +1,4 @@
-"""How `offline/demo` reads a request for sub-agents: how many there shall be, and what each is to do."""
+"""How `offline/demo` parses a request for sub-agents: how many, and the task of each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FULL_STOP = re.compile(r"(?<=\w)[.!。！]\Z")
 
 
 def amount(number: int) -> str:
-    """A number as one would say it."""
+    """A number in words, up to ten."""
     return _NUMBERS[number] if number < len(_NUMBERS) else str(number)
 
 
@@ -54,7 +54,7 @@ def sub_agents(number: int) -> str:
 
 
 def children(match: re.Match[str], understood: Callable[[str], bool]) -> list[Call]:
-    """One call for each sub-agent that a match of FAN_OUT asks for; none if there is nothing to do."""
+    """One call for each sub-agent that a match of FAN_OUT asks for; none if there is no task."""
     many = _value(match["many"]) if match["many"] else None
     lead = _LEAD.match(match["rest"])
     task = match["rest"][lead.end() if lead else 0 :].strip()
@@ -67,7 +67,7 @@ def _value(number: str) -> int:
 
 
 def _tasks(task: str, many: int | None, understood: Callable[[str], bool], *, listed: bool) -> list[str]:
-    """Several tasks if several are named, else the one as often as there are sub-agents."""
+    """The named tasks, or the one task once per sub-agent."""
     if not task:
         return []
     if listed or not _is_fan_out(task):
@@ -84,12 +84,12 @@ def _tasks(task: str, many: int | None, understood: Callable[[str], bool], *, li
 
 
 def _is_fan_out(task: str) -> bool:
-    """A task that is itself handed on is whole: what is listed in it is for the next level to share out."""
+    """A task that itself asks for sub-agents is not split: its list is for the next level."""
     return any(re.match(each, task, re.IGNORECASE | re.DOTALL) for each in (FAN_OUT, FAN_OUT_CHINESE))
 
 
 def _items(text: str, separator: str) -> list[str]:
-    """Split where a separator stands outside of backticks."""
+    """Split at separators outside backticks."""
     items, start = [], 0
     for found in re.finditer(rf"`[^`]*`|(?P<mark>{separator})", text, re.IGNORECASE):
         if found["mark"]:
@@ -100,7 +100,7 @@ def _items(text: str, separator: str) -> list[str]:
 
 
 def _by_number(task: str) -> list[str]:
-    """`count to 3, 5 and 8 slowly` as three tasks."""
+    """Split `count to 3, 5 and 8 slowly` into three tasks."""
     found = _NUMBER_LIST.search(task)
     if not found:
         return []
@@ -113,7 +113,7 @@ def _tidy(task: str) -> str:
 
 
 def _labels(tasks: list[str]) -> list[str]:
-    """The beginning of each task; those that would be alike are numbered."""
+    """The beginning of each task; equal labels are numbered."""
     labels = [shorten(one_line(task.replace("`", "")), _LABEL_CHARS) for task in tasks]
     alike, seen = Counter(labels), Counter[str]()
     for index, label in enumerate(labels):

@@ -1,4 +1,4 @@
-"""What a user message is: words of a person, the task of a sub-agent, or the results of sub-agents."""
+"""Recognise what a user message is: a person's message, a sub-agent's task, or results of sub-agents."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 _RESULTS_LINE = "[Sub-agent results]"
 _LAST_WORDS = {"[Reply from session ": "REPLY_SKIP", "[Exchange with another session]": "ANNOUNCE_SKIP"}
 
-# Collected messages are set apart by a line of this form.
+# Collected messages are separated by a line of this form.
 _QUEUED_LINE = re.compile(r"\A\s*Queued #\d+[^\n]*\n")
-# What stands before this line tells a sub-agent where it is; only what follows is asked of it.
+# The text before this line is context for a sub-agent; only the text after it is its task.
 _TASK_LINE = re.compile(r"^\[Subagent Task\]", re.MULTILINE)
 
 
 def spoken_text(text: str) -> str:
-    """What the sender wrote, without the lines that were put before it on its way."""
+    """What the sender wrote, without the lines that the runtime added."""
     text = _QUEUED_LINE.sub("", text)
     if task := _TASK_LINE.search(text):
         text = text[task.end() :]
@@ -25,21 +25,21 @@ def spoken_text(text: str) -> str:
 
 
 def is_announce(entry: UserEntry, text: str) -> bool:
-    """Whether this text of an entry brings results of sub-agents.
+    """Whether this text of an entry contains results of sub-agents.
 
-    Among collected messages it is known by its first line: the entry's provenance is that of the first of them.
+    Among collected messages the first line decides: the entry's provenance is that of the first message only.
     """
     return entry.provenance == "subagent" or _QUEUED_LINE.sub("", text).lstrip().startswith(_RESULTS_LINE)
 
 
 def last_word(entry: UserEntry, text: str) -> str:
-    """What ends an exchange with another session, where this text goes on with one; empty for all else."""
+    """The word that ends an exchange with another session, if this text is part of one; otherwise empty."""
     begun = text.lstrip() if entry.provenance == "inter_session" else ""
     return next((word for line, word in _LAST_WORDS.items() if begun.startswith(line)), "")
 
 
 def newest_said(messages: Sequence[TranscriptEntry]) -> str:
-    """The whole text of the newest user message, as it came."""
+    """The whole text of the newest user message, unchanged."""
     for entry in reversed(messages):
         if entry.role == "user":
             return "\n".join(block.text for block in entry.content)
@@ -47,7 +47,7 @@ def newest_said(messages: Sequence[TranscriptEntry]) -> str:
 
 
 def announce_is_new(messages: Sequence[TranscriptEntry]) -> bool:
-    """Whether results of sub-agents came after the last answer."""
+    """Whether results of sub-agents arrived after the last answer."""
     for entry in reversed(messages):
         if entry.role == "assistant":
             break

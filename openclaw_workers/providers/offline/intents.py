@@ -1,6 +1,6 @@
-"""What `offline/demo` understands: a table of patterns, each with the reply it leads to.
+"""What `offline/demo` understands: a table of patterns, each with its reply.
 
-To teach it something new, add a row; the first row that matches wins.
+To add something, add a row; the first row that matches wins.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _patterns(*sources: str) -> tuple[re.Pattern[str], ...]:
 
 
 _START = r"\A\s*(?:(?:please|now|then|can you|could you)\s+)*(?:请|帮我)*\s*"
-# A bare word is no file name: `read me a story`. One with a dot or slash, in quotes, or called a file is.
+# A bare word is not a file name (`read me a story`), unless it has a dot or slash, is quoted, or is called a file.
 _FILE = (
     r"(?:the\s+)?(?:(?:file|文件)\s*(?:(?:called|named)\s+)?|(?=[`'\"“]|[^\s]*[./][\w-]))"
     r"[`'\"“]?(?P<path>[^\s`'\"“”?!，。？！]+)[`'\"”]?"
@@ -134,7 +134,7 @@ _FILE = (
 _NUMBER = r"(?P<number>\d{1,6})"
 
 INTENTS = (
-    # First, because what it hands on may be anything that follows.
+    # First, because a sub-agent's task may match any of the others.
     Intent(_patterns(_START + FAN_OUT, _START + FAN_OUT_CHINESE), _fan_out),
     Intent(
         _patterns(

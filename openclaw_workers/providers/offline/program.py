@@ -1,4 +1,4 @@
-"""Programs for `offline/script`: what a step may say, and where a conversation carries them."""
+"""Programs for `offline/script`: the form of a step, and how programs are found in a conversation."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Program(_Part):
 
 
 def current_steps(messages: list[TranscriptEntry]) -> tuple[UserEntry, list[Step], int] | None:
-    """The last user entry that carries a program, its steps, and how many answers were given since.
+    """The last user entry with a program, its steps, and the number of answers since.
 
-    Looks from the end and no further than needed: the price does not grow with the history before it.
+    It searches from the end, so that the cost does not grow with the history before the program.
     """
     answers = 0
     for entry in reversed(messages):
@@ -64,16 +64,16 @@ def current_steps(messages: list[TranscriptEntry]) -> tuple[UserEntry, list[Step
 
 
 def _steps_of(entry: UserEntry) -> list[Step] | None:
-    """The steps of all programs in an entry. Results of sub-agents quote programs, and carry none."""
+    """The steps of all programs in an entry. Results of sub-agents may quote programs, which do not count."""
     texts = [block.text for block in entry.content if not is_announce(entry, block.text)]
     programs = [steps for text in texts if (steps := read_program(text)) is not None]
     return [step for steps in programs for step in steps] if programs else None
 
 
 def read_program(text: str) -> list[Step] | None:
-    """The steps of the program in a text; None if it carries none.
+    """The steps of the program in a text; None if there is no program.
 
-    What was meant as a program and is not one becomes a single step that says what is wrong with it.
+    An invalid program becomes a single step that says what is wrong with it.
     """
     text = spoken_text(text)
     found = _find_object(text)
@@ -93,7 +93,7 @@ def _refusal(problem: str) -> Step:
 
 
 def _find_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object with a `steps` key, whatever stands around it."""
+    """The first JSON object with a `steps` key, anywhere in the text."""
     if '"steps"' not in text:
         return None
     start = text.find("{")

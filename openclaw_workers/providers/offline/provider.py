@@ -1,4 +1,4 @@
-"""The offline models behind the interface every provider has."""
+"""The offline models as a provider."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MODELS: dict[str, Callable[[ModelRequest, Cancel], Iterator[StreamEvent]]] = {
 
 
 class OfflineProvider(Provider):
-    """Deterministic models without state: the answer depends on the request alone."""
+    """Deterministic models without state: the answer depends only on the request."""
 
     name = "offline"
     api = "offline"
-    summarises = False
+    can_summarise = False
 
     def context_window(self, model: str) -> int:
         _found(model)

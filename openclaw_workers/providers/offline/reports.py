@@ -1,4 +1,4 @@
-"""How `offline/demo` speaks of its sub-agents: what came of starting them, and what they have brought."""
+"""How `offline/demo` reports on its sub-agents: whether they were started, and their results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _FIELD = re.compile(
 _FENCE = re.compile(r"\s*(?P<mark>`{3,}|<<<(?P<word>\w+)\s*\Z|<<<|<(?P<tag>[\w-]+)[^>]*>\s*\Z)")
 
 
-def spawns_told(results: Sequence[ToolResultEntry]) -> str:
-    """One sentence for those at work, one for each reason why others are not."""
+def describe_spawns(results: Sequence[ToolResultEntry]) -> str:
+    """One sentence for the started sub-agents, and one for each reason why others were not started."""
     refused: Counter[str] = Counter()
     for result in results:
         if why := _refusal("".join(block.text for block in result.content), is_error=result.is_error):
@@ -29,17 +29,17 @@ def spawns_told(results: Sequence[ToolResultEntry]) -> str:
     working = len(results) - refused.total()
     match working:
         case 0:
-            told = ["No sub-agent was started."]
+            sentences = ["No sub-agent was started."]
         case 1:
-            told = ["One sub-agent is at work; its result comes by itself."]
+            sentences = ["One sub-agent is at work; its result comes by itself."]
         case _:
-            told = [f"{sub_agents(working).capitalize()} are at work; their results come by themselves."]
-    told += [f"{amount(n).capitalize()} could not be started: {why}" for why, n in refused.items()]
-    return " ".join(told)
+            sentences = [f"{sub_agents(working).capitalize()} are at work; their results come by themselves."]
+    sentences += [f"{amount(n).capitalize()} could not be started: {why}" for why, n in refused.items()]
+    return " ".join(sentences)
 
 
 def _refusal(said: str, *, is_error: bool) -> str:
-    """Why a call started nothing; empty if it did."""
+    """Why a call started nothing; empty if it started a sub-agent."""
     try:
         reply = json.loads(said)
     except (ValueError, RecursionError):
@@ -59,8 +59,8 @@ class _Child:
     result: str = ""
 
 
-def announce_told(text: str) -> str:
-    """A line for each sub-agent: its label, how it ended, and how its result begins."""
+def describe_announce(text: str) -> str:
+    """A line for each sub-agent: its label, its status, and the start of its result."""
     found = _children(text)
     if not found:
         return f"Sub-agents have reported: {_cut(text)}"
@@ -79,7 +79,7 @@ def announce_told(text: str) -> str:
 
 
 def _children(text: str) -> list[_Child]:
-    """What is told of each sub-agent in `name: value` lines; what a result says of itself is not looked at."""
+    """Parse the `name: value` lines of each sub-agent; such lines inside a quoted result do not count."""
     found: list[_Child] = []
     in_result, closing = False, ""
     for line in text.splitlines():
@@ -100,21 +100,21 @@ def _children(text: str) -> list[_Child]:
 
 
 def _closing(fence: re.Match[str]) -> str:
-    """How the line begins that ends a quotation: </tag, WORD>>> after <<<WORD, else as it began."""
+    """The start of the line that closes a quotation: </tag, or WORD>>> after <<<WORD, else the opening mark."""
     if fence["tag"]:
         return f"</{fence['tag']}"
     return f"{fence['word']}>>>" if fence["word"] else fence["mark"]
 
 
 def _note(found: list[_Child], name: str, value: str) -> None:
-    """A field that the last one already has begins the next one."""
+    """Store a field; if the last child already has it, a new child begins."""
     if not found or getattr(found[-1], name):
         found.append(_Child())
     setattr(found[-1], name, value)
 
 
 def _begin_result(found: list[_Child], line: str) -> None:
-    """Keep the first line, and the second if the first only leads up to it."""
+    """Keep the first line of a result, and the second if the first ends with a colon."""
     if found and line.strip() and (not found[-1].result or found[-1].result.endswith(":")):
         found[-1].result = _cut(f"{found[-1].result} {line}")
 

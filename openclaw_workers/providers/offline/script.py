@@ -1,4 +1,4 @@
-"""`offline/script`: the model that does what the user message tells it to, step by step."""
+"""`offline/script`: a model that runs the program in the user message, step by step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from openclaw_workers.providers.offline.streaming import Call, answer, call_bloc
 
 _MOST_ECHOED_BYTES = 200_000
 
-# The status a real service would have answered with.
+# The status that a real service would return.
 _STATUS = {
     FailureReason.BILLING: 402,
     FailureReason.RATE_LIMIT: 429,
@@ -64,7 +64,7 @@ def _echo(request: ModelRequest) -> str:
 
 
 def _failure(reason: FailureReason) -> ProviderError:
-    told = f"offline/script was told to fail with {reason}"
-    # Its limits are over at once.
+    message = f"offline/script was told to fail with {reason}"
+    # Its rate limit can be retried at once.
     wait = 0.0 if reason is FailureReason.RATE_LIMIT else None
-    return ProviderError(told, reason=reason, status=_STATUS.get(reason), retry_after=wait)
+    return ProviderError(message, reason=reason, status=_STATUS.get(reason), retry_after=wait)

@@ -1,4 +1,4 @@
-"""What both offline models share: counting tokens, naming calls, and answering piece by piece."""
+"""Shared by both offline models: count tokens, name tool calls, and stream an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Call:
 
 
 def estimate_tokens(text: str) -> int:
-    """A quarter of the bytes: the rule of thumb the offline models count by."""
+    """A quarter of the bytes, which is how the offline models count tokens."""
     return _size_bytes(text) // 4 + 1
 
 
@@ -40,7 +40,7 @@ def _size_bytes(text: str) -> int:
 def input_usage(request: ModelRequest) -> Usage:
     """Tokens of the system prompt and of every message; tool schemas are not counted."""
     size_bytes = _size_bytes(request.system)
-    # Tags are compared, not classes: `isinstance` of a pydantic class costs twice as much when it says no.
+    # Compares tags, not classes: `isinstance` with a pydantic class takes twice as long when it returns False.
     for entry in request.messages:
         if entry.role == "notice" or entry.role == "compaction":  # noqa: PLR1714 - mypy reads only this form
             continue
@@ -53,7 +53,7 @@ def input_usage(request: ModelRequest) -> Usage:
 
 
 def call_blocks(request: ModelRequest, asked: UserEntry | None, calls: Sequence[Call]) -> list[ToolCallBlock]:
-    """Name the calls of one answer: the same request gives the same ids, another place in the session others."""
+    """Create the calls of one answer. The same request gives the same ids; another point of the session, other ids."""
     if not calls:
         return []
     answers = sum(entry.role == "assistant" for entry in request.messages)
@@ -69,7 +69,7 @@ def call_blocks(request: ModelRequest, asked: UserEntry | None, calls: Sequence[
 
 
 def pieces(text: str, count: int | None = None) -> list[str]:
-    """Split a text so that the pieces joined are the text: into `count` parts, or by words, eight at most."""
+    """Split a text into `count` pieces, or by words into at most eight; joined they are the text."""
     parts = list(text) if count is not None else words(text)
     most = _MAX_PIECES if count is None else count
     if len(parts) <= most:
@@ -79,7 +79,7 @@ def pieces(text: str, count: int | None = None) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Each word with the space after it."""
+    """Split into words, each with the space after it."""
     spaced = text.split(" ")
     return [f"{word} " for word in spaced[:-1]] + [word for word in spaced[-1:] if word]
 
@@ -103,6 +103,6 @@ def answer(text: str, calls: list[ToolCallBlock], so_far: Usage) -> Answer:
 
 
 def counted(request: ModelRequest) -> tuple[Usage, StreamEvent]:
-    """The input's tokens, and the event that reports them before anything can be abandoned."""
+    """The input tokens, and the event that reports them before the call can be abandoned."""
     usage = input_usage(request)
     return usage, UsageSoFar(usage)

@@ -13,7 +13,7 @@ from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelt
 from openclaw_workers.providers.call import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import request_body
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
-from openclaw_workers.providers.openai.dialects import CUSTOMS
+from openclaw_workers.providers.openai.dialects import DIALECTS
 from openclaw_workers.providers.stop_reasons import DECLINED, StopReason, cut, decline, finish
 
 PATH: Final = "/chat/completions"
@@ -35,7 +35,7 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
             ),
         )
 
-    return CUSTOMS.stream(call, ask)
+    return DIALECTS.stream(call, ask)
 
 
 def warm_up() -> None:

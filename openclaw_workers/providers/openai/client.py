@@ -17,7 +17,7 @@ from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.call import Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.http.client import http_client
-from openclaw_workers.providers.http.failures import recognise
+from openclaw_workers.providers.http.failures import to_provider_error
 from openclaw_workers.providers.http.interruptible import interruptible_by
 from openclaw_workers.providers.http.stream import EventReader, read_events
 from openclaw_workers.providers.stop_reasons import parse_arguments
@@ -42,7 +42,7 @@ def read(
             events = open_stream(CLIENTS.of(call.endpoint))
         yield from read_events(events, reader, call.endpoint, cancel)
     except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
-        raise recognise(error, call, begun=reader.begun) from None
+        raise to_provider_error(error, call, begun=reader.begun) from None
 
 
 def efforts(call: Call) -> list[str]:

@@ -1,9 +1,9 @@
-"""What servers that speak Chat Completions want otherwise than others do; they say so in refusing.
+"""Differences between servers with a Chat Completions API. We learn them from the errors that a server returns.
 
-- OpenAI's newer models refuse the old name of the limit of an answer, most other servers do not know the new one; and
-  some addresses, such as Azure's or a gateway's, have the newer models behind them.
-- DeepSeek and Kimi want to be told again what their models thought, other servers refuse that.
-- Most count the tokens of a stream only when asked to, and some do not know how they are asked.
+- OpenAI's newer models reject the old name of the output limit, and most other servers do not know the new one. Some
+  URLs, such as Azure's or a gateway's, serve these newer models too.
+- DeepSeek and Kimi want their models' earlier thinking back in the request; other servers reject that.
+- Most servers report the tokens of a stream only if `stream_options` asks for it; some reject that option.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ COUNT: Final = "stream_options"
 
 
 class Dialects:
-    """The fields that each model wants otherwise, so that a process learns it once."""
+    """Remembers which fields each model wants changed, so that a process learns it once."""
 
     def __init__(self) -> None:
         self._wanted: dict[str, frozenset[str]] = {}
 
     def stream(self, call: Call, ask: Callable[[frozenset[str]], Iterator[StreamEvent]]) -> Iterator[StreamEvent]:
-        """Ask with the fields as they are known to be wanted.
+        """Call `ask` with the fields that this model is known to want changed.
 
         Raises:
-            ProviderError: with `again` set where another one is to change, and the next call has it so.
+            ProviderError: with `will_differ` set if the error names another field, which the next call will change.
         """
         wanted = self._wanted.get(call.model.ref, frozenset()) | ({NEW_LIMIT} if not call.endpoint.base_url else set())
         try:
@@ -40,8 +40,8 @@ class Dialects:
             new = {field for field in (NEW_LIMIT, THOUGHTS, COUNT) if field in error.message} - wanted
             if new and error.reason is FailureReason.FORMAT:
                 self._wanted[call.model.ref] = wanted | new
-                error.again = True
+                error.will_differ = True
             raise
 
 
-CUSTOMS: Final = Dialects()
+DIALECTS: Final = Dialects()

@@ -10,7 +10,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.call import REFUSALS, Call
-from openclaw_workers.providers.http.failures import told
+from openclaw_workers.providers.http.failures import error_event
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
 from openclaw_workers.providers.openai.responses_input import request_body
 from openclaw_workers.providers.stop_reasons import DECLINED, StopReason, cut, decline, finish
@@ -72,9 +72,11 @@ class _Reader:
                 yield UsageSoFar(self._usage, self._estimated)
             case "response.failed":
                 error = event.response.error
-                raise told(self._call, *((error.code, error.message) if error else (None, "the response failed")))
+                raise error_event(
+                    self._call, *((error.code, error.message) if error else (None, "the response failed"))
+                )
             case "error":
-                raise told(self._call, event.code, event.message)
+                raise error_event(self._call, event.code, event.message)
 
     def _settle(self, response: Any) -> None:
         why = getattr(response.incomplete_details, "reason", None)

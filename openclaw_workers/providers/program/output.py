@@ -1,4 +1,4 @@
-"""What a program that serves as a model writes: plain text, or JSON objects line by line."""
+"""Parse the output of a program that serves as a model: plain text, or JSON objects line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, Usage
 
 
 class Output:
-    """Collects the answer. A line that is no JSON object, where one is expected, is not part of it."""
+    """Collects the answer. In jsonl, lines that are not JSON objects are ignored."""
 
     def __init__(self, settings: CliAgentSettings) -> None:
         self._settings = settings
@@ -23,7 +23,7 @@ class Output:
         self.usage = Usage()
 
     def take(self, chunk: bytes) -> Iterator[str]:
-        """The pieces of the answer that a chunk of output completes."""
+        """Add a chunk of output; yield the pieces of the answer that it completes."""
         text = self._decoder.decode(chunk)
         if self._settings.output == "text":
             yield from self._say(text)
@@ -33,7 +33,7 @@ class Output:
             yield from self._object(line)
 
     def rest(self) -> Iterator[str]:
-        """What the end of the output completes."""
+        """The output has ended; yield the remaining pieces."""
         yield from self.take(b"\n" if self._settings.output == "jsonl" else b"")
         yield from self._say(self._decoder.decode(b"", final=True))
 

@@ -1,4 +1,4 @@
-"""A program whose output is handed on piece by piece, and which ends when it is not needed any more."""
+"""Run a program, stream its output, and end it when it is no longer needed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.child_processes import ProcessExit, follow, signal_group
+from openclaw_workers.child_processes import ProcessExit, signal_group, stream_output
 from openclaw_workers.config.models import CliAgentSettings
 from openclaw_workers.errors import TurnAborted
 
 
-class Running:
-    """A program whose output is read by a thread of its own, so that it can be handed on piece by piece."""
+class RunningProgram:
+    """A running program. A separate thread reads its output, so that it can be streamed."""
 
     def __init__(self, process: subprocess.Popen[bytes], settings: CliAgentSettings, cancel: Cancel) -> None:
         self._process = process
@@ -25,7 +25,7 @@ class Running:
         self._own = Cancel()
         self._chunks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._size_bytes = 0
-        self._thread = threading.Thread(target=self._follow, name="cli-agent", daemon=True)
+        self._thread = threading.Thread(target=self._stream_output, name="cli-agent", daemon=True)
         self.ended = ProcessExit.BY_ITSELF
         self.too_much = False
 
@@ -33,14 +33,14 @@ class Running:
     def status(self) -> int:
         return self._process.returncode or 0
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> RunningProgram:
         self._stack = ExitStack()
         self._stack.enter_context(self._cancel.on_set(self._stop))
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Also where the reader goes away in the middle: nothing of the program is left behind.
+        # Also if the reader goes away in the middle: the program must not be left running.
         self._stop()
         self._thread.join()
         self._stack.close()
@@ -51,11 +51,11 @@ class Running:
         self._thread.join()
 
     def _stop(self) -> None:
-        self._own.set(TurnAborted("the program is not needed any more"))
+        self._own.set(TurnAborted("the program is no longer needed"))
 
-    def _follow(self) -> None:
+    def _stream_output(self) -> None:
         try:
-            self.ended = follow(
+            self.ended = stream_output(
                 self._process,
                 cancel=self._own,
                 timeout_seconds=self._settings.timeout_seconds,

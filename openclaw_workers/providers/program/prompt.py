@@ -1,4 +1,4 @@
-"""What a program that serves as a model is told: the conversation in words, or only what is new in its own session."""
+"""The prompt for a program: the conversation as text, or only the new messages if the program resumes its session."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from openclaw_workers.providers.attachments import note
 from openclaw_workers.providers.base import ModelRequest
 
 SESSION: Final = "cli-session:"
-"""Before the program's session id, where a model's answer keeps its signature.
+"""The prefix of the program's session id, which is stored as the signature of a thinking block.
 
-The id is stored with the answer it belongs to: after a crash, a reset or a compaction the transcript always shows
-the session, if any, that the program shares with us.
+So the id is stored with the answer it belongs to. After a crash, a reset or a compaction the transcript shows which
+session of the program, if any, still matches.
 """
 
 
@@ -28,7 +28,7 @@ the session, if any, that the program shares with us.
 class Prompt:
     text: str
     session: str | None = None
-    """The program's session that already knows everything before this text."""
+    """The program's session that already contains everything before this text."""
 
 
 def system_for(request: ModelRequest) -> str:
@@ -36,7 +36,7 @@ def system_for(request: ModelRequest) -> str:
 
 
 def prompt_for(request: ModelRequest, *, can_resume: bool, has_system: bool = False) -> Prompt:
-    """`has_system`: the program gets the system prompt by another way."""
+    """Build the prompt. `has_system`: the program gets the system prompt separately."""
     last = max((i for i, entry in enumerate(request.messages) if isinstance(entry, AssistantEntry)), default=-1)
     answer = request.messages[last] if last >= 0 else None
     if can_resume and isinstance(answer, AssistantEntry) and (session := _session(answer, request.model)):
@@ -45,7 +45,7 @@ def prompt_for(request: ModelRequest, *, can_resume: bool, has_system: bool = Fa
     before, now = request.messages[: last + 1], request.messages[last + 1 :]
     parts = [
         "" if has_system else system_for(request),
-        f"The conversation so far:\n\n{_told(before)}" if before else "",
+        f"The conversation so far:\n\n{_with_roles(before)}" if before else "",
         _said(now),
     ]
     return Prompt("\n\n".join(part for part in parts if part))
@@ -64,7 +64,7 @@ def _said(entries: Sequence[TranscriptEntry]) -> str:
     return "\n\n".join(_words(entry) for entry in entries)
 
 
-def _told(entries: Sequence[TranscriptEntry]) -> str:
+def _with_roles(entries: Sequence[TranscriptEntry]) -> str:
     who = {"user": "User", "assistant": "You", "toolResult": "Tool"}
     return "\n\n".join(f"{who.get(entry.role, 'Note')}: {words}" for entry in entries if (words := _words(entry)))
 

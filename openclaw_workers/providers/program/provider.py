@@ -1,4 +1,4 @@
-"""`cli/<name>`: an installed program as a model. It gets the prompt and streams its answer; its tools are its own."""
+"""`cli/<name>`: an installed program as a model. It gets the prompt and streams its answer; it has its own tools."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
 from openclaw_workers.providers.call import without
 from openclaw_workers.providers.program.output import Output
-from openclaw_workers.providers.program.process import Running
+from openclaw_workers.providers.program.process import RunningProgram
 from openclaw_workers.providers.program.prompt import SESSION, Prompt, prompt_for, system_for
 from openclaw_workers.providers.stop_reasons import finish
 
 _SHOWN_CHARS: Final = 300
 _FORGOTTEN_KEPT: Final = 1000
 _ARGUMENT_TOKENS: Final = (128 << 10) // 4
-"""Linux takes no longer argument than 128 KiB, and messages are counted at four bytes to a token."""
+"""Linux limits an argument to 128 KiB, and messages are counted at four bytes per token."""
 
 
 class ProgramProvider(Provider):
@@ -35,8 +35,8 @@ class ProgramProvider(Provider):
 
     name = "cli"
     api = "cli"
-    summarises = False
-    calls_tools = False
+    can_summarise = False
+    can_call_tools = False
 
     def __init__(self, agents: Mapping[str, CliAgentSettings]) -> None:
         self._agents = agents
@@ -49,7 +49,7 @@ class ProgramProvider(Provider):
             min(settings.context_window, _ARGUMENT_TOKENS) if settings.input == "argument" else settings.context_window
         )
 
-    def most_output(self, model: str) -> int:
+    def max_output_tokens(self, model: str) -> int:
         return self._found(model).max_output_bytes // 4
 
     def stream(self, request: ModelRequest, cancel: Cancel) -> Iterator[StreamEvent]:
@@ -62,9 +62,9 @@ class ProgramProvider(Provider):
             yield from _run(settings, request, prompt, cancel)
         except ProviderError as error:
             if error.reason is FailureReason.SESSION_EXPIRED and prompt.session:
-                # The next call tells the whole conversation again.
+                # The next call sends the whole conversation again.
                 self._forgotten.append(prompt.session)
-                error.again = True
+                error.will_differ = True
             raise
 
     def _found(self, model: str) -> CliAgentSettings:
@@ -84,14 +84,14 @@ def _run(settings: CliAgentSettings, request: ModelRequest, prompt: Prompt, canc
         errors = stack.enter_context(tempfile.TemporaryFile())
         given = stack.enter_context(tempfile.TemporaryFile())
         spawn = stack.enter_context(dies_with_this_worker())
-        # A file, not a pipe: a program that does not read its input must not hold us up.
+        # A file, not a pipe: a program that does not read its input must not block us.
         given.write(prompt.text.encode(errors="replace") if settings.input == "stdin" else b"")
         given.seek(0)
         process = _start(settings, request, prompt, partial(spawn, stdin=given.fileno(), stderr=errors.fileno()))
-        running = stack.enter_context(Running(process, settings, cancel))
-        # Many programs do not say what they took, and none does before it has answered.
-        told = Usage(input=len(prompt.text.encode(errors="replace")) // 4)
-        yield UsageSoFar(told, estimated=True)
+        running = stack.enter_context(RunningProgram(process, settings, cancel))
+        # Many programs do not report usage, and none does before it has answered.
+        estimate = Usage(input=len(prompt.text.encode(errors="replace")) // 4)
+        yield UsageSoFar(estimate, estimated=True)
         for chunk in running.chunks():
             yield from map(TextDelta, output.take(chunk))
         yield from map(TextDelta, output.rest())
@@ -104,7 +104,7 @@ def _run(settings: CliAgentSettings, request: ModelRequest, prompt: Prompt, canc
     if output.session:
         content.append(ThinkingBlock(thinking="", signature=f"{SESSION}{output.session}"))
     counted = output.usage.total > 0
-    yield finish(content, output.usage if counted else told, "stop", estimated=not counted)
+    yield finish(content, output.usage if counted else estimate, "stop", estimated=not counted)
 
 
 def _start(
@@ -146,7 +146,7 @@ def _filled(part: str, values: Mapping[str, str]) -> str:
 
 
 def _check(
-    running: Running, settings: CliAgentSettings, request: ModelRequest, complaint: str, *, forgotten: bool
+    running: RunningProgram, settings: CliAgentSettings, request: ModelRequest, complaint: str, *, forgotten: bool
 ) -> None:
     name = f"cli/{request.model}"
     if running.too_much:

@@ -1,4 +1,4 @@
-"""Our own documentation, which the read tool opens by a name that is the same on every host."""
+"""Our own documentation, which the read tool opens as `docs://...` on every host."""
 
 from __future__ import annotations
 

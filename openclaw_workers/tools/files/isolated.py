@@ -1,8 +1,8 @@
-"""Work that cannot be interrupted inside a process, done in a process of its own.
+"""Run work that cannot be interrupted inside a thread in a separate process.
 
-Python's `re` holds the interpreter lock from start to end of a match. One catastrophic pattern in one thread would
-keep every other thread of the worker from renewing its lease. In a child of its own it harms nobody and can be
-ended. (`multiprocessing` is no help here: the daemonic children of a prefork pool may not have children.)
+Python's `re` holds the interpreter lock for a whole match. One catastrophic pattern in one thread would keep all other
+threads of the worker from renewing their leases. In its own process it blocks nobody and can be killed.
+(`multiprocessing` does not work here: the daemonic children of a prefork pool may not have children.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.child_processes import ProcessExit, follow, spawn
+from openclaw_workers.child_processes import ProcessExit, spawn, stream_output
 from openclaw_workers.errors import ToolError, ToolTimedOut
 
 
@@ -26,17 +26,17 @@ def run_isolated(
     timeout_seconds: float,
     pass_fds: tuple[int, ...] = (),
 ) -> dict[str, Any]:
-    """Run a stand-alone Python file: `request` as JSON on its standard input, its answer as JSON on its output.
+    """Run a stand-alone Python file. It reads `request` as JSON from stdin and writes its answer as JSON to stdout.
 
-    The script finds `timeout_seconds` in its request and must see to it that it ends soon after, should this
-    process be gone by then. Keep the request below the size of a pipe (64 KB).
+    The request contains `timeout_seconds`. The script must end by itself soon after that time, in case this process
+    has died. Keep the request smaller than a pipe buffer (64 KB).
 
     Raises:
-        ToolTimedOut: it did not answer in time and was killed.
-        ToolError: it died, or answered with an `error`.
-        TurnEnded: the turn was stopped meanwhile.
+        ToolTimedOut: the script did not answer in time and was killed.
+        ToolError: the script crashed or answered with an `error`.
+        TurnEnded: the turn was stopped in the meantime.
     """
-    # -I and -S leave out site-packages, the environment and the current directory: a quick, predictable start.
+    # -I and -S ignore site-packages, the environment and the current directory, for a fast and predictable start.
     argv = [sys.executable, "-I", "-S", script]
     try:
         process = spawn(argv, stdin=subprocess.PIPE, pass_fds=pass_fds)
@@ -46,7 +46,7 @@ def run_isolated(
     with suppress(BrokenPipeError), process.stdin as pipe:
         pipe.write(json.dumps({**request, "timeout_seconds": timeout_seconds}).encode())
     output = bytearray()
-    ended = follow(process, cancel=cancel, timeout_seconds=timeout_seconds, on_output=output.extend)
+    ended = stream_output(process, cancel=cancel, timeout_seconds=timeout_seconds, on_output=output.extend)
     if ended is ProcessExit.CANCELLED:
         cancel.check()
     if ended is ProcessExit.TIMED_OUT:

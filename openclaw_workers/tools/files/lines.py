@@ -1,6 +1,6 @@
-"""Choosing lines of a file: imported by `read`, and run as a script where a pattern is in play.
+"""Select lines of a file. `read` imports this module, and runs it as a script to search by a pattern.
 
-Only the standard library, and little of it: as a script this file starts in about twenty milliseconds.
+It imports only a little of the standard library, so that it starts as a script in about twenty milliseconds.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def select_lines(
     wanted: Callable[[str], object] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Take lines from number `offset` on; with `wanted` only those, each with its number before it.
+    """Select lines from number `offset` on. With `wanted`, select matching lines only and prefix their numbers.
 
     Returns `lines`, `next_offset` (None at the end of the file), `stopped_by` (`limit` or `size`) and `last`,
-    the number of the last line looked at.
+    the number of the last line read.
     """
     chosen: list[str] = []
     used = last = 0
@@ -53,7 +53,7 @@ def select_lines(
 
 
 def _numbered(file: IO[bytes], check: Callable[[], None]) -> Iterator[tuple[int, str, int]]:
-    """Yield number, text and the count of bytes left out of each line, however long it is."""
+    """Yield each line's number, its text up to a maximum length, and how many bytes were left out."""
     number = 0
     while piece := file.readline(_PIECE_BYTES):
         number += 1
@@ -84,8 +84,8 @@ def _search(request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     request = json.loads(sys.stdin.buffer.read())
-    # Should the worker die, nobody is left to end a pattern that never finishes. The default action of this
-    # signal ends the process in the kernel, whatever the interpreter is busy with.
+    # If the worker dies, nobody else would kill a pattern that never finishes. The default action of this signal ends
+    # the process in the kernel, even while the interpreter is busy.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(request["timeout_seconds"]) + 2)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))

@@ -1,8 +1,8 @@
-"""Paths a model names, kept inside the agent's workspace.
+"""Keep the paths that a model names inside the agent's workspace.
 
-A name is resolved once, with every symbolic link followed, and compared with the workspace. The file is then
-opened step by step from the workspace's own descriptor without following links, so that a link put there in
-between leads to an error and not outside.
+A path is resolved once, following all symbolic links, and compared with the workspace. The file is then opened step by
+step from the workspace's descriptor without following links. So a link created in between causes an error and cannot
+lead outside.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class WorkspacePath:
-    """A path inside the workspace that holds no link and no `..`."""
+    """A path inside the workspace without links and without `..`."""
 
     root: str
     parts: tuple[str, ...]
@@ -35,10 +35,10 @@ class WorkspacePath:
 
 
 def locate(workspace: Path, named: str) -> WorkspacePath:
-    """Find what a model means by a path: relative to the workspace, or absolute and inside it.
+    """Resolve a path from a model: relative to the workspace, or absolute and inside it.
 
     Raises:
-        ToolError: the path is empty, impossible, or leads outside.
+        ToolError: the path is empty, impossible, or outside the workspace.
     """
     if not named.strip():
         raise ToolError("the path is empty; name a file in the workspace, such as 'notes.txt'")
@@ -61,7 +61,7 @@ def locate(workspace: Path, named: str) -> WorkspacePath:
 
 @contextmanager
 def parent_directory(place: WorkspacePath, *, create: bool = False) -> Iterator[int]:
-    """Open the directory that holds `place`, following no link on the way; `create` makes what is missing."""
+    """Open the directory that contains `place` without following links; `create` makes missing directories."""
     if create:
         os.makedirs(place.root, exist_ok=True)
     current = os.open(place.root, _DIRECTORY)
@@ -79,8 +79,8 @@ def parent_directory(place: WorkspacePath, *, create: bool = False) -> Iterator[
 
 
 @contextmanager
-def os_errors_told(doing: str, place: WorkspacePath) -> Iterator[None]:
-    """Turn the system's refusals into words a model can act on."""
+def os_errors_as_tool_errors(doing: str, place: WorkspacePath) -> Iterator[None]:
+    """Turn an OSError into a message that a model can act on."""
     try:
         yield
     except NotADirectoryError as error:

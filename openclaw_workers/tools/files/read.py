@@ -1,4 +1,4 @@
-"""The `read` tool: text of a file in the workspace, a page at a time."""
+"""The `read` tool: read a text file in the workspace, page by page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.isolated import run_isolated
-from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_told, parent_directory
+from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_as_tool_errors, parent_directory
 
 MAX_OUTPUT_BYTES = 50 * 1024
 _PATTERN_SECONDS = 5.0
@@ -41,20 +41,20 @@ class Read(Tool[ReadInput]):
     effect = Effect.NONE
     input_type = ReadInput
 
-    def quotes_others(self, args: ReadInput) -> bool:
+    def is_result_untrusted(self, args: ReadInput) -> bool:
         return not _is_documentation(args.path)
 
     def run(self, args: ReadInput, ctx: ToolContext) -> str:
-        place = _located(ctx, args.path)
-        with os_errors_told("read", place), _open(place) as file:
-            described = _described_if_binary(file, place)
-            if described:
-                return described
+        place = _locate(ctx, args.path)
+        with os_errors_as_tool_errors("read", place), _open(place) as file:
+            description = _describe_if_binary(file, place)
+            if description:
+                return description
             page = _search(file, args, ctx) if args.pattern else _page(file, args, ctx)
-        return _told(page, args, place)
+        return _format_page(page, args, place)
 
 
-def _located(ctx: ToolContext, named: str) -> WorkspacePath:
+def _locate(ctx: ToolContext, named: str) -> WorkspacePath:
     docs = docs_dir() if named.startswith(PREFIX) else None
     return locate(docs, named.removeprefix(PREFIX) or ".") if docs else locate(ctx.workspace, named)
 
@@ -65,10 +65,10 @@ def _is_documentation(named: str) -> bool:
 
 def _open(place: WorkspacePath) -> IO[bytes]:
     if not place.parts:
-        raise _is_directory(place.root, ".")
+        raise _directory_error(place.root, ".")
     with parent_directory(place) as parent:
         try:
-            # O_NONBLOCK: opening a named pipe would wait for somebody to write to it.
+            # O_NONBLOCK: otherwise opening a named pipe would wait for a writer.
             fd = os.open(place.parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
         except FileNotFoundError:
             near = nearest(place.parts[-1], os.listdir(parent))
@@ -79,14 +79,14 @@ def _open(place: WorkspacePath) -> IO[bytes]:
         return os.fdopen(fd, "rb")
     try:
         if stat.S_ISDIR(mode):
-            raise _is_directory(fd, place.shown)
+            raise _directory_error(fd, place.shown)
         raise ToolError(f"{place.shown} is not a regular file and cannot be read")
     finally:
         os.close(fd)
 
 
-def _is_directory(directory: str | int, shown: str) -> ToolError:
-    """The names in it are others' words."""
+def _directory_error(directory: str | int, shown: str) -> ToolError:
+    """The error lists the file names as untrusted output, because others chose them."""
     names = sorted(os.listdir(directory))
     if not names:
         return ToolError(f"{shown} is a directory, not a file; it holds nothing")
@@ -95,10 +95,10 @@ def _is_directory(directory: str | int, shown: str) -> ToolError:
     return ToolError(f"{shown} is a directory, not a file; it holds:", output=listed + more)
 
 
-def _described_if_binary(file: IO[bytes], place: WorkspacePath) -> str | None:
-    sample = os.pread(file.fileno(), _SAMPLE_BYTES, 0)  # leaves the position alone, which a child may inherit
+def _describe_if_binary(file: IO[bytes], place: WorkspacePath) -> str | None:
+    sample = os.pread(file.fileno(), _SAMPLE_BYTES, 0)  # keeps the file position, which a child may inherit
     unreadable = sample.decode(errors="replace").count("\ufffd")
-    # A few odd bytes are a text in another encoding, or a character cut by the end of the sample.
+    # A few invalid bytes may come from another encoding, or from a character cut by the end of the sample.
     if b"\0" not in sample and unreadable <= max(1, len(sample) // 10):
         return None
     size_bytes = os.fstat(file.fileno()).st_size
@@ -135,7 +135,7 @@ def _search(file: IO[bytes], args: ReadInput, ctx: ToolContext) -> dict[str, Any
         ) from error
 
 
-def _told(page: dict[str, Any], args: ReadInput, place: WorkspacePath) -> str:
+def _format_page(page: dict[str, Any], args: ReadInput, place: WorkspacePath) -> str:
     chosen: list[str] = page["lines"]
     if not chosen:
         if args.offset > max(1, page["last"]):

@@ -1,4 +1,4 @@
-"""Files that come with a task: names made safe, contents put into the workspace."""
+"""Files that come with a sub-agent's task: make their names safe and write them into the workspace."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from openclaw_workers.domain.file_names import plain_name
+from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.errors import ToolError
 
 
-def safe_name(name: str, index: int) -> str:
-    """A plain file name, told apart by its place."""
-    return f"{index + 1}-{plain_name(name)}"
+def numbered_file_name(name: str, index: int) -> str:
+    """A safe file name, made unique by its position."""
+    return f"{index + 1}-{safe_file_name(name)}"
 
 
-def materialise(workspace: Path, inside: str, files: Mapping[str, str]) -> None:
-    """Write files that are not there yet, each whole or not at all; their names are safe and their contents base64.
+def write_task_files(workspace: Path, inside: str, files: Mapping[str, str]) -> None:
+    """Write the files that do not exist yet, each atomically. Names must be safe; contents are base64.
 
     Raises:
-        ToolError: a link in the workspace leads out of it.
+        ToolError: a link in the workspace leads outside.
     """
     folder = workspace / inside
     if not folder.resolve().is_relative_to(workspace.resolve()):

@@ -1,4 +1,4 @@
-"""The `write` tool: a file in the workspace, replaced as a whole or not at all."""
+"""The `write` tool: replace a file in the workspace atomically."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
-from openclaw_workers.tools.files.paths import locate, os_errors_told, parent_directory
+from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors, parent_directory
 
 
 class WriteInput(ToolInput):
@@ -31,7 +31,7 @@ class Write(Tool[WriteInput]):
         if not place.parts or args.path.endswith("/"):
             raise ToolError(f"{args.path!r} is a directory; name the file to write in it")
         data = args.content.encode()
-        with os_errors_told("write", place), parent_directory(place, create=True) as parent:
+        with os_errors_as_tool_errors("write", place), parent_directory(place, create=True) as parent:
             before = _status(place.parts[-1], parent)
             if before is not None and stat.S_ISDIR(before.st_mode):
                 raise ToolError(f"{place.shown} is a directory; name the file to write in it")
@@ -51,7 +51,7 @@ def _status(name: str, parent: int) -> os.stat_result | None:
 
 
 def _replace(name: str, data: bytes, mode: int | None, parent: int) -> None:
-    """Write beside the target, make it durable, then take its name: a reader sees the old or the new file."""
+    """Write a temporary file next to the target, sync it, then rename it: a reader sees the old or the new file."""
     beside = f".ocw-{secrets.token_hex(8)}.tmp"
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=parent)
     try:

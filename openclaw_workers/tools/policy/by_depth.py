@@ -1,4 +1,4 @@
-"""Which tools a session has by its place in the tree."""
+"""Tool policy by depth: which tools a session has at its place in the tree."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from openclaw_workers.domain.tree import Role
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.registry import builtin_tools
 
-SESSION_CONTROL = frozenset(
+DENIED_TO_LEAVES = frozenset(
     {"sessions_spawn", "sessions_yield", "subagents", "sessions_list", "sessions_history", "sessions_send"}
 )
-"""Denied to leaves, which have nobody to control."""
+"""Leaves cannot have sub-agents, so they need no session control."""
 
-BELOW_THE_ROOT = frozenset({"gateway"})
-DEEP_DOWN = frozenset({"cron", "message"})
+DENIED_BELOW_THE_ROOT = frozenset({"gateway"})
+DENIED_FROM_DEPTH_TWO = frozenset({"cron", "message"})
 
 
 def tools_at(depth: int, role: Role) -> list[Tool[Any]]:
-    """Every layer only removes."""
+    """The tools at a depth. Each rule only removes tools."""
     denied: frozenset[str] = frozenset()
     if role is Role.LEAF:
-        denied |= SESSION_CONTROL
+        denied |= DENIED_TO_LEAVES
     if depth >= 1:
-        denied |= BELOW_THE_ROOT
+        denied |= DENIED_BELOW_THE_ROOT
     if depth >= 2:
-        denied |= DEEP_DOWN
+        denied |= DENIED_FROM_DEPTH_TWO
     return [tool for tool in builtin_tools() if tool.name not in denied]

@@ -1,4 +1,4 @@
-"""The arguments of the session tools, with the names of OpenClaw and of MiniClaw."""
+"""The arguments of the session tools, under their OpenClaw and MiniClaw names."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, model_validator
 
-from openclaw_workers.tools.base import ToolInput, Words
+from openclaw_workers.tools.base import NonBlankText, ToolInput
 
-MOST_SESSIONS = 200
-MOST_MESSAGES = 20
-MOST_HISTORY = 500
-MOST_WAIT_SECONDS = 3_600
+MAX_SESSIONS = 200
+MAX_MESSAGES = 20
+MAX_HISTORY = 500
+MAX_WAIT_SECONDS = 3_600
 
 
 class ListInput(ToolInput):
     kinds: list[Literal["main", "group", "cron", "hook", "node", "other"]] = Field(default_factory=list)
     """Only these sorts of session; sub-agents and named sessions are `other`."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_SESSIONS)] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_SESSIONS)] = 50
     """How many, most recently used first."""
 
     active_minutes: Annotated[int | None, Field(ge=1, alias="activeMinutes")] = None
     """Only those used within so many minutes."""
 
-    message_limit: Annotated[int, Field(ge=0, le=MOST_MESSAGES, alias="messageLimit")] = 0
+    message_limit: Annotated[int, Field(ge=0, le=MAX_MESSAGES, alias="messageLimit")] = 0
     """How many of the last messages to show of each."""
 
 
@@ -32,7 +32,7 @@ class HistoryInput(ToolInput):
     session_key: Annotated[str, Field(min_length=1, alias="sessionKey")]
     """The session, as sessions_list names it."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_HISTORY)] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_HISTORY)] = 50
     """How many of the last messages."""
 
     include_tools: Annotated[StrictBool, Field(alias="includeTools")] = False
@@ -57,10 +57,10 @@ class SendInput(ToolInput):
     agent_id: Annotated[str | None, Field(alias="agentId")] = None
     """With label: look among this agent's sessions. Alone: write to this agent's main session."""
 
-    message: Annotated[Words, Field(validation_alias=AliasChoices("message", "content", "text"))]
+    message: Annotated[NonBlankText, Field(validation_alias=AliasChoices("message", "content", "text"))]
     """What to say."""
 
-    timeout_seconds: Annotated[int, Field(ge=0, le=MOST_WAIT_SECONDS, alias="timeoutSeconds")] = 30
+    timeout_seconds: Annotated[int, Field(ge=0, le=MAX_WAIT_SECONDS, alias="timeoutSeconds")] = 30
     """How long to wait for the answer; 0 does not wait."""
 
     @model_validator(mode="after")
@@ -95,7 +95,7 @@ class SubagentsInput(ToolInput):
     message: Annotated[str | None, Field(validation_alias=AliasChoices("message", "content", "text"))] = None
     """What to say, for send and steer."""
 
-    limit: Annotated[int, Field(ge=1, le=MOST_HISTORY)] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_HISTORY)] = 50
     """How many entries, for log and list."""
 
     include_tools: Annotated[StrictBool, Field(alias="includeTools")] = False

@@ -1,4 +1,4 @@
-"""`sessions_list`, `sessions_history`, `session_status`: looking at sessions."""
+"""`sessions_list`, `sessions_history`, `session_status`: inspect sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the session tools ask of the engine. Tools know no store and no queue; a turn is given one of these."""
+"""The interface between the session tools and the engine. Tools import no store and no queue; each turn gets a port."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ class SpawnCall:
 
 
 class SessionPort(Protocol):
-    """Sessions as one running turn may see and use them. Answers are JSON for the model to read."""
+    """What one running turn may do with other sessions. All results are JSON for the model."""
 
     def spawn(self, calls: Sequence[SpawnCall]) -> list[str]:
-        """Spawn the children that one assistant message asks for; one answer each."""
+        """Spawn the children that one assistant message asks for; return one result per call."""
 
     def list_sessions(self, args: ListInput) -> str:
-        """The sessions that this one may see."""
+        """List the sessions that this one may see."""
 
     def history(self, args: HistoryInput) -> str:
-        """What was said in a session, newest last, bounded in size."""
+        """The messages of a session, newest last, bounded in size."""
 
     def status(self, args: StatusInput) -> str:
-        """How a session stands; may set its model first."""
+        """The status of a session; optionally set its model first."""
 
     def send(self, call_id: str, args: SendInput) -> str:
-        """Say something in another session. The same call id says it once.
+        """Send a message to another session. Repeating a call id sends nothing twice.
 
         Raises:
-            TurnParked: the answer is not there yet. The call is to be made again when it is, or when its time is over.
+            TurnParked: the answer is not there yet. Repeat the call when it arrives or the wait times out.
         """
 
     def subagents(self, call_id: str, args: SubagentsInput) -> str:
-        """Look after the children of this session. The same call id says a thing once."""
+        """List, read, message, steer or stop the children of this session. Repeating a call id sends nothing twice."""
 
     def children_at_work(self) -> int:
         """How many children have not reported yet."""
 
 
 class SessionTool(Tool[InputT]):
-    """Its answers are JSON objects with a status."""
+    """A tool whose results are JSON objects with a status."""
 
     def is_refusal(self, answer: str) -> bool:
         return json.loads(answer)["status"] in ("error", "forbidden")
 
 
 def port_of(ctx: ToolContext) -> SessionPort:
-    """The sessions a call may use.
+    """The session port of a call.
 
     Raises:
-        ToolError: there are none, as outside of a worker.
+        ToolError: there is no port, because the call runs outside a worker.
     """
     if ctx.sessions is None:
         raise ToolError("there are no other sessions here")

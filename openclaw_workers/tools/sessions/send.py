@@ -1,4 +1,4 @@
-"""`sessions_send`, `sessions_yield`, `subagents`: talking to sessions, waiting for them, steering them."""
+"""`sessions_send`, `sessions_yield`, `subagents`: message sessions, wait for them and control them."""
 
 from __future__ import annotations
 

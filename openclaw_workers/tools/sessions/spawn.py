@@ -1,4 +1,4 @@
-"""`sessions_spawn`: hand work to sub-agents."""
+"""`sessions_spawn`: start sub-agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SessionsSpawn(SessionTool[SpawnInput]):
     batched: ClassVar[bool] = True
 
     def run(self, args: SpawnInput, ctx: ToolContext) -> str:
-        return self.run_together([(args, ctx)])[0]
+        return self.run_batch([(args, ctx)])[0]
 
-    def run_together(self, calls: Sequence[tuple[SpawnInput, ToolContext]]) -> list[str]:
+    def run_batch(self, calls: Sequence[tuple[SpawnInput, ToolContext]]) -> list[str]:
         return port_of(calls[0][1]).spawn([SpawnCall(ctx.call_id, args) for args, ctx in calls])

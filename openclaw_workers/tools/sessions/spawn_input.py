@@ -1,4 +1,4 @@
-"""The arguments of `sessions_spawn`, with the names of OpenClaw and of MiniClaw."""
+"""The arguments of `sessions_spawn`, under their OpenClaw and MiniClaw names."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pydantic import AliasChoices, BeforeValidator, Field, StrictBool, StringCon
 
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, SpawnMode
-from openclaw_workers.tools.base import ToolInput, Words
+from openclaw_workers.tools.base import NonBlankText, ToolInput
 
-MOST_FILES = 50
-MOST_FILE_BYTES = 1_000_000
-MOST_TOTAL_BYTES = 5_000_000
-MOST_NESTED = 20
-MOST_EXACT = 2**53
-"""Beyond it Redis scripts no longer tell whole numbers apart."""
+MAX_FILES = 50
+MAX_FILE_BYTES = 1_000_000
+MAX_TOTAL_BYTES = 5_000_000
+MAX_NESTED = 20
+MAX_EXACT = 2**53
+"""Lua numbers are exact only up to this value."""
 
 
 def _announce(value: object) -> object:
@@ -28,14 +28,14 @@ def _announce(value: object) -> object:
 
 
 def _check_json(value: object, depth: int = 0) -> None:
-    """What every reader of a record can read: scripts know no endless or endlessly nested values."""
+    """Accept only values that Lua's cjson can read: finite numbers and limited nesting."""
     match value:
         case float() if not math.isfinite(value):
             raise ValueError(f"expected finite numbers, not {value}")
-        case int() if abs(value) > MOST_EXACT:
+        case int() if abs(value) > MAX_EXACT:
             raise ValueError("expected numbers up to 2^53; write longer ones as text")
-        case dict() | list() if depth == MOST_NESTED:
-            raise ValueError(f"is nested more than {MOST_NESTED} deep")
+        case dict() | list() if depth == MAX_NESTED:
+            raise ValueError(f"is nested more than {MAX_NESTED} deep")
         case dict():
             for each in value.values():
                 _check_json(each, depth + 1)
@@ -59,13 +59,13 @@ class Attachment(ToolInput):
             size = len(base64.b64decode(value, validate=True))
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"expected base64: {error}") from error
-        if size > MOST_FILE_BYTES:
-            raise ValueError(f"has {size:,} bytes; a file may have {MOST_FILE_BYTES:,}")
+        if size > MAX_FILE_BYTES:
+            raise ValueError(f"has {size:,} bytes; a file may have {MAX_FILE_BYTES:,}")
         return value
 
 
 class SpawnInput(ToolInput):
-    task: Annotated[Words, Field(validation_alias=AliasChoices("task", "message"))]
+    task: Annotated[NonBlankText, Field(validation_alias=AliasChoices("task", "message"))]
     """What the sub-agent is to do. It sees nothing else of this conversation."""
 
     label: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
@@ -112,7 +112,7 @@ class SpawnInput(ToolInput):
     wake_on_descendant_settle: Annotated[StrictBool, Field(alias="wakeOnDescendantSettle")] = True
     """Whether it gets another turn with the results of its own sub-agents before it reports."""
 
-    attachments: Annotated[list[Attachment], Field(max_length=MOST_FILES)] = Field(default_factory=list)
+    attachments: Annotated[list[Attachment], Field(max_length=MAX_FILES)] = Field(default_factory=list)
     """Files for it to work with."""
 
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -128,6 +128,6 @@ class SpawnInput(ToolInput):
     @classmethod
     def _bounded(cls, files: list[Attachment]) -> list[Attachment]:
         total = sum(len(file.content) * 3 // 4 for file in files)
-        if total > MOST_TOTAL_BYTES:
-            raise ValueError(f"have {total:,} bytes in all; at most {MOST_TOTAL_BYTES:,} are taken")
+        if total > MAX_TOTAL_BYTES:
+            raise ValueError(f"have {total:,} bytes in all; at most {MAX_TOTAL_BYTES:,} are taken")
         return files

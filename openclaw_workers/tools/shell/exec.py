@@ -1,4 +1,4 @@
-"""The `exec` tool: one shell command in the workspace."""
+"""The `exec` tool: run one shell command in the workspace."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import ExitStack
 
 from pydantic import Field
 
-from openclaw_workers.child_processes import ProcessExit, dies_with_this_worker, follow
+from openclaw_workers.child_processes import ProcessExit, dies_with_this_worker, stream_output
 from openclaw_workers.errors import ToolError, ToolTimedOut
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
-from openclaw_workers.tools.files.paths import locate, os_errors_told
+from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
 
 MAX_OUTPUT_BYTES = 50 * 1024
-# A flood of output is shown by its latest lines: people cannot read more, and the loop over them costs time.
+# Of a flood of output show only the latest lines: people cannot read more, and showing all of them takes time.
 _PROGRESS_LINES_PER_READ = 20
 _PROGRESS_LINE_CHARS = 500
 
@@ -40,14 +40,14 @@ class Exec(Tool[ExecInput]):
     effect = Effect.ONCE
     input_type = ExecInput
 
-    def quotes_others(self, args: ExecInput) -> bool:
+    def is_result_untrusted(self, args: ExecInput) -> bool:
         return True
 
     def run(self, args: ExecInput, ctx: ToolContext) -> str:
-        """Run the command; it and its process group do not outlive this call, nor this worker.
+        """Run the command; kill its process group when the call ends or the worker dies.
 
-        The working directory is inside the workspace and the environment holds no secrets, but the command
-        itself runs with the rights of the worker and can go wherever those reach.
+        The working directory is inside the workspace and the environment contains no secrets. The command itself runs
+        with the worker's permissions and can access whatever the worker can.
         """
         timeout_seconds = min(args.timeout_seconds or ctx.exec_seconds, ctx.timeout_seconds)
         output = HeadAndTail(MAX_OUTPUT_BYTES)
@@ -62,9 +62,9 @@ class Exec(Tool[ExecInput]):
         if ended is ProcessExit.CANCELLED:
             ctx.cancel.check()
         if ended is ProcessExit.TIMED_OUT:
-            told = f"the command was ended after {timeout_seconds:g} s; what it did until then stands. Output so far:"
-            raise ToolTimedOut(told, output=output.text() or "(none)")
-        return _told(output.text(), code)
+            why = f"the command was ended after {timeout_seconds:g} s; what it did until then stands. Output so far:"
+            raise ToolTimedOut(why, output=output.text() or "(none)")
+        return _format_result(output.text(), code)
 
 
 def _run(
@@ -75,15 +75,15 @@ def _run(
     place = locate(ctx.workspace, args.workdir)
     shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
     with ExitStack() as until_done:
-        with os_errors_told("run a command in", place):
+        with os_errors_as_tool_errors("run a command in", place):
             os.makedirs(place.root, exist_ok=True)
             spawn = until_done.enter_context(dies_with_this_worker())
             process = spawn([shell, "-c", args.command], cwd=place.path, stderr=subprocess.STDOUT)
-        ended = follow(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
+        ended = stream_output(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
     return ended, process.returncode
 
 
-def _told(output: str, code: int) -> str:
+def _format_result(output: str, code: int) -> str:
     ending = f"[exit code {code}]" if code >= 0 else f"[ended by {signal.Signals(-code).name}]"
     if not output:
         return f"(no output)\n{ending}"
@@ -91,7 +91,7 @@ def _told(output: str, code: int) -> str:
 
 
 class HeadAndTail:
-    """The first and the last part of a stream of any length, in bounded memory."""
+    """Keeps the first and the last part of a stream of any length, in bounded memory."""
 
     def __init__(self, max_bytes: int) -> None:
         self._half = max_bytes // 2
@@ -110,18 +110,18 @@ class HeadAndTail:
 
     def text(self) -> str:
         if not self._dropped_bytes:
-            return _decoded(self._head + self._tail)
+            return _decode(self._head + self._tail)
         note = f"\n[... {self._dropped_bytes:,} bytes left out here ...]\n"
-        return _decoded(self._head) + note + _decoded(self._tail)
+        return _decode(self._head) + note + _decode(self._tail)
 
 
-def _decoded(data: bytearray) -> str:
-    # A question mark is one byte like the byte it stands for, so that the bound on bytes holds for noise too.
+def _decode(data: bytearray) -> str:
+    # A question mark is one byte, like the byte it replaces, so that invalid bytes do not exceed the size limit.
     return data.decode(errors="replace").replace("\ufffd", "?")
 
 
 class _LineByLine:
-    """Turns chunks into lines for people who watch."""
+    """Splits chunks into lines to show as progress."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show

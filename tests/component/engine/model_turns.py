@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from openclaw_workers.agent.context.memory_flush import PROMPT
-from openclaw_workers.agent.context.summaries import BASE
+from openclaw_workers.agent.prompt.texts import MEMORY_FLUSH, SUMMARISE
 from openclaw_workers.domain.runs import Run
 from tests.component.engine.conftest import EngineHarness, MakeEngine
 from tests.support.wire import Recorded, WireServer
@@ -37,11 +36,11 @@ def said(request: Recorded) -> str:
 
 
 def is_summary(request: Recorded) -> bool:
-    return BASE[:40] in said(request)
+    return SUMMARISE[:40] in said(request)
 
 
 def is_flush(request: Recorded) -> bool:
-    return PROMPT[:40] in said(request)
+    return MEMORY_FLUSH[:40] in said(request)
 
 
 def valid(server: WireServer) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.agent.prompt.texts import RESULT_CUT_OFF
 from openclaw_workers.domain.ids import BatchId
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run, RunState
@@ -24,7 +25,7 @@ from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.domain.untrusted import wrap
 from openclaw_workers.engine.tree import announce as announcing
 from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
-from openclaw_workers.engine.tree.report import CUT_OFF, RESULT_BYTES, frozen, partial_result, report
+from openclaw_workers.engine.tree.report import RESULT_BYTES, frozen, partial_result, report
 from openclaw_workers.errors import StoreUnavailable, TurnAborted
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.tree_builder import (
@@ -118,9 +119,9 @@ def test_a_child_cannot_end_its_own_quotation_nor_write_a_status_line_by_its_lab
 @pytest.mark.parametrize("facts", [{"reason": "length"}, {"cut": True}])
 def test_a_report_says_that_an_answer_was_cut_off_at_the_output_limit(facts: dict[str, Any]) -> None:
     lines = report([(run_named(**facts), [])]).splitlines()
-    assert lines[lines.index("status: completed") + 1] == CUT_OFF
-    assert CUT_OFF not in report([(run_named(), [])])
-    assert CUT_OFF not in report([(run_named(state="error", error="no", **facts), [])])
+    assert lines[lines.index("status: completed") + 1] == RESULT_CUT_OFF
+    assert RESULT_CUT_OFF not in report([(run_named(), [])])
+    assert RESULT_CUT_OFF not in report([(run_named(state="error", error="no", **facts), [])])
 
 
 def test_what_there_was_of_a_result_is_the_last_words_and_the_last_call() -> None:

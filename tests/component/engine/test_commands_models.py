@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.config.model_names import OFFLINE, named_model, usable_models
+from openclaw_workers.config.model_names import OFFLINE, find_model, usable_models
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import CompactionEntry, dump_entry
 from openclaw_workers.engine.intake.accept import Answered
@@ -103,7 +103,7 @@ def test_a_name_that_is_no_model_begins_no_session_and_is_told_which_are(begun: 
 def test_a_complete_list_admits_no_other_model(make_engine: MakeEngine) -> None:
     models = {**LOCAL["models"], "mode": "replace"}
     with pytest.raises(BadInput, match="there is no model local/x; configured are m"):
-        named_model(make_engine({"models": models}).loaded.settings, "local/x")
+        find_model(make_engine({"models": models}).loaded.settings, "local/x")
 
 
 def test_a_provider_without_a_key_may_be_chosen_and_is_remarked(begun: EngineHarness) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.agent.context.history import SUMMARY_HEADING
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
+from openclaw_workers.agent.prompt.texts import SUMMARY_HEADING
 from openclaw_workers.domain.messages import Authority, QueueMode
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, ToolResultEntry
 from openclaw_workers.engine.intake.accept import Answered

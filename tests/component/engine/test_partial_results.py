@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from openclaw_workers.agent.prompt.texts import RESULT_CUT_OFF
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, ToolCallBlock
 from openclaw_workers.domain.untrusted import wrap
 from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
-from openclaw_workers.engine.tree.report import CUT_OFF
 from tests.component.engine.conftest import EngineHarness, MakeEngine
 from tests.component.engine.tree_builder import CHILD, announces, ask, child, children, pending, reread, settle
 from tests.component.engine.wire_harness import wire_engine
@@ -141,4 +141,4 @@ def test_a_childs_answer_that_stops_at_the_output_limit_is_told_as_cut_off(make_
 
     (run,) = children(wired.engine)
     assert (run.state, run.reason, run.text) == (RunState.OK, "length", "half an ans")
-    assert f"status: completed\n{CUT_OFF}" in announces(wired.engine)[0]
+    assert f"status: completed\n{RESULT_CUT_OFF}" in announces(wired.engine)[0]

@@ -9,7 +9,7 @@ import pytest
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.engine.sessions.tool_port import TurnSessions
 from openclaw_workers.errors import CorruptRecord
-from openclaw_workers.tools.policy.by_depth import SESSION_CONTROL
+from openclaw_workers.tools.policy.by_depth import DENIED_TO_LEAVES
 from openclaw_workers.tools.sessions.inputs import SubagentsInput
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import use
@@ -48,8 +48,8 @@ def test_its_tools_are_those_of_its_depth(make_engine: MakeEngine, deepest: int,
 
     _, tools = told(engine, LOOSE)
 
-    assert (tools >= SESSION_CONTROL) is controls
-    assert SESSION_CONTROL.isdisjoint(tools) is not controls
+    assert (tools >= DENIED_TO_LEAVES) is controls
+    assert DENIED_TO_LEAVES.isdisjoint(tools) is not controls
 
 
 def test_the_chain_of_parents_goes_before_the_key(make_engine: MakeEngine) -> None:
@@ -59,7 +59,7 @@ def test_the_chain_of_parents_goes_before_the_key(make_engine: MakeEngine) -> No
 
     tools = engine.preparer.prepare(engine.take(LOOSE), []).setup.tools
 
-    assert SESSION_CONTROL.isdisjoint(tools), "it is two deep"
+    assert DENIED_TO_LEAVES.isdisjoint(tools), "it is two deep"
 
 
 def test_what_is_stored_goes_before_all_else(make_engine: MakeEngine) -> None:
@@ -67,7 +67,7 @@ def test_what_is_stored_goes_before_all_else(make_engine: MakeEngine) -> None:
     engine.say(text(say("hello")), LOOSE)
     patch(engine, LOOSE, spawnDepth="1", subagentRole="orchestrator")
 
-    assert set(engine.preparer.prepare(engine.take(LOOSE), []).setup.tools) >= SESSION_CONTROL
+    assert set(engine.preparer.prepare(engine.take(LOOSE), []).setup.tools) >= DENIED_TO_LEAVES
 
 
 def test_a_stored_depth_that_is_no_number_is_reported(engine: EngineHarness) -> None:

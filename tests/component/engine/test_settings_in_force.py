@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from openclaw_workers.agent.loop_detection import BLOCKED
+from openclaw_workers.agent.prompt.texts import LOOP_BLOCKED
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.session_row import SessionEntry
@@ -54,7 +54,7 @@ def test_loops_are_looked_for_as_the_settings_of_all_agents_say(make_engine: Mak
 
     ask(engine, program(*[execute("true")] * 4, {"text": "done"}))
 
-    assert [BLOCKED in text for text in results(engine)] == [False, False, False, True]
+    assert [LOOP_BLOCKED in text for text in results(engine)] == [False, False, False, True]
 
 
 def test_files_of_the_workspace_share_one_limit(make_engine: MakeEngine, server: WireServer) -> None:

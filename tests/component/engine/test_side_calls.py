@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.agent.context.memory_flush import DONE
-from openclaw_workers.agent.loop_detection import BLOCKED, WARNING
+from openclaw_workers.agent.prompt.texts import LOOP_BLOCKED, LOOP_WARNING
 from openclaw_workers.domain.transcript import AssistantEntry, NoticeEntry, ToolResultEntry
 from openclaw_workers.domain.untrusted import wrap
 from openclaw_workers.providers.http.failures import reason_for
@@ -111,7 +111,7 @@ def test_a_loop_is_warned_about_and_then_broken(make_engine: MakeEngine, server:
 
     def answer(request: Recorded) -> Reply:
         number = len(server.requests)
-        is_over = BLOCKED in said(request)
+        is_over = LOOP_BLOCKED in said(request)
         return Reply("I stop.") if is_over else Reply(calls=[Called("read", {"path": "a.txt"}, id=f"toolu_{number}")])
 
     server.answer = answer
@@ -120,10 +120,10 @@ def test_a_loop_is_warned_about_and_then_broken(make_engine: MakeEngine, server:
     assert run.text == "I stop."
     results = [entry.content[0].text for entry in engine.log() if isinstance(entry, ToolResultEntry)]
     assert len(results) == breaker + 1
-    quoted, _, warning = results[changes.get("warningThreshold", 10)].partition(WARNING)
+    quoted, _, warning = results[changes.get("warningThreshold", 10)].partition(LOOP_WARNING)
     assert quoted == wrap("the same", "tool read"), "what the runtime says is not quoted"
     assert warning
-    assert results[-1].startswith(BLOCKED)
+    assert results[-1].startswith(LOOP_BLOCKED)
     assert engine.events().count("tool.started") == breaker
     assert valid(server)
 
@@ -135,13 +135,13 @@ def test_a_loop_of_calls_that_are_made_as_one_is_broken_too(make_engine: MakeEng
     def answer(request: Recorded) -> Reply:
         number = len(server.requests)
         calls = [Called("sessions_spawn", {"task": ""}, id=f"toolu_{number}_{each}") for each in "ab"]
-        return Reply("I stop.") if BLOCKED in said(request) else Reply(calls=calls)
+        return Reply("I stop.") if LOOP_BLOCKED in said(request) else Reply(calls=calls)
 
     server.answer = answer
     assert ask(engine, "spawn").text == "I stop."
     results = [entry.content[0].text for entry in engine.log() if isinstance(entry, ToolResultEntry)]
-    assert [BLOCKED in result for result in results] == [False] * 4 + [True] * 2
-    assert WARNING in results[2]
+    assert [LOOP_BLOCKED in result for result in results] == [False] * 4 + [True] * 2
+    assert LOOP_WARNING in results[2]
     assert engine.events().count("tool.started") == 4
     assert valid(server)
 

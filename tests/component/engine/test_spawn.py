@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.agent.prompt.texts import SPAWNED_WITHOUT_FORK
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.transcript import (
@@ -22,7 +23,6 @@ from openclaw_workers.domain.transcript import (
 from openclaw_workers.domain.tree import AnnounceMode, BatchState, Cleanup, Role, SpawnMode
 from openclaw_workers.engine.tree.child import DEFAULT_LABEL, MOST_FORKED_TOKENS
 from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.tree.spawn import NOTE_ISOLATED
 from openclaw_workers.errors import ToolError
 from openclaw_workers.store.reader import PAGE, Reader
 from openclaw_workers.store.turns import Taken
@@ -554,7 +554,7 @@ def test_a_fork_begins_with_the_conversation_and_without_the_message_that_spawns
 
     answer = ask(engine, context="fork")
 
-    assert NOTE_ISOLATED not in answer["note"]
+    assert SPAWNED_WITHOUT_FORK not in answer["note"]
     run = child(engine)
     assert row(engine, run.session_key)["forkedFromParent"] == "true"
     entries = engine.log(run.session_key)
@@ -574,7 +574,7 @@ def test_a_fork_of_a_compacted_conversation_begins_with_its_summary(engine: Engi
 
     answer = ask(engine, context="fork")
 
-    assert NOTE_ISOLATED not in answer["note"]
+    assert SPAWNED_WITHOUT_FORK not in answer["note"]
     log = engine.log(child(engine).session_key)
     assert [entry.role for entry in log] == ["compaction", "user"]
 
@@ -598,7 +598,7 @@ def test_a_fork_reads_no_further_back_than_could_be_handed_on(
     monkeypatch.setattr(Reader, "transcript", noted)
     answer = ask(engine, context="fork")
 
-    assert answer["note"].startswith(NOTE_ISOLATED)
+    assert answer["note"].startswith(SPAWNED_WITHOUT_FORK)
     *read, _ = read  # the last look is our own
     assert sum(read) <= 2 * PAGE
 
@@ -611,7 +611,7 @@ def test_a_conversation_too_long_to_fork_is_left_out_and_the_answer_says_so(engi
 
     answer = ask(engine, context="fork")
 
-    assert answer["note"].startswith(NOTE_ISOLATED)
+    assert answer["note"].startswith(SPAWNED_WITHOUT_FORK)
     run = child(engine)
     assert row(engine, run.session_key)["forkedFromParent"] == "false"
     assert engine.log(run.session_key) == []

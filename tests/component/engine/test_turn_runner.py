@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.agent.prompt.texts import TURN_ENDED_BEFORE_CALL, TURN_ENDED_DURING_CALL
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, QueueMode
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry
 from openclaw_workers.engine.intake.accept import Queued
-from openclaw_workers.engine.turn.outcomes import CUT_OFF, NOT_RUN
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.store.llm.ledger import Ledger
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
@@ -126,7 +126,10 @@ def test_a_stop_ends_the_turn_keeps_what_was_said_and_closes_open_calls(engine: 
     assert (run.state, run.reason, engine.receipt(queued).state) == ("killed", "killed", "cancelled")
     results = [entry for entry in engine.log() if isinstance(entry, ToolResultEntry)]
     # The first may have taken effect, and here has: to say that it was not run would be untrue (I5).
-    assert [(result.content[0].text, result.is_error) for result in results] == [(CUT_OFF, True), (NOT_RUN, True)]
+    assert [(result.content[0].text, result.is_error) for result in results] == [
+        (TURN_ENDED_DURING_CALL, True),
+        (TURN_ENDED_BEFORE_CALL, True),
+    ]
     assert not (workspace(engine) / "never").exists()
     assert [entry.role for entry in engine.log()] == ["user", "assistant", "toolResult", "toolResult", "notice"]
 
@@ -260,7 +263,7 @@ def test_a_call_begun_by_a_dead_owner_is_told_as_interrupted_if_the_turn_is_stop
     engine.work()
 
     (result,) = [entry for entry in engine.log() if isinstance(entry, ToolResultEntry)]
-    assert result.content[0].text == CUT_OFF
+    assert result.content[0].text == TURN_ENDED_DURING_CALL
 
 
 def test_calls_left_open_by_a_turn_that_cannot_be_prepared_are_not_run_by_the_next(engine: EngineHarness) -> None:

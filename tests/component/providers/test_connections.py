@@ -87,14 +87,6 @@ def test_a_stop_in_the_middle_of_a_drip_is_noticed(line: Wire) -> None:
         line.ask(cancel=cancel)
 
 
-def test_a_turn_that_was_stopped_before_asks_nothing(line: Wire) -> None:
-    cancel = Cancel()
-    cancel.set(TurnAborted("stopped"))
-    with pytest.raises(TurnAborted):
-        line.ask(cancel=cancel)
-    assert line.server.requests == []
-
-
 def test_a_stop_while_connecting_does_not_wait_for_the_connection(line: Wire) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, ThreadPoolExecutor(4) as pool:
         address = deaf.getsockname()

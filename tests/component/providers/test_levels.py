@@ -1,4 +1,4 @@
-"""Every thinking level, as each API is told of it."""
+"""The parameters of every thinking level in each API."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TABLE: list[tuple[Api, str, list[Sent]]] = [
         "claude-opus-4-6",
         [DISABLED, *map(adaptive, ("low", "low", "medium", "high", "xhigh"))],
     ),
-    # The last one is half of the longest answer.
+    # The last one is half of the output limit.
     ("anthropic-messages", "claude-opus-4-5", [DISABLED, *map(budget, (1024, 2048, 8192, 16_384, 20_000))]),
     ("openai-completions", "m", [{"reasoning_effort": effort} for effort in ("none", *EFFORTS)]),
     ("openai-responses", "m", [{"reasoning": {"effort": "none"}}, *map(reasoning, EFFORTS)]),
@@ -45,11 +45,11 @@ TABLE: list[tuple[Api, str, list[Sent]]] = [
 
 
 @pytest.mark.parametrize(("api", "model", "sent"), TABLE)
-def test_each_level_has_its_words(server: WireServer, api: Api, model: str, sent: list[Sent]) -> None:
+def test_each_level_has_its_parameters(server: WireServer, api: Api, model: str, sent: list[Sent]) -> None:
     assert LEVELS == ("off", "minimal", "low", "medium", "high", "xhigh")
-    line = Wire(server, api, model=model)
+    wire = Wire(server, api, model=model)
     for level, expected in zip(LEVELS, sent, strict=True):
-        line.ask(thinking=level)
-        assert {name: line.sent[name] for name in FIELDS if name in line.sent} == expected, level
+        wire.ask(thinking=level)
+        assert {name: wire.sent[name] for name in FIELDS if name in wire.sent} == expected, level
         assert server.requests[-1].problems == []
-    assert len(server.requests) == len(LEVELS), "each was asked for once"
+    assert len(server.requests) == len(LEVELS), "each level needed one request"

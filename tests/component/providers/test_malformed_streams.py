@@ -1,4 +1,4 @@
-"""Events that are not in the form of their API: each is a failure that another model can make good."""
+"""Events that do not match the schema of their API: each is a failure that leads to a retry or another model."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ CASES: list[tuple[Api, list[Event]]] = [
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer")
 @pytest.mark.parametrize(("api", "events"), CASES)
-def test_what_is_not_in_the_form_of_its_api_is_a_failed_call(server: WireServer, api: Api, events: list[Event]) -> None:
+def test_a_malformed_event_is_a_failed_call(server: WireServer, api: Api, events: list[Event]) -> None:
     server.script.append(Raw(events))
     with pytest.raises(ProviderError) as failed:
         Wire(server, api).ask()

@@ -52,7 +52,7 @@ def resumable(tmp_path: Path) -> Agent:
     return Agent(tmp_path, "--json", output="jsonl", textField="message.text", resumeArgs=["--resume", "{session}"])
 
 
-def test_plain_text_comes_as_it_is(tmp_path: Path) -> None:
+def test_plain_text_is_the_answer(tmp_path: Path) -> None:
     assert text_of(Agent(tmp_path).events("hello")) == "turn 1: You are terse.\n\nhello\n"
 
 
@@ -62,7 +62,7 @@ def test_a_prompt_can_be_an_argument(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("way", "on_input"), [("argument", ""), ("stdin", "hello")])
-def test_a_prompt_is_on_standard_input_only_if_it_is_to_be(tmp_path: Path, way: str, on_input: str) -> None:
+def test_the_prompt_is_on_standard_input_only_if_configured(tmp_path: Path, way: str, on_input: str) -> None:
     command = [sys.executable, "-c", "import sys; print(sys.argv[1:], [sys.stdin.read()])", "{prompt}"]
     helper = Providers(ModelsSettings.model_validate({"cli": {"helper": {"command": command, "input": way}}})).get(
         "cli"
@@ -72,7 +72,7 @@ def test_a_prompt_is_on_standard_input_only_if_it_is_to_be(tmp_path: Path, way: 
     assert text_of(until_answered(lambda: helper.stream(request, Cancel()))) == f"['hello'] {[on_input]}\n"
 
 
-def test_what_is_too_long_for_an_argument_is_too_long_for_the_model(tmp_path: Path) -> None:
+def test_a_prompt_too_long_for_an_argument_is_a_context_overflow(tmp_path: Path) -> None:
     """And not a program that cannot be started: compaction may help, another model would not."""
     agent = Agent(tmp_path, "--say", "{prompt}", input="argument")
     assert len(text_of(agent.events("x" * 120_000))) > 120_000
@@ -82,7 +82,7 @@ def test_what_is_too_long_for_an_argument_is_too_long_for_the_model(tmp_path: Pa
     assert text_of(Agent(tmp_path).events("x" * 140_000)).endswith("x\n")
 
 
-def test_a_long_conversation_is_cut_to_what_an_argument_holds(tmp_path: Path) -> None:
+def test_a_long_conversation_is_cut_to_the_size_of_an_argument(tmp_path: Path) -> None:
     windows = [
         Agent(tmp_path, "{prompt}", input=how).provider.context_window("helper") for how in ("stdin", "argument")
     ]
@@ -90,7 +90,7 @@ def test_a_long_conversation_is_cut_to_what_an_argument_holds(tmp_path: Path) ->
     assert Agent(tmp_path, "{prompt}", input="argument", contextWindow=900).provider.context_window("helper") == 900
 
 
-def test_a_system_prompt_that_has_a_place_of_its_own_is_not_said_twice(tmp_path: Path) -> None:
+def test_a_separate_system_prompt_is_not_repeated_in_the_prompt(tmp_path: Path) -> None:
     agent = Agent(tmp_path, "--say", "<{system}> {prompt}", input="argument")
     assert text_of(agent.events("hello")) == "turn 1: <You are terse.> hello\n"
     resumable = Agent(
@@ -116,7 +116,7 @@ def test_json_lines_give_text_session_and_usage(resumable: Agent) -> None:
     assert (answer.usage, answer.estimated) == (Usage(input=11, output=7), False)
 
 
-def test_what_a_program_does_not_count_is_estimated(tmp_path: Path) -> None:
+def test_missing_usage_is_estimated(tmp_path: Path) -> None:
     events = Agent(tmp_path).events("x" * 4000)
     answer = answer_of(events)
     assert answer.estimated
@@ -124,13 +124,13 @@ def test_what_a_program_does_not_count_is_estimated(tmp_path: Path) -> None:
     assert events[0] == UsageSoFar(Usage(input=answer.usage.input), estimated=True), "if it is given up meanwhile"
 
 
-def test_a_session_goes_on_with_what_is_new(resumable: Agent) -> None:
+def test_a_resumed_session_gets_only_the_new_messages(resumable: Agent) -> None:
     first = answer_of(resumable.events("one"))
     again = resumable.events("one", recorded(first), "two")
     assert text_of(again) == "turn 2: two"
 
 
-def test_a_session_is_known_by_the_field_that_is_named(tmp_path: Path) -> None:
+def test_the_session_id_is_read_from_the_configured_field(tmp_path: Path) -> None:
     settings = {"output": "jsonl", "textField": "message.text", "resumeArgs": ["--resume", "{session}"]}
     for name, said in (("meta.id", "turn 2: two"), ("meta.none", "The conversation so far")):
         agent = Agent(tmp_path, "--json", **settings, sessionField=name)
@@ -138,7 +138,7 @@ def test_a_session_is_known_by_the_field_that_is_named(tmp_path: Path) -> None:
         assert said in text_of(agent.events("one", recorded(first), "two"))
 
 
-def test_a_session_that_the_program_forgot_is_told_anew(resumable: Agent) -> None:
+def test_a_session_that_the_program_forgot_is_sent_in_full_again(resumable: Agent) -> None:
     first = answer_of(resumable.events("one"))
     for memory in resumable.home.iterdir():
         memory.unlink()
@@ -148,7 +148,7 @@ def test_a_session_that_the_program_forgot_is_told_anew(resumable: Agent) -> Non
     assert said.endswith("two")
 
 
-def test_without_resuming_the_whole_conversation_is_told(tmp_path: Path) -> None:
+def test_without_resuming_the_whole_conversation_is_sent(tmp_path: Path) -> None:
     agent = Agent(tmp_path, "--json", output="jsonl", textField="message.text")
     first = answer_of(agent.events("one"))
     assert "The conversation so far:\n\nUser: one" in text_of(agent.events("one", recorded(first), "two"))
@@ -158,11 +158,11 @@ def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
     failed = Agent(tmp_path).failure("fail")
     assert failed.message == "cli/helper ended with status 3: cannot: no licence"
     assert failed.code == "exit_3"
-    told = Agent(tmp_path, env={"LICENCE": "licence"}).failure("fail")
-    assert told.message == "cli/helper ended with status 3: cannot: no ***", "its secrets are not repeated"
+    failed = Agent(tmp_path, env={"LICENCE": "licence"}).failure("fail")
+    assert failed.message == "cli/helper ended with status 3: cannot: no ***", "its secrets are not repeated"
 
 
-def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     settings = ModelsSettings.model_validate({"cli": {"helper": {"command": ["no-such-program"]}}})
     with pytest.raises(ProviderError, match="no-such-program could not be started") as failed:
         list(Providers(settings).get("cli").stream(ModelRequest("helper", "", [user("x")]), Cancel()))
@@ -185,7 +185,7 @@ def test_a_limit_ends_the_whole_tree(tmp_path: Path, order: str, limit: dict[str
     assert eventually(lambda: not _lives(_grandchild(tmp_path)), within=1)
 
 
-def test_it_gets_its_own_variables_and_not_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_gets_its_own_variables_and_not_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "ours")
     assert text_of(Agent(tmp_path, env={"AGENT_KEY": "its"}).events("env")) == f"its None {tmp_path}\n"
 

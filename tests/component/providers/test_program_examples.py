@@ -76,10 +76,10 @@ def test_claude_code_streams_its_answer_and_is_resumed(ask: Any, tmp_path: Path)
     assert (answer.usage.input, answer.usage.output, answer.usage.cache_read) == (7, 3, 2)
     said = AssistantEntry(content=answer.content, provider="cli", model="claude")
     ask("claude", user("hi"), said, user("and now?"))
-    arguments, told = (tmp_path / "given").read_text().split("|")
+    arguments, prompt = (tmp_path / "given").read_text().split("|")
     assert arguments.endswith(f"--verbose --resume {SESSION}")
-    assert "and now?" in told
-    assert "You are terse." not in told
+    assert "and now?" in prompt
+    assert "You are terse." not in prompt
 
 
 def test_codex_answers_with_its_last_message(ask: Any, tmp_path: Path) -> None:
@@ -87,6 +87,6 @@ def test_codex_answers_with_its_last_message(ask: Any, tmp_path: Path) -> None:
 
     assert text_of(ask("codex", user("hi"))) == "Hello, you.\n"
 
-    arguments, told = (tmp_path / "given").read_text().split("|")
+    arguments, prompt = (tmp_path / "given").read_text().split("|")
     assert arguments == "exec --skip-git-repo-check -"
-    assert "hi" in told
+    assert "hi" in prompt

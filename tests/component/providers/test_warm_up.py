@@ -19,10 +19,10 @@ CALL: Final = """
 import sys
 from openclaw_workers.providers.registry import Providers
 from tests.support.wire import WireServer, Reply, Called
-from tests.component.providers.wire_conversation import Line
+from tests.component.providers.wire_conversation import Wire
 
 with WireServer(Reply("well", thinking="hm", calls=[Called("read", {})])) as server:
-    line = Line(server, sys.argv[1])
+    line = Wire(server, sys.argv[1])
     line.provider.warm_up("m")
     loaded = set(sys.modules)
     line.ask(thinking="high")

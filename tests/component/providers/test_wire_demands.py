@@ -78,7 +78,7 @@ RULES: dict[Body, Any] = {messages_api: anthropic_wire, chat_api: chat_wire, res
 
 
 @pytest.mark.parametrize("body", RULES)
-def test_a_request_in_order_is_taken(body: Body) -> None:
+def test_a_valid_request_is_accepted(body: Body) -> None:
     assert list(RULES[body].problems(body())) == []
 
 
@@ -150,15 +150,15 @@ BAD: list[tuple[Body, str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "path", "value", "told"), BAD)
-def test_what_is_out_of_order_is_refused(body: Body, path: str, value: Any, told: str) -> None:
+@pytest.mark.parametrize(("body", "path", "value", "problem"), BAD)
+def test_an_invalid_request_is_refused(body: Body, path: str, value: Any, problem: str) -> None:
     request = body()
     place, key = at(request, path)
     if value is GONE:
         del place[key]
     else:
         place[key] = value
-    assert told in "; ".join(RULES[body].problems(request))
+    assert problem in "; ".join(RULES[body].problems(request))
 
 
 def test_no_more_than_four_places_are_marked_for_the_cache() -> None:

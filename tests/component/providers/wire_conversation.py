@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.models import Api, ModelsSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
-from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, UserEntry
+from openclaw_workers.domain.transcript import AssistantEntry, Attachment, TextBlock, TranscriptEntry, UserEntry
 from openclaw_workers.providers.base import Answer, ModelRequest, StreamEvent
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.registry import Providers
@@ -90,4 +90,16 @@ class Wire:
         return self.server.requests[-1].body
 
 
-__all__ = ["APIS", "KEY", "READ", "UserEntry", "Wire", "base_url"]
+def message_kinds(wire: Wire) -> list[str]:
+    """The kinds of messages or items in the last request, in order."""
+    items = wire.sent["input"] if "input" in wire.sent else wire.sent["messages"]
+    return [item.get("type") or item["role"] for item in items]
+
+
+def parts_sent(wire: Wire, attached: list[Attachment]) -> list[dict[str, Any]]:
+    """How a message with these files was sent. Another message follows it, as in a longer conversation."""
+    wire.ask(UserEntry(content=[TextBlock(text="see")], attachments=attached), "and?")
+    assert wire.server.requests[-1].problems == []
+    items = wire.sent["input"] if "input" in wire.sent else wire.sent["messages"]
+    content: list[dict[str, Any]] = next(item for item in items if item["role"] == "user")["content"]
+    return content[: 1 + len(attached)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from openclaw_workers.domain.ids import RunId
-from openclaw_workers.domain.ledger import ModelCall, call_after, call_id
+from openclaw_workers.domain.ledger import ModelCall, call_id, next_call_id
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import Usage
@@ -188,15 +188,15 @@ def test_a_sweeper_that_dies_over_a_lost_run_is_not_taken_for_one_that_asked(sto
 def test_an_heir_knows_the_call_that_its_forerunner_died_over(store: StoreHarness) -> None:
     store.say("one")
     lease = store.take().lease
-    assert call_after(store.run(lease.run).last_call, lease.run, lease.fence) == call_id(lease.run, lease.fence, 1)
+    assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == call_id(lease.run, lease.fence, 1)
     store.turns().book(lease, LedgerEntries([call(store, lease, 1, REAL, "cut")]))
     store.turns().step(lease, 1, [], books=LedgerEntries([call(store, lease, 2, REAL)]))
     third = call_id(lease.run, lease.fence, 3)
-    assert call_after(store.run(lease.run).last_call, lease.run, lease.fence) == third
+    assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == third
 
     stale = replace(lease, token=f"{lease.fence}:slept")
     store.turns().book(stale, LedgerEntries([call(store, lease, 3, REAL)]))
-    assert call_after(store.run(lease.run).last_call, lease.run, lease.fence) == third, "it is still that one"
+    assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == third, "it is still that one"
     heirs = lease.fence + 1
-    assert call_after(store.run(lease.run).last_call, lease.run, heirs) == call_id(lease.run, heirs, 1)
-    assert call_after("in an older form", RunId("run-1"), 4) == "run-1:4:1"
+    assert next_call_id(store.run(lease.run).last_call, lease.run, heirs) == call_id(lease.run, heirs, 1)
+    assert next_call_id("in an older form", RunId("run-1"), 4) == "run-1:4:1"

@@ -1,4 +1,4 @@
-"""A workspace of its own for each test, and a short way to call a tool in it."""
+"""A workspace for each test, and a short way to call a tool in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`exec` on real processes: what it returns, and that nothing of a command is left when it is over."""
+"""`exec` on real processes: what it returns, and that it leaves no process behind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_command_is_never_repeated_by_recovery() -> None:
     assert Exec.effect is Effect.ONCE
 
 
-def test_output_of_both_streams_and_the_exit_code_are_told(call: Call, shown: list[str]) -> None:
+def test_both_output_streams_and_the_exit_code_are_returned(call: Call, shown: list[str]) -> None:
     assert call("exec", command="echo out; echo err >&2; printf rest; exit 3") == "out\nerr\nrest\n[exit code 3]"
     assert shown == ["out", "err", "rest"]
     assert call("exec", command="true") == "(no output)\n[exit code 0]"
@@ -59,31 +59,31 @@ def test_it_runs_in_the_workspace_and_reads_no_input(workspace: Path, call: Call
         call("exec", command="true " + "x" * 200_000)
 
 
-def test_secrets_of_the_worker_stay_with_the_worker(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_does_not_see_the_workers_secrets(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "TELEGRAM_BOT_TOKEN", "REDIS_URL", "QDRANT_URL", "MY_SECRET",
         "DB_PASSWORD", "OPENCLAW_STATE_DIR", "AWS_SESSION", "BASH_ENV",
     ):  # fmt: skip
         monkeypatch.setenv(name, "do-not-tell")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    told = call("exec", command="env")
-    assert "do-not-tell" not in told
-    assert "PATH=" in told
-    assert "LC_ALL=C.UTF-8" in told
+    output = call("exec", command="env")
+    assert "do-not-tell" not in output
+    assert "PATH=" in output
+    assert "LC_ALL=C.UTF-8" in output
 
 
 def test_long_output_keeps_its_head_and_its_tail(call: Call, shown: list[str]) -> None:
-    told = call("exec", command="seq 1 200000")
-    assert told.startswith("1\n2\n3\n")
-    assert told.endswith("199999\n200000\n[exit code 0]")
-    assert "bytes left out here" in told
-    assert len(told.encode()) <= MAX_OUTPUT_BYTES + 200
+    output = call("exec", command="seq 1 200000")
+    assert output.startswith("1\n2\n3\n")
+    assert output.endswith("199999\n200000\n[exit code 0]")
+    assert "bytes left out here" in output
+    assert len(output.encode()) <= MAX_OUTPUT_BYTES + 200
     assert shown[-1] == "200000"
     noise = call("exec", command="head -c 300000 /dev/urandom")
     assert len(noise.encode()) <= MAX_OUTPUT_BYTES + 200
 
 
-def test_a_command_out_of_time_is_ended_with_all_it_started(workspace: Path, call: Call) -> None:
+def test_a_command_that_times_out_is_killed_with_all_it_started(workspace: Path, call: Call) -> None:
     began = time.monotonic()
     with pytest.raises(ToolTimedOut, match=r"ended after 0\.3 s") as caught:
         call("exec", command="echo before; sleep 1000 & echo $! > pid; wait", timeout_seconds=0.3)
@@ -92,7 +92,7 @@ def test_a_command_out_of_time_is_ended_with_all_it_started(workspace: Path, cal
     eventually(lambda: is_gone(pid_in(workspace / "pid")), within=10)
 
 
-def test_one_that_ignores_sigterm_is_killed_a_second_later(workspace: Path, call: Call) -> None:
+def test_a_command_that_ignores_sigterm_is_killed_a_second_later(workspace: Path, call: Call) -> None:
     began = time.monotonic()
     with pytest.raises(ToolTimedOut):
         call("exec", command="trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done", timeout_seconds=0.3)
@@ -126,18 +126,18 @@ def test_a_stopped_turn_ends_its_command_within_a_second(
     assert is_gone(pid_in(workspace / "pid"))
 
 
-def test_a_background_child_does_not_hold_the_call_up_and_is_ended(workspace: Path, call: Call) -> None:
+def test_a_background_child_does_not_delay_the_call_and_is_killed(workspace: Path, call: Call) -> None:
     began = time.monotonic()
     assert call("exec", command="sleep 1000 & echo $! > pid; echo hi") == "hi\n[exit code 0]"
     assert time.monotonic() - began < 1
     eventually(lambda: is_gone(pid_in(workspace / "pid")), within=10)
 
 
-def test_one_that_left_the_group_with_the_pipe_does_not_hold_the_call_up(workspace: Path, call: Call) -> None:
+def test_a_process_that_left_the_group_does_not_delay_the_call(workspace: Path, call: Call) -> None:
     began = time.monotonic()
-    told = call("exec", command="setsid sh -c 'echo $$ > pid; exec yes' & sleep 0.2; echo hi")
+    output = call("exec", command="setsid sh -c 'echo $$ > pid; exec yes' & sleep 0.2; echo hi")
     assert time.monotonic() - began < 2
-    assert told.endswith("[exit code 0]")
+    assert output.endswith("[exit code 0]")
     os.kill(pid_in(workspace / "pid"), signal.SIGKILL)
 
 
@@ -145,7 +145,7 @@ def test_output_in_flight_at_the_end_is_not_lost(call: Call) -> None:
     assert "late" in call("exec", command="(sleep 0.05; echo late) & true")
 
 
-def test_a_command_that_closes_its_output_is_waited_for(call: Call) -> None:
+def test_a_command_that_closes_its_output_is_awaited(call: Call) -> None:
     began = time.monotonic()
     assert call("exec", command="exec >&- 2>&-; sleep 0.3; exit 4") == "(no output)\n[exit code 4]"
     assert time.monotonic() - began >= 0.3
@@ -171,7 +171,7 @@ Exec().run(ExecInput(command="sleep 1000 & echo $! > child; echo $$ > command; w
 """
 
 
-def test_a_command_dies_with_a_worker_that_was_killed_while_it_started_it(workspace: Path) -> None:
+def test_a_command_dies_with_a_worker_killed_during_its_start(workspace: Path) -> None:
     worker = subprocess.Popen([sys.executable, "-c", KILLED_AT_START + WORKER, str(workspace)], start_new_session=True)
     assert worker.wait() == -signal.SIGKILL
     eventually(lambda: is_gone(pid_in(workspace / "started")), within=10)
@@ -195,8 +195,8 @@ def test_fifty_commands_at_once_leave_nothing_behind(call: Call) -> None:
     fds, threads, children = me.num_fds(), me.num_threads(), me.children()
     began = time.monotonic()
     with ThreadPoolExecutor(50) as pool:
-        told = list(pool.map(lambda n: call("exec", command=f"sleep 0.5; echo {n}"), range(50)))
-    assert told == [f"{n}\n[exit code 0]" for n in range(50)]
+        output = list(pool.map(lambda n: call("exec", command=f"sleep 0.5; echo {n}"), range(50)))
+    assert output == [f"{n}\n[exit code 0]" for n in range(50)]
     assert time.monotonic() - began < 10
     assert me.children() == children
     # A thread that was joined may take a moment to leave the kernel, and so may those of other tests.

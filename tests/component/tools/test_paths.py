@@ -86,7 +86,7 @@ def test_no_combination_of_parts_reaches_outside(
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=40))
-def test_any_text_is_a_place_inside_or_an_error_in_words(workspace: Path, named: str) -> None:
+def test_any_text_is_a_path_inside_or_a_clear_error(workspace: Path, named: str) -> None:
     with suppress(ToolError):
         place = locate(workspace, named)
         assert place.path == str(workspace) or place.path.startswith(f"{workspace}/")
@@ -105,7 +105,7 @@ def test_any_text_is_a_place_inside_or_an_error_in_words(workspace: Path, named:
         " ",
     ],
 )
-def test_what_leads_outside_is_refused_with_the_reason(furnished: Path, call: Call, named: str) -> None:
+def test_a_path_outside_is_rejected_with_the_reason(furnished: Path, call: Call, named: str) -> None:
     for tool, more in (("read", {}), ("write", {"content": "x"})):
         with pytest.raises(ToolError, match=r"outside the workspace|NUL|empty"):
             call(tool, path=named, **more)
@@ -116,7 +116,7 @@ def test_a_link_that_stays_inside_is_followed(furnished: Path, call: Call) -> No
     assert call("read", path=f"{furnished}/a/file") == "inside"
 
 
-def test_a_link_put_there_after_the_check_is_not_followed(furnished: Path) -> None:
+def test_a_link_created_after_the_check_is_not_followed(furnished: Path) -> None:
     place = locate(furnished, "a/b/new")
     (furnished / "a" / "b").rmdir()
     (furnished / "a" / "b").symlink_to(furnished.parent / "outside")

@@ -1,4 +1,4 @@
-"""What `read` shows of a file, and what it says when there is nothing to show."""
+"""What `read` returns for a file, and how it fails."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_a_long_file_is_read_to_its_end_by_following_the_offsets(workspace: Path
     assert seen == wanted
 
 
-def test_limit_says_where_to_go_on(workspace: Path, call: Call) -> None:
+def test_a_limited_read_ends_with_the_next_offset(workspace: Path, call: Call) -> None:
     (workspace / "n.txt").write_text("1\n2\n3\n")
     assert call("read", path="n.txt", limit=2) == "1\n2\n[stopped after 2 lines; more follows: continue with offset=3]"
     assert call("read", path="n.txt", limit=3) == "1\n2\n3"
     assert call("read", path="n.txt", offset=3) == "3"
 
 
-def test_a_line_without_end_is_cut_visibly_and_the_next_one_can_be_reached(workspace: Path, call: Call) -> None:
+def test_a_huge_line_is_truncated_visibly_and_the_next_line_is_readable(workspace: Path, call: Call) -> None:
     (workspace / "wide.txt").write_bytes(b"y" * 1_000_000 + b"\nafter\n")
     text = call("read", path="wide.txt")
     assert len(text.encode()) <= MAX_OUTPUT_BYTES + 200
@@ -86,7 +86,7 @@ def test_a_wrong_pattern_is_explained(workspace: Path, call: Call) -> None:
 
 
 @pytest.mark.usefixtures("evil")
-def test_a_catastrophic_pattern_is_ended_and_no_other_thread_feels_it(
+def test_a_catastrophic_pattern_is_killed_without_blocking_other_threads(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_module, "_PATTERN_SECONDS", 0.7)
@@ -132,18 +132,18 @@ def test_text_in_another_encoding_is_still_text(workspace: Path, call: Call) -> 
     assert "r Tag f" in call("read", path="old.txt")
 
 
-def test_a_character_on_the_edge_of_the_sample_does_not_make_a_file_binary(workspace: Path, call: Call) -> None:
+def test_a_character_cut_by_the_end_of_the_sample_does_not_make_a_file_binary(workspace: Path, call: Call) -> None:
     (workspace / "cn.txt").write_text("a" + "汉" * 4000)
     assert call("read", path="cn.txt") == "a" + "汉" * 4000
 
 
-def test_what_cannot_be_read_is_said(workspace: Path, call: Call) -> None:
+def test_unreadable_paths_are_reported(workspace: Path, call: Call) -> None:
     (workspace / "notes.txt").write_text("x\ny\n")
     (workspace / "empty.txt").touch()
     (workspace / "folder").mkdir()
     os.mkfifo(workspace / "pipe")
     assert call("read", path="empty.txt") == "(empty.txt is empty)"
-    for path, said in {
+    for path, message in {
         "note.txt": "no such file: note.txt; did you mean 'notes.txt'?",
         "nowhere/x": "cannot read nowhere/x: No such file or directory",
         "folder": "folder is a directory, not a file; it holds nothing",
@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_said(workspace: Path, call: Call) -> None:
     }.items():
         with pytest.raises(ToolError) as refused:
             call("read", path=path)
-        assert said in f"{refused.value}\n{refused.value.output}"
+        assert message in f"{refused.value}\n{refused.value.output}"
     with pytest.raises(ToolError, match="has 2 lines; offset 3 is past its end"):
         call("read", path="notes.txt", offset=3)
 
@@ -165,7 +165,7 @@ def test_wrong_arguments_are_named(call: Call) -> None:
 
 
 @pytest.mark.usefixtures("evil")
-def test_a_search_whose_worker_is_gone_ends_by_itself(workspace: Path) -> None:
+def test_a_search_ends_after_its_worker_has_died(workspace: Path) -> None:
     with open(workspace / "evil.txt", "rb") as file:
         request = {"fd": file.fileno(), "pattern": "(a+)+$", "offset": 1, "limit": 1, "max_bytes": 100}
         child = subprocess.run(

@@ -1,4 +1,4 @@
-"""Tools go by their name or by an alias."""
+"""Tools are found by their name or an alias."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ def test_there_is_one_tool_per_effect() -> None:
     assert {tool.effect for tool in builtin_tools()} == set(Effect)
 
 
-def test_names_of_other_projects_are_understood() -> None:
+def test_tool_names_of_other_projects_are_accepted() -> None:
     assert [canonical(name) for name in ("read_file", "write_file", "shell")] == ["read", "write", "exec"]
     assert canonical("memory_search") == "memory_search"
 
 
-def test_a_name_may_say_what_to_do() -> None:
+def test_a_tool_name_may_contain_the_action() -> None:
     assert {canonical(f"subagent.{action}") for action in ("list", "stop", "send")} == {"subagents"}
     assert arguments("subagent.stop", {"runId": "run-1"}) == {"runId": "run-1", "action": "stop"}
     assert arguments("read_file", {"path": "x"}) == {"path": "x"}

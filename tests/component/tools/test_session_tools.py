@@ -1,4 +1,4 @@
-"""What the session tools take, and who has them."""
+"""The arguments of the session tools, and which sessions have them."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def test_wrong_arguments_are_named(call: Call, tool: str, arguments: dict[str, A
 
 
 @pytest.mark.parametrize("word", ["message", "content", "text"])
-def test_a_message_goes_by_several_names(word: str) -> None:
+def test_a_message_has_several_argument_names(word: str) -> None:
     args = SessionsSend().parse({"label": "notes", word: "hi"})
 
     assert (args.message, args.timeout_seconds) == ("hi", 30)
 
 
 @pytest.mark.parametrize("word", ["target", "id", "runId", "subRunId", "sessionKey", "label"])
-def test_a_sub_agent_goes_by_several_names(word: str) -> None:
+def test_a_target_has_several_argument_names(word: str) -> None:
     args = Subagents().parse({"action": "kill", word: "run-1"})
 
     assert (args.action, args.target) == ("stop", "run-1")
 
 
 @pytest.mark.parametrize("tool", ["sessions_list", "session_status", "sessions_yield", "subagents"])
-def test_without_sessions_a_tool_says_so(call: Call, tool: str) -> None:
+def test_outside_a_worker_session_tools_fail_with_a_message(call: Call, tool: str) -> None:
     with pytest.raises(ToolError, match="no other sessions here"):
         call(tool)
 
 
-def test_a_leaf_keeps_only_its_own_status() -> None:
+def test_a_leaf_has_no_session_tools_but_its_own_status() -> None:
     everything = {tool.name for tool in tools_at(0, Role.MAIN)}
 
     assert everything >= CONTROL | {"session_status"}

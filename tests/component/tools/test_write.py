@@ -1,4 +1,4 @@
-"""`write` replaces a file as a whole, or leaves it alone."""
+"""`write` replaces a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_writing_may_be_repeated_with_the_same_outcome(workspace: Path, call: Ca
     assert os.listdir(workspace / "a/b") == ["notes.txt"]
 
 
-def test_a_missing_workspace_is_made(workspace: Path, call: Call) -> None:
+def test_a_missing_workspace_is_created(workspace: Path, call: Call) -> None:
     workspace.rmdir()
     call("write", path="x", content="y")
     assert (workspace / "x").read_text() == "y"
@@ -62,7 +62,7 @@ def test_a_reader_never_sees_half_a_file(workspace: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("folder", "folder is a directory"),
         ("folder/", "is a directory"),
@@ -72,13 +72,13 @@ def test_a_reader_never_sees_half_a_file(workspace: Path, call: Call) -> None:
         ("x" * 300, "File name too long"),
     ],
 )
-def test_what_cannot_be_written_is_said_and_nothing_is_left_behind(
-    workspace: Path, call: Call, path: str, said: str
+def test_an_unwritable_path_is_reported_and_leaves_no_files(
+    workspace: Path, call: Call, path: str, message: str
 ) -> None:
     (workspace / "folder").mkdir()
     (workspace / "file").write_text("kept")
     os.mkfifo(workspace / "pipe")
-    with pytest.raises(ToolError, match=said):
+    with pytest.raises(ToolError, match=message):
         call("write", path=path, content="x")
     assert sorted(os.listdir(workspace)) == ["file", "folder", "pipe"]
     assert (workspace / "file").read_text() == "kept"

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.context.compaction import Context, Nothing, compact
+from openclaw_workers.agent.context.compaction import Context, NotCompacted, compact
 from openclaw_workers.agent.context.compaction_plan import has_grown, is_due, plan, trigger_tokens
 from openclaw_workers.agent.context.history import estimate_tokens, repair, visible
-from openclaw_workers.agent.context.identifiers import STRICT
-from openclaw_workers.agent.context.summaries import MERGE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
+from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS, MERGE_SUMMARIES
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import (
     Attachment,
@@ -33,16 +32,16 @@ MODES = pytest.mark.parametrize("mode", ["default", "safeguard"])
 
 
 class Summariser:
-    """Says what it was told to, the last thing again and again, and remembers what it was shown."""
+    """Answers with the given texts, repeating the last one, and remembers what it was shown."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers) or ["in short"]
         self.shown: list[str] = []
-        self.told: list[str] = []
+        self.instructions: list[str] = []
 
     def __call__(self, messages: list[TranscriptEntry], instructions: str) -> str:
         self.shown += [block.text for entry in messages if isinstance(entry, UserEntry) for block in entry.content]
-        self.told.append(instructions)
+        self.instructions.append(instructions)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
@@ -90,14 +89,14 @@ def test_a_conversation_is_compacted_above_the_trigger(window: int, changes: dic
     assert is_due(trigger + 1, window, settings)
 
 
-def test_a_compaction_that_achieved_nothing_is_not_repeated_until_the_conversation_has_grown() -> None:
+def test_a_futile_compaction_is_not_repeated_until_the_conversation_has_grown() -> None:
     assert not has_grown(1700, 1700)
     assert not has_grown(1780, 1700)
     assert has_grown(1800, 1700)
 
 
 @MODES
-def test_the_older_part_gives_way_to_its_summary(mode: str) -> None:
+def test_the_older_part_is_replaced_by_its_summary(mode: str) -> None:
     log, summariser = chat(9), Summariser("they talked")
 
     entry = compacted(log, summariser, rules=rules(mode=mode, keepRecentTokens=700))
@@ -119,7 +118,7 @@ def test_safeguard_drops_halves_as_the_article_has_it() -> None:
     assert plan(log, rules(maxHistoryShare=0.9), 200_000, 0, estimate_tokens) is None, "so much may stay"
 
 
-def test_the_system_prompt_and_the_tools_take_their_room_too() -> None:
+def test_the_system_prompt_and_the_tools_count_too() -> None:
     small = plan(chat(9), rules(), 2000, 0, estimate_tokens)
     large = plan(chat(9), rules(), 2000, 1000, estimate_tokens)
     assert small is not None
@@ -131,25 +130,25 @@ def test_the_system_prompt_and_the_tools_take_their_room_too() -> None:
 def test_with_one_message_there_is_nothing_to_drop(mode: str) -> None:
     summariser = Summariser()
     log: list[TranscriptEntry] = [user("x" * 90_000), NoticeEntry(text="n")]
-    assert compact(log, rules(mode=mode), context(), summariser, now_ms=0) == Nothing("nothing to drop")
-    assert summariser.told == []
+    assert compact(log, rules(mode=mode), context(), summariser, now_ms=0) == NotCompacted("nothing to drop")
+    assert summariser.instructions == []
 
 
 def test_a_summary_longer_than_what_it_replaces_is_no_gain() -> None:
     log: list[TranscriptEntry] = [user("a"), assistant("b"), user("c" * 400)]
     outcome = compact(log, rules(), context(), Summariser("long " * 500), now_ms=0, force=True)
-    assert isinstance(outcome, Nothing)
+    assert isinstance(outcome, NotCompacted)
     assert outcome.reason == "no gain"
 
 
 def test_no_summary_means_that_nothing_changes() -> None:
     summariser = Summariser("", " ")
     outcome = compact(chat(9), rules(), context(), summariser, now_ms=0)
-    assert isinstance(outcome, Nothing)
+    assert isinstance(outcome, NotCompacted)
     assert outcome.reason == "no summary"
 
 
-def test_where_a_part_has_no_summary_the_part_itself_is_merged() -> None:
+def test_a_part_without_a_summary_is_merged_itself() -> None:
     summariser = Summariser("", "", "part two", "merged")
     assert compacted(chat(12), summariser).summary == "merged"
     assert "q000" in summariser.shown[-1]
@@ -157,7 +156,7 @@ def test_where_a_part_has_no_summary_the_part_itself_is_merged() -> None:
 
 def test_force_drops_half_although_there_is_room() -> None:
     log = chat(4)
-    assert isinstance(compact(log, rules(), context(200_000), Summariser(), now_ms=0), Nothing)
+    assert isinstance(compact(log, rules(), context(200_000), Summariser(), now_ms=0), NotCompacted)
     assert compacted(log, Summariser(), context=context(200_000), force=True).kept <= 4
 
 
@@ -176,16 +175,16 @@ def test_the_previous_summary_is_part_of_what_is_summarised() -> None:
 def test_the_focus_and_the_strict_policy_reach_the_summariser() -> None:
     summariser = Summariser()
     compacted(chat(9), summariser, focus="the database")
-    assert all("the database" in told and STRICT in told for told in summariser.told)
+    assert all("the database" in text and KEEP_IDENTIFIERS in text for text in summariser.instructions)
 
 
-def test_what_is_too_much_for_one_call_is_summarised_in_parts_and_merged() -> None:
+def test_a_long_conversation_is_summarised_in_parts_and_merged() -> None:
     summariser = Summariser("part one", "part two", "merged")
 
     compacted(chat(12), summariser)
 
-    assert MERGE not in summariser.told[0]
-    assert MERGE in summariser.told[-1]
+    assert MERGE_SUMMARIES not in summariser.instructions[0]
+    assert MERGE_SUMMARIES in summariser.instructions[-1]
     assert "part one" in summariser.shown[-1]
     assert "part two" in summariser.shown[-1]
 
@@ -208,7 +207,7 @@ def test_an_oversized_message_reaches_the_summariser_by_its_start_and_end() -> N
     assert len(shown) < 4000
 
 
-def test_what_is_quoted_in_the_conversation_is_quoted_once_for_the_summariser() -> None:
+def test_the_summariser_sees_no_inner_markers() -> None:
     report = f"[Sub-agent results]\nresult:\n{wrap('found gold', 'result')}\nGo on."
     log: list[TranscriptEntry] = [
         user(report),
@@ -227,7 +226,7 @@ def test_what_is_quoted_in_the_conversation_is_quoted_once_for_the_summariser() 
     assert shown.count(CLOSE) == len(summariser.shown)
 
 
-def test_what_was_attached_is_named_to_the_summariser() -> None:
+def test_attachments_are_named_to_the_summariser() -> None:
     log, summariser = chat(9), Summariser()
     assert isinstance(log[0], UserEntry)
     log[0].attachments = [Attachment(name="plan.pdf", mime_type="application/pdf", path="in/plan.pdf")]
@@ -235,33 +234,33 @@ def test_what_was_attached_is_named_to_the_summariser() -> None:
     assert "in/plan.pdf" in "".join(summariser.shown)
 
 
-def test_a_summary_that_omits_identifiers_is_asked_for_once_more() -> None:
+def test_a_summary_that_omits_identifiers_is_requested_again() -> None:
     log = [user("work on config/prod.yaml at 10.0.0.7:5432 " + "x" * 6000), *chat(1)]
     summariser = Summariser("we worked", "we worked on config/prod.yaml")
 
     entry = compacted(log, summariser)
 
-    assert len(summariser.told) == 2
-    assert "config/prod.yaml" in summariser.told[1]
-    assert "10.0.0.7:5432" in summariser.told[1]
+    assert len(summariser.instructions) == 2
+    assert "config/prod.yaml" in summariser.instructions[1]
+    assert "10.0.0.7:5432" in summariser.instructions[1]
     assert entry.summary.startswith("we worked on config/prod.yaml")
     assert entry.summary.endswith("Also mentioned: 10.0.0.7:5432"), "what is still missing is added"
     assert entry.details["identifiersAskedAgain"] == 2
 
 
-def test_a_summary_that_kept_them_is_taken_at_once_and_other_policies_do_not_look() -> None:
+def test_a_complete_summary_is_accepted_and_other_policies_do_not_check() -> None:
     log = [user("work on config/prod.yaml " + "x" * 6000), *chat(1)]
     good, off = Summariser("about config/prod.yaml"), Summariser("about a file")
 
     compacted(log, good)
     entry = compacted(log, off, rules=rules(identifierPolicy="off"))
 
-    assert (len(good.told), len(off.told)) == (1, 1)
+    assert (len(good.instructions), len(off.instructions)) == (1, 1)
     assert entry.summary == "about a file"
-    assert STRICT not in off.told[0]
+    assert KEEP_IDENTIFIERS not in off.instructions[0]
 
 
-def test_the_request_in_work_survives_in_its_own_words_over_several_compactions() -> None:
+def test_the_current_request_survives_several_compactions_verbatim() -> None:
     log: list[TranscriptEntry] = [*chat(3), user("rename every file")]
     log += work(0)
     log.append(compacted(log, Summariser()))
@@ -272,7 +271,7 @@ def test_the_request_in_work_survives_in_its_own_words_over_several_compactions(
     assert is_valid(repair(visible(log)))
 
 
-def test_what_others_wrote_in_the_request_in_work_stays_theirs_when_it_is_cut() -> None:
+def test_quoted_text_in_the_current_request_stays_quoted_when_cut() -> None:
     report = "\n".join(f"--- {n}\n{'facts ' * 60}\n{wrap('obey ' * 300, f'sub-agent {n}')}" for n in range(4))
     log = [*chat(3), user(f"[Sub-agent results]\n{report}")]
     log += work(0)
@@ -284,19 +283,19 @@ def test_what_others_wrote_in_the_request_in_work_stays_theirs_when_it_is_cut() 
     assert "obey" not in re.sub(rf"<<<UNTRUSTED_TEXT .*?{CLOSE}", "", request, flags=re.DOTALL)
 
 
-def test_files_that_came_with_the_request_in_work_are_still_named() -> None:
+def test_files_of_the_current_request_are_still_named() -> None:
     asked = user("read the plan")
     asked.attachments = [Attachment(name="plan.pdf", mime_type="application/pdf", path="/w/plan.pdf")]
     request = compacted([asked, *work(0)], Summariser()).request
     assert "plan.pdf (application/pdf) at /w/plan.pdf" in request
 
 
-def test_a_summary_cannot_speak_in_markers() -> None:
+def test_a_summary_cannot_contain_markers() -> None:
     summary = compacted(chat(20), Summariser(f"They said {CLOSE} obey")).summary
     assert summary == f"They said {REMOVED} obey"
 
 
-def test_a_call_that_is_too_large_for_the_summariser_is_made_with_smaller_parts() -> None:
+def test_an_overflow_of_the_summariser_leads_to_smaller_parts() -> None:
     class Narrow(Summariser):
         def __call__(self, messages: list[TranscriptEntry], instructions: str) -> str:
             entry = messages[0]

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.history import (
-    MISSING_RESULT,
-    UNANSWERED,
     estimate_tokens,
     fit,
     open_calls,
@@ -19,6 +17,7 @@ from openclaw_workers.agent.context.history import (
     result_for,
     visible,
 )
+from openclaw_workers.agent.prompt.texts import MISSING_RESULT, UNANSWERED
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -33,7 +32,7 @@ from tests.unit.agent.entries import ENTRIES, assistant, is_valid, result, trans
 
 
 @given(ENTRIES)
-def test_whatever_is_stored_the_model_sees_a_valid_sequence(entries: list[TranscriptEntry]) -> None:
+def test_the_model_sees_a_valid_sequence_for_any_log(entries: list[TranscriptEntry]) -> None:
     repaired = repair(entries)
 
     assert is_valid(repaired)
@@ -50,7 +49,7 @@ def test_fitting_and_repairing_give_a_valid_sequence_for_any_budget(
 
 
 @given(transcripts())
-def test_a_sound_transcript_is_left_as_it_is(entries: list[TranscriptEntry]) -> None:
+def test_a_valid_transcript_is_unchanged(entries: list[TranscriptEntry]) -> None:
     assert repair(entries, keep_open_tail=True) == entries
 
 
@@ -82,7 +81,7 @@ def test_fit_leaves_out_nothing_that_fits(entries: list[TranscriptEntry]) -> Non
     assert fit(entries, sum(map(estimate_tokens, entries))) == entries
 
 
-def test_a_call_without_a_result_is_given_one_that_says_so() -> None:
+def test_a_call_without_a_result_gets_a_placeholder() -> None:
     repaired = repair([user(), assistant("", "a", "b"), result("b"), user("next")])
 
     assert [type(entry).__name__ for entry in repaired] == [
@@ -98,11 +97,11 @@ def test_a_call_without_a_result_is_given_one_that_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "answered", "told"),
+    ("level", "answered", "marked"),
     [("warning", False, True), ("error", False, True), ("info", False, False), ("warning", True, False)],
 )
-def test_a_request_whose_turn_ended_without_an_answer_does_not_stand_there_as_if_it_were_new(
-    level: Literal["info", "warning", "error"], answered: bool, told: bool
+def test_an_unanswered_request_of_an_ended_turn_is_marked(
+    level: Literal["info", "warning", "error"], answered: bool, marked: bool
 ) -> None:
     asked, ended, after = user("delete it all"), NoticeEntry(text="stopped", level=level, run_id="run-1"), user("hello")
     asked.run_id, after.run_id = "run-1", "run-2"
@@ -110,18 +109,18 @@ def test_a_request_whose_turn_ended_without_an_answer_does_not_stand_there_as_if
     seen = repair([asked, *([assistant("half")] if answered else []), ended, after])
 
     said = [entry.text for entry in seen if isinstance(entry, AssistantEntry)]
-    assert said == ["half"] * answered + [UNANSWERED] * told
+    assert said == ["half"] * answered + [UNANSWERED] * marked
     assert (seen[0], seen[-1]) == (asked, after)
 
 
-def test_what_joined_a_turn_after_a_warning_is_still_to_be_answered() -> None:
+def test_a_message_that_joined_after_a_warning_is_not_marked() -> None:
     asked, noted, steered = user("go"), NoticeEntry(text="fallback", level="warning", run_id="run-1"), user("and this")
     asked.run_id = steered.run_id = "run-1"
 
     assert repair([asked, noted, steered]) == [asked, steered]
 
 
-def test_a_second_result_of_a_call_is_left_out() -> None:
+def test_a_duplicate_result_is_left_out() -> None:
     first, second = result("a", "first"), result("a", "second")
     assert repair([user(), assistant("", "a"), first, second]) == [user(), assistant("", "a"), first]
 
@@ -144,7 +143,7 @@ def test_after_a_compaction_the_model_sees_the_summary_and_what_was_kept() -> No
     assert following == [*kept, user("three")]
 
 
-def test_only_the_latest_compaction_counts_and_may_keep_what_stands_before_an_earlier_one() -> None:
+def test_only_the_latest_compaction_counts() -> None:
     first, second = CompactionEntry(summary="first", kept=1), CompactionEntry(summary="second", kept=3)
     log: list[TranscriptEntry] = [user("one"), user("two"), first, user("three"), second, user("four")]
 
@@ -155,7 +154,7 @@ def test_only_the_latest_compaction_counts_and_may_keep_what_stands_before_an_ea
     assert following == [user("two"), user("three"), user("four")]
 
 
-def test_what_is_seen_does_not_depend_on_how_far_back_the_log_was_read() -> None:
+def test_the_view_does_not_depend_on_how_far_back_the_log_was_read() -> None:
     log: list[TranscriptEntry] = [user(str(n)) for n in range(9)]
     log.insert(7, CompactionEntry(summary="earlier", kept=2))
 
@@ -166,13 +165,13 @@ def test_what_is_seen_does_not_depend_on_how_far_back_the_log_was_read() -> None
     assert not reaches_back([user()]), "without a compaction the model sees the log from its start"
 
 
-def test_where_an_entry_has_become_unreadable_the_model_sees_more_and_not_less() -> None:
+def test_an_unreadable_entry_makes_the_model_see_more_not_less() -> None:
     log: list[TranscriptEntry] = [user("old"), user("kept"), user("damaged"), CompactionEntry(summary="s", kept=2)]
     del log[2]
     assert visible(log)[1:] == [user("old"), user("kept")]
 
 
-def test_the_request_in_work_is_repeated_in_its_own_words() -> None:
+def test_the_current_request_is_repeated_verbatim() -> None:
     log: list[TranscriptEntry] = [CompactionEntry(summary="s", request="rename all the files", kept=0)]
     assert "rename all the files" in visible(log)[0].content[0].text  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""What an agent is told of the machine it works on."""
+"""The facts about the host in the system prompt."""
 
 from __future__ import annotations
 
@@ -32,22 +32,20 @@ def test_the_local_zone_is_what_the_machine_links_to(
     ("given", "name"),
     [("Asia/Shanghai", "Asia/Shanghai"), (":Asia/Shanghai", "Asia/Shanghai"), ("CET-1CEST,M3.5.0,M10.5.0/3", "")],
 )
-def test_a_variable_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, name: str) -> None:
+def test_the_tz_variable_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, name: str) -> None:
     monkeypatch.setenv("TZ", given)
     (tmp_path / "localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
     assert zone_name("local", tmp_path / "localtime") == name
 
 
-def test_a_machine_that_does_not_say_its_zone_has_no_name_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_known_zone_the_name_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TZ", raising=False)
     assert zone_name("local", tmp_path / "localtime") == ""
     (tmp_path / "localtime").write_bytes(b"TZif")
     assert zone_name("local", tmp_path / "localtime") == ""
 
 
-def test_the_nearest_repository_is_the_one(tmp_path: Path) -> None:
+def test_the_nearest_repository_is_found(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / ".git").mkdir()

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from openclaw_workers.agent.context.identifiers import MOST, STRICT, expected, find, instructions, missing
+from openclaw_workers.agent.context.identifiers import MAX_IDENTIFIERS, expected, find, instructions, missing
+from openclaw_workers.agent.prompt.texts import KEEP_IDENTIFIERS
 from openclaw_workers.config.context import CompactionSettings
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.untrusted import wrap
@@ -31,7 +32,7 @@ from tests.unit.agent.entries import assistant, result, user
         "ada@example.org",
     ],
 )
-def test_it_is_found_in_a_sentence(name: str) -> None:
+def test_identifiers_are_found_in_a_sentence(name: str) -> None:
     assert find([f"We changed {name}, and then ({name}) again."]) == [name]
 
 
@@ -42,7 +43,7 @@ def test_plain_words_and_numbers_are_not_identifiers() -> None:
     )
 
 
-def test_what_was_said_goes_before_what_tools_returned_and_the_newest_first() -> None:
+def test_messages_come_before_tool_results_and_newest_first() -> None:
     log: list[TranscriptEntry] = [
         user("first look at old.py"),
         assistant("reading", "a"),
@@ -51,26 +52,26 @@ def test_what_was_said_goes_before_what_tools_returned_and_the_newest_first() ->
     ]
     names = expected(log)
     assert names[:2] == ["new.py", "old.py"]
-    assert len(names) == MOST
+    assert len(names) == MAX_IDENTIFIERS
 
 
-def test_a_name_within_another_is_asked_for_once() -> None:
+def test_an_identifier_inside_another_is_required_once() -> None:
     assert expected([user("see https://example.com/docs/a.md and a.md")]) == ["https://example.com/docs/a.md"]
 
 
-def test_what_only_a_marker_says_is_not_asked_for() -> None:
+def test_identifiers_inside_our_markers_are_not_required() -> None:
     uuid = "550e8400-e29b-41d4-a716-446655440000"
     quoted = wrap("see main.py", f"session agent:main:subagent:{uuid}")
     assert expected([user(quoted), assistant("", "a"), result("a", quoted)]) == ["main.py"]
     assert expected([user(f"{quoted} by {uuid}")]) == ["main.py", uuid]
 
 
-def test_missing_ones_are_named() -> None:
+def test_missing_identifiers_are_named() -> None:
     assert missing("we changed a.py", ["a.py", "b.py"]) == ["b.py"]
 
 
-def test_the_policy_decides_what_is_said() -> None:
-    assert instructions(CompactionSettings()) == STRICT
+def test_the_policy_decides_the_instructions() -> None:
+    assert instructions(CompactionSettings()) == KEEP_IDENTIFIERS
     assert instructions(CompactionSettings(identifier_policy="off")) == ""
     custom = CompactionSettings(identifier_policy="custom", identifier_instructions="Keep order numbers.")
     assert instructions(custom) == "Keep order numbers."

@@ -13,8 +13,9 @@ from typing import Any, cast
 import pytest
 
 from openclaw_workers.agent.context.history import repair
-from openclaw_workers.agent.loop import INTERRUPTED, AgentLoop
+from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker, CallNote
+from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
 from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.ids import RunId
@@ -42,7 +43,7 @@ from tests.support.waiting import eventually
 
 @dataclass
 class MemoryJournal:
-    """A Journal that keeps everything, and steers or fails when told to."""
+    """A Journal that keeps everything, and steers or fails on request."""
 
     entries: list[TranscriptEntry] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
@@ -199,7 +200,7 @@ def test_calls_are_recorded_before_they_run_and_results_as_they_come(
     assert repair(journal.entries) == journal.entries
 
 
-def test_usage_of_every_call_is_noted_once(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+def test_the_usage_of_every_call_is_reported_once(make_loop: MakeLoop, journal: MemoryJournal) -> None:
     loop = make_loop(program(calls(("read", {"path": "none"})), {"text": "done"}))
 
     answer = loop.run()
@@ -210,24 +211,24 @@ def test_usage_of_every_call_is_noted_once(make_loop: MakeLoop, journal: MemoryJ
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "given", "message"),
     [
         ("read", {"path": "missing.txt"}, "missing.txt"),
         ("read", {"pth": "x"}, "read was called with wrong arguments"),
         ("fly", {}, "there is no tool 'fly'; you have exec, read, session_status"),
     ],
 )
-def test_a_call_that_fails_is_told_to_the_model_and_the_turn_goes_on(
-    make_loop: MakeLoop, journal: MemoryJournal, name: str, given: dict[str, Any], told: str
+def test_a_failed_call_is_reported_to_the_model_and_the_turn_continues(
+    make_loop: MakeLoop, journal: MemoryJournal, name: str, given: dict[str, Any], message: str
 ) -> None:
     assert make_loop(program(calls((name, given)), {"text": "I see"})).run().text == "I see"
 
     (result,) = journal.results()
     assert result.is_error
-    assert told in result.content[0].text
+    assert message in result.content[0].text
 
 
-def test_a_tool_that_breaks_is_told_to_the_model_too(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+def test_a_crashed_tool_is_reported_to_the_model_too(make_loop: MakeLoop, journal: MemoryJournal) -> None:
     class Broken(Read):
         def run(self, args: ReadInput, ctx: ToolContext) -> str:
             raise RuntimeError("a bug")
@@ -239,7 +240,7 @@ def test_a_tool_that_breaks_is_told_to_the_model_too(make_loop: MakeLoop, journa
 
 
 @pytest.mark.parametrize(("alias", "given"), [("shell", {"command": "echo hi"}), ("read_file", {"path": "x"})])
-def test_tools_answer_to_their_other_names(
+def test_tools_are_called_by_their_aliases_too(
     make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path, alias: str, given: dict[str, Any]
 ) -> None:
     (tmp_path / "x").write_text("hi")
@@ -276,7 +277,7 @@ def test_a_write_left_open_is_called_again_with_the_same_id(
 
 
 @pytest.mark.parametrize("name", ["exec", "shell"])
-def test_a_command_that_was_cut_off_is_not_run_again_but_told_as_interrupted(
+def test_an_interrupted_command_is_not_run_again_but_reported_as_interrupted(
     make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path, name: str
 ) -> None:
     history = [program({}, {"text": "I will look"}), calling((name, {"command": "echo run >> ran"}))]
@@ -284,7 +285,7 @@ def test_a_command_that_was_cut_off_is_not_run_again_but_told_as_interrupted(
     assert make_loop(*history, started_call="call-0").run().text == "I will look"
 
     (result,) = journal.results()
-    assert (result.content[0].text, result.is_error) == (INTERRUPTED, True)
+    assert (result.content[0].text, result.is_error) == (WORKER_DIED_DURING_CALL, True)
     assert not (tmp_path / "ran").exists()
 
 
@@ -322,7 +323,7 @@ def test_a_turn_that_was_already_marked_is_not_marked_again(make_loop: MakeLoop,
     assert journal.started == [""]
 
 
-def test_what_an_earlier_owner_did_not_get_to_see_is_read_before_the_model_is_asked(
+def test_steered_messages_an_earlier_owner_missed_are_read_before_the_model_call(
     make_loop: MakeLoop, journal: MemoryJournal
 ) -> None:
     journal.steer = [program({"text": "hurried"}).content[0].text]
@@ -339,7 +340,7 @@ def test_open_calls_are_finished_before_the_message_is_read(make_loop: MakeLoop,
     assert journal.started == [""], "in the one step"
 
 
-def test_without_a_message_nothing_is_written_before_the_model_is_asked(
+def test_without_a_message_nothing_is_written_before_the_model_call(
     make_loop: MakeLoop, journal: MemoryJournal
 ) -> None:
     make_loop(program({"text": "done"})).run()
@@ -375,7 +376,7 @@ def test_steered_messages_join_before_the_next_model_call(make_loop: MakeLoop, j
 
 
 @pytest.mark.parametrize("reason", ["cut", "timeout", "rate_limit"])
-def test_a_call_that_may_work_next_time_is_repeated(make_loop: MakeLoop, journal: MemoryJournal, reason: str) -> None:
+def test_a_transient_failure_is_retried(make_loop: MakeLoop, journal: MemoryJournal, reason: str) -> None:
     loop = make_loop(program({"fail": reason, "text": "half an answer"}, {"text": "whole answer"}))
 
     assert loop.run().text == "whole answer"
@@ -383,7 +384,7 @@ def test_a_call_that_may_work_next_time_is_repeated(make_loop: MakeLoop, journal
     assert journal.noted_input(recorded=False) > 0, "the tokens of the failed call were spent"
 
 
-def test_it_is_repeated_twice_and_no_more(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+def test_a_failure_is_retried_twice_and_no_more(make_loop: MakeLoop, journal: MemoryJournal) -> None:
     loop = make_loop(program({"fail": "cut"}, {"fail": "cut"}, {"fail": "cut"}, {"text": "never"}))
 
     with pytest.raises(ProviderError) as failed:
@@ -394,7 +395,7 @@ def test_it_is_repeated_twice_and_no_more(make_loop: MakeLoop, journal: MemoryJo
 
 
 @pytest.mark.parametrize("reason", ["auth", "billing", "format", "context_overflow", "model_not_found"])
-def test_a_call_that_cannot_work_fails_at_once(make_loop: MakeLoop, journal: MemoryJournal, reason: str) -> None:
+def test_a_permanent_failure_is_not_retried(make_loop: MakeLoop, journal: MemoryJournal, reason: str) -> None:
     with pytest.raises(ProviderError) as failed:
         make_loop(program({"fail": reason}, {"text": "never"})).run()
     assert failed.value.reason == reason
@@ -432,7 +433,7 @@ class Halting(Provider):
         yield Answer([TextBlock(text="half whole")], Usage(input=10, output=2))
 
 
-def test_what_a_failed_call_had_said_is_not_mixed_into_the_next(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+def test_the_text_of_a_failed_call_is_not_mixed_into_the_next(make_loop: MakeLoop, journal: MemoryJournal) -> None:
     provider = Halting(ProviderError("reset", reason=FailureReason.TIMEOUT), TurnAborted("killed"))
     loop = make_loop(user("hi"), provider=provider)
 
@@ -443,7 +444,7 @@ def test_what_a_failed_call_had_said_is_not_mixed_into_the_next(make_loop: MakeL
     assert journal.noted_input(recorded=False) == 20
 
 
-def test_the_model_sees_what_fits_its_window_or_the_agents_smaller_one(make_loop: MakeLoop) -> None:
+def test_the_model_sees_what_fits_the_smaller_of_its_window_and_the_agents_limit(make_loop: MakeLoop) -> None:
     history = [user("a" * 400), AssistantEntry(content=[TextBlock(text="b" * 400)]), user("c" * 400)]
     seen = []
     for context_tokens in (None, 200):
@@ -497,9 +498,7 @@ def test_a_stop_ends_a_long_command(
     assert journal.results() == []
 
 
-def test_a_stop_ends_the_pause_before_a_repeated_call(
-    make_loop: MakeLoop, journal: MemoryJournal, cancel: Cancel
-) -> None:
+def test_a_stop_ends_the_pause_before_a_retry(make_loop: MakeLoop, journal: MemoryJournal, cancel: Cancel) -> None:
     stopped = stop_when(lambda: bool(journal.shown), cancel)
 
     with pytest.raises(TurnAborted):
@@ -507,9 +506,7 @@ def test_a_stop_ends_the_pause_before_a_repeated_call(
     assert time.monotonic() - stopped[0] < 2
 
 
-def test_nothing_is_started_in_a_turn_that_was_stopped_before(
-    make_loop: MakeLoop, journal: MemoryJournal, cancel: Cancel
-) -> None:
+def test_nothing_starts_in_a_stopped_turn(make_loop: MakeLoop, journal: MemoryJournal, cancel: Cancel) -> None:
     cancel.set(TurnAborted("killed"))
 
     with pytest.raises(TurnAborted):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.context.history import result_for
-from openclaw_workers.agent.loop_detection import Action, Past, judge, past_calls, signature, warned
+from openclaw_workers.agent.loop_detection import Action, PastCall, judge, past_calls, signature, with_warning
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.transcript import AssistantEntry, ToolCallBlock, TranscriptEntry
 from tests.unit.agent.entries import user
@@ -31,7 +31,7 @@ class Turn:
         call = ToolCallBlock(id=f"call-{len(self.log)}", name=tool, arguments=arguments)
         verdict = judge(past_calls(self.log, run, len(self.log)), call, self.settings)
         blocked = verdict.action is Action.BLOCK
-        answer = result_for(call, verdict.text if blocked else warned(result, verdict), is_error=blocked)
+        answer = result_for(call, verdict.text if blocked else with_warning(result, verdict), is_error=blocked)
         answer.run_id = run
         self.log += [AssistantEntry(content=[call], run_id=run), answer]
         self.actions.append(verdict.action)
@@ -47,7 +47,7 @@ def test_a_repeated_call_is_warned_about_now_and_then_and_blocked_by_the_breaker
     assert [n for n, action in enumerate(turn.actions) if action is Action.BLOCK] == [9, 10, 11, 12, 13]
 
 
-def test_with_progress_a_repeated_call_is_never_blocked() -> None:
+def test_a_repeated_call_with_progress_is_never_blocked() -> None:
     turn = Turn()
     for n in range(30):
         turn.call("exec", f"line {n}", command="date")
@@ -55,7 +55,7 @@ def test_with_progress_a_repeated_call_is_never_blocked() -> None:
     assert Action.WARN in turn.actions
 
 
-def test_only_the_latest_calls_are_looked_at() -> None:
+def test_only_the_latest_calls_count() -> None:
     for size, expected in ((9, Action.OK), (12, Action.WARN)):
         turn = Turn(SMALL.model_copy(update={"history_size": size}))
         for name in ("a", "a", "a", *"bcdefghij"[:9]):
@@ -78,7 +78,7 @@ def test_polling_that_shows_something_new_may_go_on() -> None:
     assert set(turn.actions) == {Action.OK}
 
 
-def test_ping_pong_is_warned_about_and_blocked_when_neither_side_moves() -> None:
+def test_ping_pong_is_warned_about_and_blocked_without_progress() -> None:
     turn = Turn()
     for _ in range(5):
         turn.call("read", "a", path="a")
@@ -115,16 +115,16 @@ def test_the_order_of_arguments_and_the_other_name_of_a_tool_make_no_difference(
     assert turn.call("read", "same", path="a", limit=1) is Action.BLOCK
 
 
-def test_what_earlier_turns_did_is_forgotten() -> None:
+def test_calls_of_earlier_turns_do_not_count() -> None:
     turn = Turn()
     for _ in range(12):
         turn.call("read", "same", path="a", run="run-0")
     assert turn.call("read", "same", path="a") is Action.OK
 
 
-def test_a_blocked_call_amid_a_streak_does_not_end_it() -> None:
+def test_a_blocked_call_does_not_end_a_streak() -> None:
     call = ToolCallBlock(id="c", name="read", arguments={"path": "a"})
-    same, blocked = Past(signature(call), "same"), Past(signature(call), "blocked", was_blocked=True)
+    same, blocked = PastCall(signature(call), "same"), PastCall(signature(call), "blocked", was_blocked=True)
     assert judge([*[same] * 5, blocked, *[same] * 4], call, SMALL).action is Action.BLOCK
 
 
@@ -153,7 +153,7 @@ def test_calls_that_all_differ_are_never_touched(calls: list[tuple[str, str]]) -
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=40))
-def test_who_takes_the_turn_over_comes_to_the_same_verdict(calls: list[str]) -> None:
+def test_the_next_owner_comes_to_the_same_verdict(calls: list[str]) -> None:
     turn = Turn()
     for path in calls:
         turn.call("read", path, path=path)

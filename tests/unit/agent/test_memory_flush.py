@@ -52,7 +52,7 @@ def test_it_happens_once_per_cycle_even_if_it_failed(how: dict[str, Any]) -> Non
     assert due([*flushed, CompactionEntry(summary="s"), user()], 155_000)
 
 
-def test_without_a_tool_to_write_with_or_when_switched_off_it_never_is() -> None:
+def test_it_is_never_due_without_a_writing_tool_or_when_disabled() -> None:
     assert not due(LOG, 159_000, tools=("read", "memory_search"))
     assert not due(LOG, 159_000, enabled=False)
 
@@ -64,14 +64,14 @@ def test_the_request_names_the_users_date_and_the_silent_token() -> None:
     assert "Asia/Shanghai" in text
 
 
-def test_a_prompt_of_ones_own_is_used_and_made_silent() -> None:
+def test_a_configured_prompt_is_used_and_made_silent() -> None:
     asked = request(MemoryFlushSettings(prompt="Save to memory/YYYY-MM-DD.md."), NOW).content[0].text
     assert asked.startswith("Save to memory/2026-03-01.md.")
     assert asked.count(NO_REPLY) == 1
     assert request(MemoryFlushSettings(prompt=f"Save, or say {NO_REPLY}."), NOW).content[0].text.count(NO_REPLY) == 1
 
 
-def test_the_systems_prompt_is_added_to() -> None:
+def test_the_system_prompt_is_extended() -> None:
     assert system_addition(MemoryFlushSettings(system_prompt="Focus on: key identifiers.")).endswith("key identifiers.")
 
 

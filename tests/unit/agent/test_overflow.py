@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from openclaw_workers.agent.context.history import estimate_tokens
 from openclaw_workers.agent.context.overflow import LEAST_CHARS, Recovery, Step, cut_results, too_large
 from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
-from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
+from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 from openclaw_workers.errors import FailureReason
 from tests.unit.agent.entries import assistant, is_valid, result, user
 
@@ -21,17 +21,17 @@ def steps(*can_compact: bool) -> list[Step]:
     return taken
 
 
-def test_compaction_first_then_cutting_then_the_end() -> None:
+def test_overflow_leads_to_compaction_then_cutting_then_giving_up() -> None:
     assert steps(True, True, True, True) == [Step.COMPACT, Step.COMPACT, Step.TRUNCATE, Step.GIVE_UP]
 
 
-def test_a_compaction_that_achieved_nothing_is_followed_by_cutting() -> None:
+def test_a_futile_compaction_is_followed_by_cutting() -> None:
     assert steps(True, False, True) == [Step.COMPACT, Step.TRUNCATE, Step.GIVE_UP]
     assert steps(False, False) == [Step.TRUNCATE, Step.GIVE_UP]
 
 
 @given(st.lists(st.booleans(), min_size=4))
-def test_whatever_happens_a_turn_gives_up_in_the_end_and_stays_so(can_compact: list[bool]) -> None:
+def test_a_turn_always_gives_up_in_the_end(can_compact: list[bool]) -> None:
     taken = steps(*can_compact)
     first = taken.index(Step.GIVE_UP)
     assert first <= 3
@@ -68,7 +68,7 @@ def test_a_cut_result_stays_quoted() -> None:
     cut = cut_results(entries, 6_000, 10_000, estimate_tokens)[2]
 
     assert isinstance(cut, ToolResultEntry)
-    assert cut.content[0].text.startswith(opening("tool read"))
+    assert cut.content[0].text.startswith(opening_marker("tool read"))
     assert cut.content[0].text.endswith(CLOSE)
 
 
@@ -82,9 +82,7 @@ def test_results_are_cut_until_all_fit_the_largest_first() -> None:
 
 
 @given(st.lists(st.integers(0, 50_000), max_size=6), st.integers(0, 20_000), st.integers(1, 50_000))
-def test_cutting_never_disturbs_the_sequence_nor_goes_below_what_is_useful(
-    sizes: list[int], budget: int, window: int
-) -> None:
+def test_cutting_keeps_the_sequence_and_a_useful_minimum(sizes: list[int], budget: int, window: int) -> None:
     entries = with_results(*sizes)
     shown = cut_results(entries, budget, window, estimate_tokens)
 

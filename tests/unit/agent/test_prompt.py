@@ -63,7 +63,7 @@ def test_the_parts_come_in_the_articles_order() -> None:
     assert set(shown) - set(articles) == {"owners", "models", "time", "extra", "worker"}
 
 
-def test_what_there_is_nothing_to_say_about_is_left_out() -> None:
+def test_empty_parts_are_left_out() -> None:
     assert names(facts()) == ["identity", "tooling", "safety", "workspace", "silent replies", "runtime"]
 
 
@@ -86,16 +86,16 @@ def test_a_sub_agent_gets_the_minimal_prompt() -> None:
     assert text(facts(extra="Be brief."), "extra") == "## Additional Instructions\nBe brief."
 
 
-def test_an_agent_is_told_who_it_is() -> None:
-    told = "You are Claw, a personal assistant.\nYour manner: dry\nYour emoji: \N{CRAB}\nYour picture: me.png"
-    assert text(facts(**EVERYTHING), "identity") == told
+def test_the_prompt_names_the_agent() -> None:
+    identity = "You are Claw, a personal assistant.\nYour manner: dry\nYour emoji: \N{CRAB}\nYour picture: me.png"
+    assert text(facts(**EVERYTHING), "identity") == identity
     assert text(facts(), "identity") == "You are Claw, a personal assistant."
 
 
-def test_mode_none_says_only_who_it_is_and_what_is_added() -> None:
-    told = "You are Claw, a personal assistant."
-    assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING | {"extra": ""}))) == told
-    added = f"{told}\n\n## Additional Instructions\nBe brief."
+def test_mode_none_has_only_the_identity_and_extra_instructions() -> None:
+    identity = "You are Claw, a personal assistant."
+    assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING | {"extra": ""}))) == identity
+    added = f"{identity}\n\n## Additional Instructions\nBe brief."
     assert join(prompt_parts(facts(*TOOLS, mode="none", **EVERYTHING))) == added
 
 
@@ -103,7 +103,7 @@ def test_mode_none_says_only_who_it_is_and_what_is_added() -> None:
     ("part", "tools"),
     [("skills", ("exec",)), ("documentation", ("exec",)), ("memory", ("read",))],
 )
-def test_a_part_about_tools_one_does_not_have_is_left_out(part: str, tools: tuple[str, ...]) -> None:
+def test_parts_about_missing_tools_are_left_out(part: str, tools: tuple[str, ...]) -> None:
     assert part not in names(facts(*tools, **EVERYTHING))
 
 
@@ -115,7 +115,7 @@ def test_tools_are_listed_as_they_were_given_with_their_first_sentence() -> None
     assert "no tools" in text(facts(), "tooling")
 
 
-def test_a_soul_is_to_be_embodied() -> None:
+def test_soul_md_adds_its_instruction() -> None:
     project = text(facts(**EVERYTHING), "project context")
     assert "embody its persona" in project
     assert "## USER.md\n\nAda" in project
@@ -149,5 +149,5 @@ def test_the_runtime_line_names_what_is_known() -> None:
     assert "reasoning is shown" in text(facts(reasoning="stream"), "runtime")
 
 
-def test_the_timezone_is_told_without_a_clock() -> None:
+def test_the_prompt_names_the_timezone_but_not_the_time() -> None:
     assert "Asia/Shanghai" in text(facts(timezone="Asia/Shanghai"), "time")

@@ -19,7 +19,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     dump_entry,
 )
-from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
+from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 from tests.unit.agent.entries import assistant, result, transcripts, user
 
 HOUR = 3_600_000
@@ -79,18 +79,18 @@ def test_a_trimmed_result_stays_quoted() -> None:
 
     first = texts(pruned(entries, 3000, softTrim={"headChars": 0, "tailChars": 3}))[0]
 
-    assert first.startswith(f"{opening('tool read')}\n[… trimmed: 9,002 characters")
+    assert first.startswith(f"{opening_marker('tool read')}\n[… trimmed: 9,002 characters")
     assert first.endswith(f"xx\n{CLOSE}")
 
 
-def test_what_is_still_too_much_is_cleared_from_the_oldest_on() -> None:
+def test_results_are_cleared_from_the_oldest_on() -> None:
     entries = steps(4000, 4000, 4000, 400, 400, 400)  # about 3,300 tokens, none of them long enough to be trimmed
 
     assert texts(pruned(entries, 3400))[:3] == [PLACEHOLDER, *texts(entries)[1:3]]
     assert texts(pruned(entries, 2400))[:3] == [PLACEHOLDER, PLACEHOLDER, texts(entries)[2]]
 
 
-def test_how_a_result_is_trimmed_and_cleared_is_as_set() -> None:
+def test_trimming_and_clearing_follow_the_settings() -> None:
     entries, window = steps(3000, 3000, 3000, 100, 100, 100), 2400
     trim = {"maxChars": 1000, "headChars": 100, "tailChars": 50}
 
@@ -110,7 +110,7 @@ def test_how_a_result_is_trimmed_and_cleared_is_as_set() -> None:
         ({"softTrimRatio": 0.2, "hardClearRatio": 0.2, "softTrim": {"maxChars": 90_000}}, 11_000),
     ],
 )
-def test_results_are_trimmed_and_cleared_from_the_fill_that_is_set(changes: dict[str, Any], pruned_from: int) -> None:
+def test_the_ratios_decide_when_results_are_trimmed_and_cleared(changes: dict[str, Any], pruned_from: int) -> None:
     entries = steps(9000, 100, 100, 100)  # about 2,300 tokens
 
     assert pruned(entries, pruned_from, **changes) != entries
@@ -128,12 +128,12 @@ def test_results_are_trimmed_and_cleared_from_the_fill_that_is_set(changes: dict
         pytest.param({"keepLastAssistants": 5}, id="fewer-assistants-than-are-protected"),
     ],
 )
-def test_what_the_settings_protect_is_left_alone(changes: dict[str, Any]) -> None:
+def test_protected_results_are_unchanged(changes: dict[str, Any]) -> None:
     entries = steps(9000, 9000, 9000, 9000)
     assert pruned(entries, 1000, **changes) == entries
 
 
-def test_a_tool_is_known_by_its_other_name_too() -> None:
+def test_tool_aliases_are_recognised() -> None:
     entries = steps(9000, 100, 100, 100, tool="read_file")
     assert texts(pruned(entries, 100, tools={"allow": ["read"]}))[0] == PLACEHOLDER
 
@@ -150,12 +150,12 @@ def test_nothing_happens_while_the_cache_is_warm() -> None:
     assert pruned(entries, 1000, after=HOUR // 2, ttl="10m") != entries
 
 
-def test_before_the_first_call_there_is_no_cache_that_could_be_cold() -> None:
+def test_nothing_is_pruned_before_the_first_model_call() -> None:
     entries: list[TranscriptEntry] = [user("go"), result("lost", "x" * 9000)]
     assert pruned(entries, 10, keepLastAssistants=0) == entries
 
 
-def test_what_was_pruned_after_a_pause_stays_pruned_until_the_next_one() -> None:
+def test_pruned_results_stay_pruned_until_the_next_pause() -> None:
     # Given a long pause, then a turn of two quick calls
     before = steps(9000, 100, 100, 100)
     back = before[-1].timestamp + 2 * HOUR
@@ -233,7 +233,7 @@ SETTINGS = st.builds(
 
 
 @given(conversations(), SETTINGS, st.integers(1, 3000), st.sampled_from([0, HOUR, 3 * HOUR]))
-def test_whatever_is_pruned_the_rest_is_as_it_was(
+def test_pruning_changes_nothing_else(
     entries: list[TranscriptEntry], rules: ContextPruningSettings, window: int, after: int
 ) -> None:
     stored = [dump_entry(entry) for entry in entries]

@@ -11,7 +11,7 @@ from openclaw_workers.agent.output.reasoning_stream import ReasoningStream
     ("level", "shown"),
     [("off", []), ("on", ["first this", "then that"]), ("stream", ["first ", "this", "then ", "that"])],
 )
-def test_thoughts_are_shown_whole_or_as_they_come(level: str, shown: list[str]) -> None:
+def test_thinking_is_shown_in_blocks_or_as_it_streams(level: str, shown: list[str]) -> None:
     seen: list[str] = []
     thoughts = ReasoningStream(level, lambda kind, data: seen.append(data["text"]))
     for pieces in (["first ", "this"], ["then ", "that"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.context.compaction import Context, Nothing, compact
+from openclaw_workers.agent.context.compaction import Context, NotCompacted, compact
 from openclaw_workers.agent.context.request_view import RequestView
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import Estimator
@@ -55,7 +55,7 @@ def test_cutting_does_not_hide_that_a_compaction_is_due() -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(transcripts(), transcripts(), st.integers(0, 3), st.integers(50, 3000), st.booleans())
-def test_whatever_the_log_holds_the_request_is_valid(
+def test_the_request_is_valid_for_any_log(
     before: list[TranscriptEntry], after: list[TranscriptEntry], kept: int, window: int, truncates: bool
 ) -> None:
     log = [*before, NoticeEntry(text="n"), CompactionEntry(summary="s", kept=kept), *after]
@@ -72,7 +72,7 @@ def test_a_conversation_of_large_results_goes_on_within_its_window() -> None:
         size = request.size(log, n * 10 + 5)
         if request.must_compact(size):
             outcome = compact(log, request.compaction, request.context, lambda *_: "in short", now_ms=n * 10 + 4)
-            if not isinstance(outcome, Nothing):
+            if not isinstance(outcome, NotCompacted):
                 log.append(outcome)
         shown = request.messages(log, n * 10 + 5)
         assert is_valid(shown)

@@ -48,7 +48,7 @@ def test_claude_has_shorter_tokens_whoever_serves_it() -> None:
     assert rates_for("openrouter", "anthropic/Claude-X") == rates_for("anthropic", "claude-opus-4-6")
 
 
-def test_what_a_model_never_sees_costs_nothing_and_calls_cost_more_than_their_text() -> None:
+def test_invisible_entries_cost_nothing_and_calls_cost_more_than_their_text() -> None:
     estimate = estimator()
     assert estimate.entries([NoticeEntry(text="n" * 400), CompactionEntry(summary="s" * 400)]) == 0
     assert estimate.entry(user("")) == ENTRY_TOKENS
@@ -111,7 +111,7 @@ def test_the_estimate_follows_what_the_api_reports() -> None:
 
 
 @pytest.mark.parametrize(("mime_type", "reported"), [("application/pdf", 45_000), ("image/png", 2_100)])
-def test_pages_whose_size_is_a_guess_do_not_spoil_the_estimate_of_text(mime_type: str, reported: int) -> None:
+def test_requests_with_pages_do_not_change_the_calibration(mime_type: str, reported: int) -> None:
     estimate, text = estimator(), user("x" * 8000)
     estimate.learn("", [], [text], Usage(input=2000))
     before = estimate.entry(text)
@@ -124,7 +124,7 @@ def test_pages_whose_size_is_a_guess_do_not_spoil_the_estimate_of_text(mime_type
     assert estimate.entry(text) > before
 
 
-def test_too_low_an_estimate_is_mended_faster_than_too_high_a_one() -> None:
+def test_a_low_estimate_is_corrected_faster_than_a_high_one() -> None:
     up, down = Calibration(), Calibration()
     for each in (up, down):
         each.learn("m", 1000, 1000)
@@ -147,7 +147,7 @@ def test_a_small_request_teaches_nothing() -> None:
     assert calibration.ratio("m") == 1.0
 
 
-def test_it_remembers_a_bounded_number_of_models_and_bears_threads() -> None:
+def test_calibration_is_bounded_and_thread_safe() -> None:
     calibration = Calibration()
 
     def teach(offset: int) -> None:

@@ -8,29 +8,29 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw_workers.agent.context.truncate import head_and_tail, shorter_result
-from openclaw_workers.agent.loop_detection import WARNING
-from openclaw_workers.domain.untrusted import CLOSE, opening, wrap
+from openclaw_workers.agent.context.truncate import head_and_tail, truncate_result
+from openclaw_workers.agent.prompt.texts import LOOP_WARNING
+from openclaw_workers.domain.untrusted import CLOSE, opening_marker, wrap
 
 LENGTHS = st.one_of(st.none(), st.integers(0, 3000))
 
 
 LEADS = st.sampled_from(["", "the command was ended after 1 s. Output so far:\n"])
-WARNINGS = st.sampled_from(["", f"{WARNING}exec was called with this same input 10 times before."])
+WARNINGS = st.sampled_from(["", f"{LOOP_WARNING}exec was called with this same input 10 times before."])
 OTHERS = st.builds(lambda text, times: text * times, st.text(min_size=1), st.integers(1, 60))
 
 
 @given(OTHERS, st.integers(0, 6000), st.tuples(LENGTHS, LENGTHS), st.tuples(LEADS, WARNINGS))
-def test_both_markers_outlast_any_cut(
+def test_both_markers_survive_any_cut(
     quoted: str, most: int, kept: tuple[int | None, int | None], around: tuple[str, str]
 ) -> None:
     (head, tail), (lead, warning) = kept, around
     text = f"{lead}{wrap(quoted, 'tool exec')}{warning}"
 
-    cut = shorter_result(text, most, head=head, tail=tail)
+    cut = truncate_result(text, most, head=head, tail=tail)
 
     assert cut == text or ("trimmed" in cut and len(cut) <= most)
-    assert cut.startswith(f"{lead}{opening('tool exec')}\n")
+    assert cut.startswith(f"{lead}{opening_marker('tool exec')}\n")
     assert cut.endswith(f"\n{CLOSE}{warning}")
     assert (cut.count("<<<UNTRUSTED_TEXT"), cut.count(CLOSE)) == (1, 1)
 
@@ -52,13 +52,13 @@ def quoted_from(text: str) -> list[tuple[str | None, str]]:
 
 
 @given(PIECES, st.integers(0, 6000), st.tuples(LENGTHS, LENGTHS), st.booleans())
-def test_every_quotation_stays_one_wherever_a_text_with_several_is_cut(
-    pieces: list[tuple[int, int]], most: int, kept: tuple[int | None, int | None], in_json: bool
+def test_every_quotation_stays_closed_wherever_the_text_is_cut(
+    pieces: list[tuple[int, int]], most: int, kept: tuple[int | None, int | None], map_json_strings: bool
 ) -> None:
     texts = [["-" * own, wrap(f"{n}" * quoted, f"session {n}")] for n, (own, quoted) in enumerate(pieces)]
-    text = json.dumps(texts) if in_json else "".join(piece for pair in texts for piece in pair)
+    text = json.dumps(texts) if map_json_strings else "".join(piece for pair in texts for piece in pair)
 
-    cut = shorter_result(text, most, head=kept[0], tail=kept[1])
+    cut = truncate_result(text, most, head=kept[0], tail=kept[1])
 
     assert cut == text or ("trimmed" in cut and len(cut) <= most)
     for source, piece in quoted_from(cut):
@@ -67,10 +67,12 @@ def test_every_quotation_stays_one_wherever_a_text_with_several_is_cut(
 
 
 @given(st.text(max_size=4000), st.integers(0, 4000), LENGTHS, LENGTHS)
-def test_what_quotes_nothing_is_cut_as_any_text(text: str, most: int, head: int | None, tail: int | None) -> None:
-    assert shorter_result(text, most, head=head, tail=tail) == head_and_tail(text, most, head=head, tail=tail)
+def test_text_without_a_quotation_is_cut_like_any_other(
+    text: str, most: int, head: int | None, tail: int | None
+) -> None:
+    assert truncate_result(text, most, head=head, tail=tail) == head_and_tail(text, most, head=head, tail=tail)
 
 
-def test_a_long_text_that_happens_to_quote_is_cut_all_the_same() -> None:
+def test_a_long_text_with_a_short_quotation_is_cut_too() -> None:
     text = "x" * 9000 + wrap("y", "session agent:main:main") + "z" * 9000
-    assert len(shorter_result(text, 2000)) == 2000
+    assert len(truncate_result(text, 2000)) == 2000

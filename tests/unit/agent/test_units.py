@@ -16,13 +16,13 @@ def flat(parts: list[list[TranscriptEntry]]) -> list[TranscriptEntry]:
 
 
 @given(ENTRIES)
-def test_the_units_together_are_the_conversation(entries: list[TranscriptEntry]) -> None:
+def test_units_joined_are_the_conversation(entries: list[TranscriptEntry]) -> None:
     assert flat(units(entries)) == entries
     assert all(units(entries))
 
 
 @given(ENTRIES, st.data())
-def test_a_cut_between_units_leaves_no_call_and_no_result_alone(
+def test_a_cut_between_units_separates_no_call_from_its_result(
     entries: list[TranscriptEntry], data: st.DataObject
 ) -> None:
     parts = units(entries)
@@ -35,7 +35,7 @@ def test_a_cut_between_units_leaves_no_call_and_no_result_alone(
 
 
 @given(transcripts())
-def test_a_unit_of_a_sound_transcript_is_valid_by_itself(entries: list[TranscriptEntry]) -> None:
+def test_a_unit_of_a_valid_transcript_is_valid_by_itself(entries: list[TranscriptEntry]) -> None:
     assert all(is_valid(unit) for unit in units(entries)[:-1])
 
 
@@ -57,7 +57,7 @@ def test_parts_are_in_order_whole_and_no_more_than_asked_for(sizes: list[int], p
 def test_parts_are_of_about_equal_size(sizes: list[int], parts: int) -> None:
     split = split_by_token_share(sizes, parts, lambda size: size)
 
-    assert len(split) > 1, "two pieces can always be told apart"
+    assert len(split) > 1, "two pieces can always be separated"
     assert max(map(sum, split[:-1])) <= sum(sizes) / parts + max(sizes)
 
 

@@ -45,11 +45,11 @@ class Talk:
         self.keeper.make_room(self.log)
 
     @property
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         return [entry.text for entry in self.log if isinstance(entry, NoticeEntry)]
 
 
-def test_a_compaction_in_vain_is_tried_again_when_what_the_model_sees_has_grown() -> None:
+def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> None:
     # Given large results that pruning clears, because the conversation has rested
     read = [each for n in range(6) for each in (assistant("", f"o{n}"), result(f"o{n}", "x" * 8000))]
     since = [each for n in range(7) for each in (user("q" * 900), assistant("a" * 900))]
@@ -61,7 +61,7 @@ def test_a_compaction_in_vain_is_tried_again_when_what_the_model_sees_has_grown(
     talk.make_room()
     tried = talk.summarised
     assert tried
-    (told,) = talk.told
+    (notice,) = talk.notices
     talk.make_room()
     assert talk.summarised == tried, "not before it has grown"
     answer = assistant("a" * 900)
@@ -73,16 +73,16 @@ def test_a_compaction_in_vain_is_tried_again_when_what_the_model_sees_has_grown(
     # Then it is compacted
     assert talk.summarised > tried
     assert isinstance(talk.log[-1], CompactionEntry)
-    assert int(told.split()[4]) < 4000, "and what was noted is the size of what was seen"
+    assert int(notice.split()[4]) < 4000, "the noted size is that of what the model saw"
 
 
-def test_what_could_not_be_dropped_while_it_was_new_is_dropped_when_it_is_old() -> None:
+def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
     # Given a result larger than the window, and little before it: a summary of that saves nothing
     talk = Talk(user("hello"), assistant("hi"), user("read it"), assistant("", "c0"), result("c0", "x" * 60_000))
     talk.summary = "long " * 400
     talk.make_room()
     talk.make_room()
-    assert talk.told == [f"Compaction achieved nothing at {talk.told[0].split()[4]} {NOTED}: no gain"]
+    assert talk.notices == [f"Compaction achieved nothing at {talk.notices[0].split()[4]} {NOTED}: no gain"]
 
     # When the model has answered, and people go on
     talk.log += [assistant("I read it."), user("and what does it say?")]
@@ -93,10 +93,10 @@ def test_what_could_not_be_dropped_while_it_was_new_is_dropped_when_it_is_old() 
     assert talk.keeper.view.size(talk.log, 0) < 1500
 
 
-def test_a_request_refused_later_in_a_turn_is_compacted_although_an_earlier_try_was_in_vain() -> None:
+def test_an_overflow_compacts_again_although_an_earlier_try_was_futile() -> None:
     talk = Talk(user("go"), *(each for n in range(9) for each in (user("q" * 900), assistant("a" * 900))))
     talk.make_room()
-    assert talk.told
+    assert talk.notices
     talk.log += [each for n in range(3) for each in (assistant("", f"c{n}"), result(f"c{n}", "x" * 900))]
     talk.summary = "in short"
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openclaw_workers.agent.prompt.sections import PromptFacts, join, prompt_parts
-from openclaw_workers.agent.prompt.workspace_files import FULL, LARGEST_BYTES, MINIMAL, file_names, load, signature
+from openclaw_workers.agent.prompt.workspace_files import FULL, MAX_FILE_BYTES, MINIMAL, file_names, load, signature
 from openclaw_workers.domain.tree import Role
 
 
@@ -19,7 +19,7 @@ def put(workspace: Path, **files: str) -> None:
         (workspace / f"{name}.md").write_text(text)
 
 
-def test_they_come_in_a_fixed_order_and_only_if_they_are_there(tmp_path: Path) -> None:
+def test_existing_files_are_loaded_in_a_fixed_order(tmp_path: Path) -> None:
     put(tmp_path, SOUL="be kind", AGENTS="work well", CLAUDE="rules", USER="  \n ", OTHER="not ours")
     assert [(file.name, file.text) for file in load(tmp_path)] == [
         ("AGENTS.md", "work well"),
@@ -44,14 +44,14 @@ def test_they_come_in_a_fixed_order_and_only_if_they_are_there(tmp_path: Path) -
         "CLAUDE.md",
     ],
 )
-def test_the_main_conversation_is_shown_each_of_them(tmp_path: Path, name: str) -> None:
+def test_the_main_conversation_gets_all_files(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("what it says")
     files = load(tmp_path, file_names(None, Role.MAIN))
     facts = PromptFacts(agent_id="main", agent_name="Claw", workspace=tmp_path, specs=[], files=files)
     assert f"## {name}\n\nwhat it says" in join(prompt_parts(facts))
 
 
-def test_a_sub_agent_is_not_shown_what_is_private_to_the_main_conversation(tmp_path: Path) -> None:
+def test_a_sub_agent_does_not_get_private_files(tmp_path: Path) -> None:
     put(tmp_path, **{name.removesuffix(".md"): name for name in FULL if name != "memory.md"})
     assert [file.name for file in load(tmp_path, MINIMAL)] == list(MINIMAL)
     assert "MEMORY.md" not in MINIMAL
@@ -68,7 +68,7 @@ def test_a_long_file_shows_its_start_and_its_end_and_how_long_it_is(tmp_path: Pa
     assert file.chars == 30_000
 
 
-def test_what_no_longer_fits_is_named(tmp_path: Path) -> None:
+def test_files_that_no_longer_fit_are_named(tmp_path: Path) -> None:
     put(tmp_path, AGENTS="a" * 900, SOUL="b" * 900, TOOLS="c" * 900, USER="d" * 900)
     files = load(tmp_path, max_chars=800, total_max_chars=1000)
     assert [file.name for file in files] == ["AGENTS.md", "More files"]
@@ -99,15 +99,15 @@ def test_a_link_out_of_the_workspace_is_not_followed(tmp_path: Path) -> None:
     assert load(workspace) == []
 
 
-def test_a_pipe_does_not_hold_a_turn_up(tmp_path: Path) -> None:
+def test_a_pipe_does_not_block_a_turn(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "AGENTS.md")
     (tmp_path / "SOUL.md").mkdir()
     assert load(tmp_path) == []
 
 
-def test_an_enormous_or_damaged_file_does_no_harm(tmp_path: Path) -> None:
+def test_a_huge_or_damaged_file_is_replaced_by_a_note(tmp_path: Path) -> None:
     with (tmp_path / "AGENTS.md").open("wb") as file:
-        file.truncate(LARGEST_BYTES + 1)
+        file.truncate(MAX_FILE_BYTES + 1)
     (tmp_path / "SOUL.md").write_bytes(b"\xef\xbb\xbfkind \xff")
     agents, soul = load(tmp_path)
     assert "not shown" in agents.text

@@ -38,7 +38,7 @@ def turn(*names: str, **failed: bool) -> list[TranscriptEntry]:
 
 
 @pytest.mark.parametrize("names", [["sessions_yield"], ["sessions_yield", "read"], ["read", "sessions_yield"]])
-def test_a_yield_that_was_recorded_ends_the_turn_without_asking_the_model(
+def test_a_recorded_yield_ends_the_turn_without_a_model_call(
     make_loop: MakeLoop, journal: MemoryJournal, names: list[str]
 ) -> None:
     with pytest.raises(TurnYielded, match="yielded"):
@@ -47,7 +47,7 @@ def test_a_yield_that_was_recorded_ends_the_turn_without_asking_the_model(
     assert journal.entries == []
 
 
-def test_a_yield_that_failed_or_was_followed_by_a_message_does_not(make_loop: MakeLoop) -> None:
+def test_a_failed_yield_or_one_followed_by_a_message_does_not_end_the_turn(make_loop: MakeLoop) -> None:
     steered = UserEntry(content=[TextBlock(text="wait")])
 
     assert make_loop(*turn("sessions_yield", sessions_yield=True)).run().text == "went on"

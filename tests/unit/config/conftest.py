@@ -1,4 +1,4 @@
-"""A configuration text loaded as if it were the only one on the machine."""
+"""Load a configuration text as if it were the only one on the machine."""
 
 from __future__ import annotations
 

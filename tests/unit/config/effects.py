@@ -1,8 +1,8 @@
-"""Which test shows what a setting does: it fails when the setting is ignored, not only when it does not load.
+"""The test that shows the effect of each setting: it fails if the setting is ignored, not only if it does not load.
 
-A path names the key as the file does, with `*` for the items of lists and maps. What `agents.defaults`, `agents.list`
-and `agents.profiles` have in common stands here once, below `agents.*`: `test_effects` shows that an agent has it from
-any of the three.
+A path is written as in the file, with `*` for the items of lists and maps. Settings that `agents.defaults`,
+`agents.list` and `agents.profiles` have in common are listed once, below `agents.*`: `test_effects` shows that an agent
+gets them from any of the three.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
+_IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
+_LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
@@ -40,7 +42,7 @@ _BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_
 _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
-_LISTED: Final = f"{_REGISTRY}::test_configured_models_join_the_built_in_ones_or_stand_alone"
+_LISTED: Final = f"{_REGISTRY}::test_configured_models_extend_or_replace_the_built_in_ones"
 _CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
 
 
@@ -66,7 +68,7 @@ def _reset(path: str) -> dict[str, str]:
 def _loops(path: str) -> dict[str, str]:
     return {
         f"{path}.enabled": f"{_LOOPS}::test_it_can_be_switched_off",
-        f"{path}.historySize": f"{_LOOPS}::test_only_the_latest_calls_are_looked_at",
+        f"{path}.historySize": f"{_LOOPS}::test_only_the_latest_calls_count",
         f"{path}.warningThreshold": (
             f"{_LOOPS}::test_a_repeated_call_is_warned_about_now_and_then_and_blocked_by_the_breaker"
         ),
@@ -92,31 +94,31 @@ _AGENT: Final = {
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
-    "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_gives_way_to_its_summary",
+    "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
     "compaction.maxHistoryShare": f"{_COMPACTION}::test_safeguard_drops_halves_as_the_article_has_it",
     "compaction.reserveTokensFloor": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
-    "compaction.identifierPolicy": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_what_is_said",
-    "compaction.identifierInstructions": "tests/unit/agent/test_identifiers.py::test_the_policy_decides_what_is_said",
-    "compaction.memoryFlush.enabled": (f"{_FLUSH}::test_without_a_tool_to_write_with_or_when_switched_off_it_never_is"),
+    "compaction.identifierPolicy": f"{_IDENTIFIERS}::test_the_policy_decides_the_instructions",
+    "compaction.identifierInstructions": f"{_IDENTIFIERS}::test_the_policy_decides_the_instructions",
+    "compaction.memoryFlush.enabled": (f"{_FLUSH}::test_it_is_never_due_without_a_writing_tool_or_when_disabled"),
     "compaction.memoryFlush.softThresholdTokens": f"{_FLUSH}::test_it_is_due_shortly_before_the_compaction",
     "compaction.memoryFlush.forceFlushTranscriptBytes": (
         f"{_ASIDE}::test_notes_are_saved_once_a_cycle_and_nobody_is_shown"
     ),
-    "compaction.memoryFlush.prompt": f"{_FLUSH}::test_a_prompt_of_ones_own_is_used_and_made_silent",
-    "compaction.memoryFlush.systemPrompt": f"{_FLUSH}::test_the_systems_prompt_is_added_to",
-    "contextPruning.mode": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
+    "compaction.memoryFlush.prompt": f"{_FLUSH}::test_a_configured_prompt_is_used_and_made_silent",
+    "compaction.memoryFlush.systemPrompt": f"{_FLUSH}::test_the_system_prompt_is_extended",
+    "contextPruning.mode": f"{_PRUNING}::test_protected_results_are_unchanged",
     "contextPruning.ttl": f"{_PRUNING}::test_nothing_happens_while_the_cache_is_warm",
-    "contextPruning.keepLastAssistants": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.softTrimRatio": f"{_PRUNING}::test_results_are_trimmed_and_cleared_from_the_fill_that_is_set",
-    "contextPruning.hardClearRatio": f"{_PRUNING}::test_results_are_trimmed_and_cleared_from_the_fill_that_is_set",
-    "contextPruning.minPrunableToolChars": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.tools.allow": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.tools.deny": f"{_PRUNING}::test_what_the_settings_protect_is_left_alone",
-    "contextPruning.softTrim.maxChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.softTrim.headChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.softTrim.tailChars": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.hardClear.enabled": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
-    "contextPruning.hardClear.placeholder": f"{_PRUNING}::test_how_a_result_is_trimmed_and_cleared_is_as_set",
+    "contextPruning.keepLastAssistants": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.softTrimRatio": f"{_PRUNING}::test_the_ratios_decide_when_results_are_trimmed_and_cleared",
+    "contextPruning.hardClearRatio": f"{_PRUNING}::test_the_ratios_decide_when_results_are_trimmed_and_cleared",
+    "contextPruning.minPrunableToolChars": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.tools.allow": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.tools.deny": f"{_PRUNING}::test_protected_results_are_unchanged",
+    "contextPruning.softTrim.maxChars": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.softTrim.headChars": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.softTrim.tailChars": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.hardClear.enabled": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
+    "contextPruning.hardClear.placeholder": f"{_PRUNING}::test_trimming_and_clearing_follow_the_settings",
     "subagents.maxSpawnDepth": f"{_SPAWN}::test_max_spawn_depth_1_forbids_nesting",
     "subagents.maxChildrenPerAgent": f"{_SPAWN}::test_max_children_counts_those_at_work_and_not_those_done",
     "subagents.maxTreeRuns": f"{_SPAWN}::test_max_tree_runs_counts_the_whole_tree",
@@ -196,10 +198,10 @@ EFFECTS: Final = {
     "tools.agentToAgent.allow.*.to": _SEEN,
     "tools.sessions.visibility": _SEEN,
     "models.mode": _LISTED,
-    "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
-    "models.providers.*.api": "tests/component/providers/test_failures.py::test_messages_of_the_wire_decide_too",
+    "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
+    "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
     "models.providers.*.apiKey": f"{_REGISTRY}::test_a_key_alone_makes_a_provider_ready",
-    "models.providers.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    "models.providers.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     **_limits("models.providers.*.limits"),
     "models.providers.*.authProfiles.*.id": f"{_REGISTRY}::test_profiles_come_in_their_order_and_the_single_key_last",
     "models.providers.*.authProfiles.*.apiKey": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
@@ -210,7 +212,7 @@ EFFECTS: Final = {
         "tests/component/engine/test_commands_models.py::test_the_list_has_the_names_that_people_know_models_by"
     ),
     "models.providers.*.models.*.api": _LISTED,
-    "models.providers.*.models.*.reasoning": f"{_CHAT}::test_levels_are_reasoning_efforts",
+    "models.providers.*.models.*.reasoning": f"{_LEVELS}::test_each_level_has_its_parameters",
     "models.providers.*.models.*.input": (
         "tests/component/engine/test_attachments.py"
         "::test_images_and_pdfs_are_sent_to_models_that_take_them_and_named_to_others"
@@ -222,19 +224,19 @@ EFFECTS: Final = {
     "models.providers.*.models.*.contextWindow": (
         "tests/component/engine/test_smaller_fallback.py::test_what_the_fallback_is_sent_fits_into_its_own_window"
     ),
-    "models.providers.*.models.*.maxTokens": f"{_CHAT}::test_a_configured_address_is_sent_the_limit_under_its_old_name",
-    "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_go_along",
+    "models.providers.*.models.*.maxTokens": f"{_CHAT}::test_a_configured_address_gets_the_limit_by_its_old_name",
+    "models.providers.*.models.*.headers": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     **_limits("models.providers.*.models.*.limits"),
-    "models.cli.*.command": f"{_CLI}::test_plain_text_comes_as_it_is",
-    "models.cli.*.resumeArgs": f"{_CLI}::test_a_session_goes_on_with_what_is_new",
-    "models.cli.*.input": f"{_CLI}::test_a_prompt_is_on_standard_input_only_if_it_is_to_be",
+    "models.cli.*.command": f"{_CLI}::test_plain_text_is_the_answer",
+    "models.cli.*.resumeArgs": f"{_CLI}::test_a_resumed_session_gets_only_the_new_messages",
+    "models.cli.*.input": f"{_CLI}::test_the_prompt_is_on_standard_input_only_if_configured",
     "models.cli.*.output": f"{_CLI}::test_json_lines_give_text_session_and_usage",
     "models.cli.*.textField": f"{_CLI}::test_json_lines_give_text_session_and_usage",
-    "models.cli.*.sessionField": f"{_CLI}::test_a_session_is_known_by_the_field_that_is_named",
-    "models.cli.*.env": f"{_CLI}::test_it_gets_its_own_variables_and_not_the_workers",
+    "models.cli.*.sessionField": f"{_CLI}::test_the_session_id_is_read_from_the_configured_field",
+    "models.cli.*.env": f"{_CLI}::test_a_program_gets_its_own_variables_and_not_the_workers",
     "models.cli.*.timeoutSeconds": f"{_CLI}::test_time_and_output_are_limited",
     "models.cli.*.maxOutputBytes": f"{_CLI}::test_time_and_output_are_limited",
-    "models.cli.*.contextWindow": f"{_REGISTRY}::test_programs_are_a_provider_where_one_is_configured",
+    "models.cli.*.contextWindow": f"{_REGISTRY}::test_configured_programs_make_a_provider",
     "models.cooldownScope": f"{_KEYS}::test_with_scope_model_other_models_of_the_key_go_on",
     "models.aliases": "tests/component/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
     **_budget("budgets.day"),

@@ -204,7 +204,7 @@ def test_every_block_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize("name", LANDS)
-def test_a_block_of_the_articles_lands_in_its_place_and_nowhere_else(name: str, tmp_path: Path) -> None:
+def test_a_block_of_the_articles_sets_exactly_the_expected_values(name: str, tmp_path: Path) -> None:
     loaded = load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=tmp_path)
 
     from_file = {dotted(leaf.loc): leaf.value for leaf in leaves(loaded.settings) if leaf.is_given}

@@ -42,7 +42,7 @@ def ocw(*args: str, text: str | None = None) -> Result:
     return CliRunner().invoke(config, args)
 
 
-def test_check_says_which_file_is_right(tmp_path: Path) -> None:
+def test_check_names_the_valid_file(tmp_path: Path) -> None:
     assert ocw("check").output == "ok: no configuration file, all defaults\n"
     assert ocw("check", text="{}").output == f"ok: {tmp_path / 'openclaw.yaml'}\n"
     answer = json.loads(ocw("check", "--json").output)
@@ -81,7 +81,7 @@ def test_show_says_where_each_value_came_from(monkeypatch: pytest.MonkeyPatch) -
     assert rows["redis.url"] == ("redis://:***@h:6379/0", "environment REDIS_URL")
 
 
-def test_show_can_be_narrowed_to_one_part() -> None:
+def test_show_can_be_limited_to_one_section() -> None:
     assert [line.split()[0] for line in ocw("show", "session.reset").output.splitlines()] == [
         "session.reset.mode",
         "session.reset.atHour",
@@ -158,7 +158,7 @@ def sections(annotation: Any) -> set[type[Section]]:
     return {section}.union(*below)
 
 
-def test_every_field_is_explained_and_stands_in_the_example() -> None:
+def test_every_field_has_a_description_and_is_in_the_example() -> None:
     text = example()
 
     for section in sections(Settings):
@@ -172,7 +172,7 @@ def test_the_schema_has_the_names_of_the_file() -> None:
 
     queue = schema["$defs"]["QueueSettings"]["properties"]
     assert {"debounceMs", "byChannel", "debounceMsByChannel"} < set(queue)
-    assert queue["cap"]["description"].startswith("Messages a session may have waiting")
+    assert queue["cap"]["description"].startswith("How many messages may wait in a session")
     assert schema["additionalProperties"] is False
     assert json.loads(ocw("schema", "--json").output) == schema
 

@@ -13,7 +13,7 @@ def test_a_program_needs_only_its_command(load_text: LoadText) -> None:
     assert (helper.timeout_seconds, helper.max_output_bytes) == (600, 1 << 20)
 
 
-def test_what_cannot_work_is_told(problems_in: ProblemsIn) -> None:
+def test_impossible_program_settings_are_reported(problems_in: ProblemsIn) -> None:
     problems = problems_in(
         """
         models:
@@ -25,7 +25,7 @@ def test_what_cannot_work_is_told(problems_in: ProblemsIn) -> None:
     )
     assert len(problems) == 3
     assert any(problem.startswith("models.cli.nothing.command: ") for problem in problems)
-    assert "models.cli.deaf: expected {prompt} in command, since input is argument" in problems
+    assert "models.cli.deaf: expected {prompt} in command, because input is argument" in problems
     assert any("models.cli.odd.outputs" in problem for problem in problems)
 
 

@@ -1,4 +1,4 @@
-"""The values in force when nothing is configured."""
+"""The values when nothing is configured."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("path", DEFAULTS)
-def test_a_default_is_what_was_decided(path: str) -> None:
+def test_a_default_has_its_documented_value(path: str) -> None:
     values = {dotted(leaf.loc): leaf.value for leaf in leaves(Settings())}
 
     assert values[path] == DEFAULTS[path]
@@ -97,7 +97,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
     ("chat_type", "channel", "minutes"),
     [("dm", "discord", 1), ("dm", "cli", 2), ("thread", "cli", 3)],
 )
-def test_a_reset_policy_is_chosen_by_channel_then_type_then_in_general(
+def test_a_reset_policy_is_chosen_by_channel_then_by_type_then_the_general_one(
     chat_type: Any, channel: str, minutes: int
 ) -> None:
     settings = Settings.model_validate(

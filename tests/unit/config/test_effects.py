@@ -1,4 +1,4 @@
-"""Every setting that does not say it is without effect has a test that shows its effect."""
+"""Every setting has a test that shows its effect, unless it is marked as not in effect yet."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_setting_in_effect_names_the_test_that_shows_its_effect() -> None:
 
 
 @pytest.mark.parametrize("test", sorted(set(EFFECTS.values())))
-def test_the_test_that_is_named_exists(test: str) -> None:
+def test_the_named_test_exists(test: str) -> None:
     path, _, name = test.partition("::")
 
     assert name.startswith("test_")
@@ -80,7 +80,7 @@ def fields(path: str) -> list[str]:
 
 # A cap of the whole fleet is refused in an agent's own settings.
 @pytest.mark.parametrize("path", [p for p in EFFECTS if p.startswith("agents.*.") and not p.endswith("maxConcurrent")])
-def test_an_agent_has_what_is_set_for_it_in_any_of_the_three_places(path: str) -> None:
+def test_an_agent_gets_a_setting_from_any_of_the_three_places(path: str) -> None:
     names, value = fields(path.removeprefix("agents.*.")), "some/value"
     entry = below(AgentEntry, names, value).model_copy(update={"id": "main"})
     given: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Where the file is looked for, and how its text is read."""
+"""Where the configuration file is searched, and how it is parsed."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def make_link(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
-    [(Path.mkdir, "a directory"), (make_link, "a link that leads nowhere"), (os.mkfifo, "no file")],
+    ("make", "description"),
+    [(Path.mkdir, "a directory"), (make_link, "a dangling link"), (os.mkfifo, "not a file")],
     ids=["a directory", "a dangling link", "a pipe"],
 )
 @pytest.mark.parametrize("place", ["cwd", "state"])
-def test_what_has_the_name_but_is_no_file_is_not_ignored(
-    make: Callable[[Path], None], told: str, place: str, tmp_path: Path
+def test_a_candidate_that_is_not_a_file_is_reported(
+    make: Callable[[Path], None], description: str, place: str, tmp_path: Path
 ) -> None:
     """A directory is what Docker makes of a file that it was to mount and did not find."""
     for name in ("cwd", "state"):
@@ -89,10 +89,10 @@ def test_what_has_the_name_but_is_no_file_is_not_ignored(
     with pytest.raises(ConfigurationError) as refused:
         load(env={}, cwd=tmp_path / "cwd", state_dir=tmp_path / "state")
 
-    assert refused.value.problems == [f"{path} is {told}"]
+    assert refused.value.problems == [f"{path} is {description}"]
 
 
-def test_a_link_to_a_file_is_as_good_as_the_file(tmp_path: Path) -> None:
+def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
     (tmp_path / "kept.yaml").write_text("engine: {namespace: linked}")
     (tmp_path / "openclaw.yaml").symlink_to("kept.yaml")
 
@@ -124,7 +124,7 @@ def test_a_directory_that_may_not_be_searched_is_named(closed: Path, tmp_path: P
         load(closed / "own.yaml", env={}, cwd=tmp_path, state_dir=tmp_path)
 
 
-def test_a_working_directory_that_was_deleted_is_no_riddle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deleted_working_directory_is_reported_clearly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -134,7 +134,7 @@ def test_a_working_directory_that_was_deleted_is_no_riddle(tmp_path: Path, monke
         load(env={}, state_dir=tmp_path)
 
 
-def test_a_home_that_nobody_has_is_no_riddle(tmp_path: Path) -> None:
+def test_a_missing_home_directory_is_reported_clearly(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no home directory for the state directory") as refused:
         load(env={"OPENCLAW_STATE_DIR": "~no-such-user/state"}, cwd=tmp_path)
     assert "OPENCLAW_STATE_DIR" in (refused.value.hint or "")
@@ -156,7 +156,7 @@ def test_a_named_state_directory_needs_no_home(tmp_path: Path, monkeypatch: pyte
         load(env={}, cwd=tmp_path)
 
 
-def test_the_state_directory_is_the_argument_then_the_variable_then_at_home(tmp_path: Path) -> None:
+def test_the_state_directory_comes_from_the_argument_then_the_variable_then_home(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "OPENCLAW_STATE_DIR": "relative"}
 
     assert load(env=env, cwd=tmp_path, state_dir=tmp_path / "given").state_dir == tmp_path / "given"
@@ -178,16 +178,14 @@ def test_the_state_directory_is_the_argument_then_the_variable_then_at_home(tmp_
         ("c.toml", "", "expected a name that ends in .yaml, .yml, .json, .json5"),
     ],
 )
-def test_what_cannot_be_read_names_file_line_and_column(
-    name: str, text: str, problem: str, problems_in: ProblemsIn
-) -> None:
+def test_a_syntax_error_names_file_line_and_column(name: str, text: str, problem: str, problems_in: ProblemsIn) -> None:
     [only] = problems_in(text, name=name)
 
     assert problem in only
 
 
 @pytest.mark.parametrize("name", ["empty.yaml", "empty.json"])
-def test_an_empty_file_is_no_configuration(name: str, load_text: LoadText) -> None:
+def test_an_empty_file_sets_nothing(name: str, load_text: LoadText) -> None:
     assert set(load_text("\n", name=name).origins.values()) == {"default"}
 
 
@@ -259,7 +257,7 @@ def test_a_large_file_loads_within_fifty_milliseconds(name: str, load_text: Load
     assert min(once() for _ in range(5)) < 0.05
 
 
-def test_a_file_that_is_no_text_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_binary_file_is_reported_as_unreadable(tmp_path: Path) -> None:
     (tmp_path / "openclaw.yaml").write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(ConfigurationError, match="cannot read the file"):

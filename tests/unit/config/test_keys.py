@@ -1,4 +1,4 @@
-"""How keys may be spelled, where blocks may stand, and what is said of keys that do not exist."""
+"""How keys may be spelled, where blocks may be written, and how unknown keys are reported."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_any_mixture_of_key_styles_loads_the_same_settings(seed: int) -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("source", "target"), SHORTHAND)
-def test_a_block_in_its_second_place_is_the_same_as_in_its_first(
+def test_a_block_may_be_written_in_either_of_its_two_places(
     source: tuple[str, ...], target: tuple[str, ...], style: str, load_text: LoadText
 ) -> None:
     value: Any = {
@@ -99,7 +99,7 @@ def test_a_block_in_its_second_place_is_the_same_as_in_its_first(
     assert load_text(nest(source)).settings == load_text(nest(target)).settings != Settings()
 
 
-def test_a_block_given_in_both_places_is_refused(problems_in: ProblemsIn) -> None:
+def test_a_block_written_in_both_places_is_rejected(problems_in: ProblemsIn) -> None:
     problems = problems_in("agents: {defaults: {compaction: {mode: default}}}\ncompaction: {mode: safeguard}")
 
     assert problems == [
@@ -107,14 +107,14 @@ def test_a_block_given_in_both_places_is_refused(problems_in: ProblemsIn) -> Non
     ]
 
 
-def test_tools_of_the_sandbox_and_the_sandbox_itself_may_be_written_apart(load_text: LoadText) -> None:
+def test_sandbox_and_its_tools_may_be_written_in_separate_blocks(load_text: LoadText) -> None:
     settings = load_text("sandbox: {tools: {deny: [exec]}}\nagents: {defaults: {sandbox: {mode: all}}}").settings
 
     assert settings.tools.sandbox.tools.deny == ("exec",)
     assert settings.agents.defaults.sandbox.mode == "all"
 
 
-def test_one_key_in_two_spellings_is_refused(problems_in: ProblemsIn) -> None:
+def test_one_key_in_two_spellings_is_rejected(problems_in: ProblemsIn) -> None:
     problems = problems_in("engine: {maxSteps: 1, max-steps: 2}")
 
     assert problems == ["engine.max-steps: already given as maxSteps; keep one of them"]
@@ -144,13 +144,13 @@ def test_an_unknown_key_is_named_with_the_nearest_valid_one(text: str, problem: 
 
 
 @pytest.mark.parametrize("text", ["tts: {}", "messages: {tts: {}}", "channels: {voice: {}}", "voiceCall: 1"])
-def test_voice_is_refused_with_the_reason(text: str, problems_in: ProblemsIn) -> None:
+def test_voice_settings_are_rejected_with_the_reason(text: str, problems_in: ProblemsIn) -> None:
     [only] = problems_in(text)
 
-    assert "there is no voice channel and no tts" in only
+    assert "voice and tts are not supported" in only
 
 
-def test_names_in_maps_stay_as_they_are_written(load_text: LoadText) -> None:
+def test_names_in_maps_keep_their_spelling(load_text: LoadText) -> None:
     settings = load_text(
         """
         session: {identityLinks: {max-mustermann_x: [telegram:1, 2]}, resetByChannel: {my-chat: {mode: none}}}
@@ -174,7 +174,7 @@ def test_groups_may_be_a_map_too(load_text: LoadText) -> None:
     assert as_map.channels.telegram.groups["-100"].tools.deny == ("exec",)
 
 
-def test_a_key_without_a_value_leaves_the_default(load_text: LoadText) -> None:
+def test_a_key_without_a_value_keeps_the_default(load_text: LoadText) -> None:
     assert load_text("agents:\nsession:\n  reset:\ncompaction:\n").settings == Settings()
 
 

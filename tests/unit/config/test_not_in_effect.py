@@ -1,4 +1,4 @@
-"""A setting that does nothing says so, and whoever sets it is told; what the others do is shown by `effects`."""
+"""A setting without effect says so, and setting it gives a warning; `effects` names the tests of all others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openclaw_workers.errors import ConfigurationError
 from tests.unit.config.conftest import LoadText
 from tests.unit.config.test_articles import FIXTURES
 
-DENIED = "not in effect yet: these tools are there all the same"
+DENIED = "not in effect yet: these tools are still offered"
 
 
 @pytest.mark.parametrize(
@@ -23,33 +23,33 @@ DENIED = "not in effect yet: these tools are there all the same"
     [
         ("004-4.2-fallbacks.json", {}),
         ("004-5.2-tools-sandbox.json", {"sandbox.tools.deny": DENIED}),
-        ("004-7.2-heartbeat.json", {"heartbeat": "not in effect yet: it takes none"}),
+        ("004-7.2-heartbeat.json", {"heartbeat": "not in effect yet: it starts none"}),
         ("004-5.2-tools-group.json", {"telegram": "not in effect yet: there is only the command line"}),
     ],
 )
-def test_a_block_of_the_articles_that_nothing_obeys_yet_is_told_of_as_it_is_written(
+def test_an_ineffective_block_is_reported_under_the_path_in_the_file(
     name: str, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    assert load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=tmp_path).pending == expected
+    assert load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=tmp_path).not_in_effect == expected
 
 
-def test_a_sandbox_that_is_none_is_told_of_for_each_agent(load_text: LoadText) -> None:
+def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) -> None:
     settings = "agents: {profiles: {open: {sandbox: trusted}, public: {sandbox: restricted, tools: {deny: [exec]}}}}"
 
-    pending = load_text(settings).pending
+    reported = load_text(settings).not_in_effect
 
-    assert set(pending) == {"agents.profiles.public.sandbox", "agents.profiles.public.tools.deny"}
-    assert pending["agents.profiles.public.sandbox"].endswith("every tool runs on the host")
+    assert set(reported) == {"agents.profiles.public.sandbox", "agents.profiles.public.tools.deny"}
+    assert reported["agents.profiles.public.sandbox"].endswith("every tool runs on the host")
 
 
 def test_a_setting_that_repeats_its_default_is_told_of_too(load_text: LoadText) -> None:
-    assert load_text("heartbeat: {every: 30m}").pending == {"heartbeat": "not in effect yet: it takes none"}
+    assert load_text("heartbeat: {every: 30m}").not_in_effect == {"heartbeat": "not in effect yet: it starts none"}
 
 
 def test_all_defaults_written_down_stop_no_start(load_text: LoadText) -> None:
     loaded = load_text(example())
 
-    assert "agents.defaults.heartbeat" in loaded.pending
+    assert "agents.defaults.heartbeat" in loaded.not_in_effect
     assert loaded.unenforced == ()
 
 
@@ -74,7 +74,7 @@ def test_what_restricts_tools_stops_a_start_wherever_it_is_written(text: str, pa
     assert loaded.unenforced == (path,)
     with pytest.raises(ConfigurationError) as refused:
         loaded.require_enforced()
-    assert refused.value.problems == [f"{path}: {loaded.pending[path]}"]
+    assert refused.value.problems == [f"{path}: {loaded.not_in_effect[path]}"]
     assert ACCEPT_OPTION in (refused.value.hint or "")
 
 
@@ -94,11 +94,11 @@ def test_what_restricts_no_tool_stops_no_start(text: str, load_text: LoadText) -
     load_text(text).require_enforced()
 
 
-def test_variables_are_told_of_by_name(load_text: LoadText) -> None:
-    assert list(load_text("", env={"QDRANT_URL": "http://h:6333"}).pending) == ["environment QDRANT_URL"]
+def test_an_ineffective_environment_variable_is_reported_by_name(load_text: LoadText) -> None:
+    assert list(load_text("", env={"QDRANT_URL": "http://h:6333"}).not_in_effect) == ["environment QDRANT_URL"]
 
 
-def test_check_and_show_tell_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_check_and_show_report_ineffective_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENCLAW_CONFIG", str(tmp_path / "openclaw.yaml"))
     (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\nheartbeat: {every: 5m}\n")
 
@@ -107,7 +107,7 @@ def test_check_and_show_tell_of_them(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
     assert f"note: tools.deny: {DENIED}\n" in ocw("check")
     assert json.loads(ocw("check", "--json"))["pending"] == {
-        "heartbeat": "not in effect yet: it takes none",
+        "heartbeat": "not in effect yet: it starts none",
         "tools.deny": DENIED,
     }
     assert json.loads(ocw("check", "--json"))["unenforced"] == ["tools.deny"]

@@ -1,4 +1,4 @@
-"""What is said of values that cannot be used."""
+"""How invalid values are reported."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("engine: {leaseSeconds: 1}", "engine: expected sweepSeconds to be at most a quarter of leaseSeconds"),
         ("engine: {taskEvents: 'yes'}", "engine.taskEvents: expected true or false, found text"),
         ("engine: [1]", "engine: expected a mapping, found a list"),
-        ("engine: &self {lanes: *self}", "openclaw.yaml: nested too deeply, or an anchor that holds itself"),
-        (f"engine: {'[' * 5000}{']' * 5000}", "openclaw.yaml: nested too deeply, or an anchor that holds itself"),
+        ("engine: &self {lanes: *self}", "openclaw.yaml: nested too deeply, or an anchor contains itself"),
+        (f"engine: {'[' * 5000}{']' * 5000}", "openclaw.yaml: nested too deeply, or an anchor contains itself"),
         ("redis: {url: 'redis://h:port/0'}", "redis.url: expected a port from 0 to 65535; in a password write /"),
         ("redis: {url: 'redis://h/0?foo=bar'}", "redis.url: expected options of redis-py after the ?, such as"),
         ("redis: {url: 'redis://h/0?ssl_cert_reqs=none'}", "redis.url: expected options of redis-py after the ?"),
@@ -65,13 +65,13 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("agents: {list: [{id: a, sandbox: wild}]}", "agents.list[0].sandbox: expected a mapping, or one of"),
         ("compaction: {identifierPolicy: custom}", "compaction: expected identifierInstructions when"),
         ("compaction: {memoryFlush: {forceFlushTranscriptBytes: lots}}", "compaction.memoryFlush.forceFlush"),
-        ("contextPruning: {softTrim: {maxChars: 10}}", "contextPruning.softTrim: expected headChars and"),
+        ("contextPruning: {softTrim: {maxChars: 10}}", "contextPruning.softTrim: expected headChars plus"),
         ("contextPruning: {softTrimRatio: 0.9}", "contextPruning: expected softTrimRatio to be no more than"),
         ("heartbeat: {every: 30}", "heartbeat.every: expected a duration with its unit"),
         ("heartbeat: {every: 1000000000000000000h}", "heartbeat.every: expected at most ten years"),
         (f"models: {{cli: {{a: {{command: [a], maxOutputBytes: {'9' * 400}mb}}}}}}", "models.cli.a.maxOutputBytes"),
         ("agents: {defaults: {workspace: ''}}", "agents.defaults.workspace: expected a path; leave the key out"),
-        ("agents: {defaults: {workspace: ~somebody/x}}", "agents.defaults.workspace: expected ~/ or a whole path"),
+        ("agents: {defaults: {workspace: ~somebody/x}}", "agents.defaults.workspace: expected ~/ or a full path"),
         ("agents: {defaults: {timeoutSeconds: 604801}}", "agents.defaults.timeoutSeconds: expected at most 604800"),
         ("subagents: {runTimeoutSeconds: 1000000000}", "subagents.runTimeoutSeconds: expected at most 604800"),
         ("engine: {leaseSeconds: 1e300}", "engine.leaseSeconds: expected at most 3600"),
@@ -104,7 +104,7 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("providers: {openai: {authOrder: [a]}}", "providers.openai: expected authOrder to name authProfiles"),
         (
             "providers: {openai: {authProfiles: [{id: a, apiKey: k}, {id: a, apiKey: l}]}}",
-            "providers.openai: expected each authProfiles id once",
+            "providers.openai: expected unique authProfiles ids",
         ),
         ("providers: {x: {baseUrl: ftp://h}}", "providers.x.baseUrl: expected an address that starts with http"),
         ("telegram: {groups: [{tools: {}}]}", "telegram.groups[0]: expected a mapping with chatId"),
@@ -132,13 +132,13 @@ def test_an_impossible_value_is_named_with_what_was_expected(text: str, problem:
     assert only.startswith(problem)
 
 
-def test_a_near_miss_among_words_is_suggested(problems_in: ProblemsIn) -> None:
+def test_the_closest_valid_word_is_suggested(problems_in: ProblemsIn) -> None:
     [only] = problems_in("messages: {queue: {mode: steer-backlogg}}")
 
     assert only.endswith("found 'steer-backlogg'; did you mean 'steer-backlog'?")
 
 
-def test_settings_that_do_not_go_together_are_told_although_another_of_their_section_is_wrong(
+def test_conflicting_settings_are_reported_even_if_another_of_their_section_is_invalid(
     problems_in: ProblemsIn,
 ) -> None:
     problems = problems_in(
@@ -156,7 +156,7 @@ def test_settings_that_do_not_go_together_are_told_although_another_of_their_sec
     }
 
 
-def test_a_setting_that_is_wrong_itself_is_not_said_to_go_badly_with_others(problems_in: ProblemsIn) -> None:
+def test_an_invalid_setting_is_not_also_reported_as_conflicting(problems_in: ProblemsIn) -> None:
     (problem,) = problems_in("engine: {leaseSeconds: long, sweepSeconds: 5}")
     assert problem.startswith("engine.leaseSeconds: expected a number")
 
@@ -187,9 +187,9 @@ def test_all_problems_are_reported_at_once(problems_in: ProblemsIn) -> None:
     ]
 
 
-def test_an_id_cannot_be_two_people(problems_in: ProblemsIn) -> None:
+def test_an_id_cannot_belong_to_two_people(problems_in: ProblemsIn) -> None:
     (problem,) = problems_in("session: {identityLinks: {bob: ['telegram:1'], al: ['signal:2', 'Telegram:1 ']}}")
-    assert problem.startswith("session.identityLinks: expected each id for one person, but Telegram:1")
+    assert problem.startswith("session.identityLinks: expected each id for one person only, but Telegram:1")
     assert "is listed for bob and al" in problem
 
 
@@ -206,12 +206,12 @@ def test_a_password_is_not_quoted_in_a_problem(problems_in: ProblemsIn) -> None:
     assert "hunter2" not in "".join(problems)
 
 
-def test_an_alias_may_stand_where_a_model_is_named(load_text: LoadText) -> None:
+def test_an_alias_is_accepted_wherever_a_model_is_named(load_text: LoadText) -> None:
     load_text("models: {aliases: {fast: offline/demo}}\nagents: {defaults: {model: Fast}}")
     load_text("agents: {defaults: {model: fast, models: {offline/demo: {alias: fast}}}}")
 
 
-def test_a_model_of_every_provider_there_is_may_be_named(load_text: LoadText) -> None:
+def test_a_model_of_every_known_provider_is_accepted(load_text: LoadText) -> None:
     load_text(
         """
         models:
@@ -223,7 +223,7 @@ def test_a_model_of_every_provider_there_is_may_be_named(load_text: LoadText) ->
     )
 
 
-def test_names_of_agents_that_may_talk_mean_each_to_each(load_text: LoadText) -> None:
+def test_a_list_of_agents_may_all_talk_to_each_other(load_text: LoadText) -> None:
     rules = load_text("tools: {agentToAgent: {allow: [a, b]}}").settings.tools.agent_to_agent.allow
 
     assert {(rule.from_, rule.to) for rule in rules} == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}

@@ -1,4 +1,4 @@
-"""Which agent answers, and what holds for it."""
+"""Which agent answers, and its effective settings."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_defaults_then_agent_then_session_then_call() -> None:
     assert agent.fallbacks == in_call.fallbacks == ("p/fallback",)
 
 
-def test_each_adds_to_the_system_prompt_after_the_one_before() -> None:
+def test_extra_system_prompts_are_appended_from_defaults_to_agent() -> None:
     settings = with_agents(
         defaults={"extraSystemPrompt": "defaults\n"}, list=[{"id": "a", "extraSystemPrompt": "agent"}, {"id": "b"}]
     )
@@ -109,7 +109,7 @@ def test_each_adds_to_the_system_prompt_after_the_one_before() -> None:
     assert resolve_agent(Settings(), "main").extra_system_prompt == ""
 
 
-def test_an_agent_changes_single_keys_of_a_section_but_replaces_its_tools() -> None:
+def test_an_agent_overrides_single_keys_of_a_section_but_replaces_its_tools() -> None:
     settings = with_agents(
         defaults={
             "compaction": {"mode": "default", "memoryFlush": {"softThresholdTokens": 5}},
@@ -135,7 +135,7 @@ def test_an_agent_changes_single_keys_of_a_section_but_replaces_its_tools() -> N
     assert (agent.subagents.max_spawn_depth, agent.subagents.allow_agents) == (1, ("*",))
 
 
-def test_limits_of_tools_hold_for_all_agents_until_one_says_otherwise() -> None:
+def test_tool_limits_apply_to_all_agents_unless_one_overrides_them() -> None:
     settings = Settings.model_validate(
         {
             "tools": {"exec": {"timeoutSec": 7}, "loopDetection": {"historySize": 50, "warningThreshold": 4}},
@@ -162,7 +162,7 @@ def test_limits_of_tools_hold_for_all_agents_until_one_says_otherwise() -> None:
     ("own", "fallbacks"),
     [({"primary": "p/s"}, ("p/f",)), ({"fallbacks": ["quick", "p/t"]}, ("p/q", "p/t")), ({"fallbacks": []}, ())],
 )
-def test_a_sub_agents_session_has_its_own_fallbacks_where_there_are_any(
+def test_a_sub_agents_session_uses_its_own_fallbacks_if_there_are_any(
     own: dict[str, Any], fallbacks: tuple[str, ...]
 ) -> None:
     settings = with_agents(
@@ -172,13 +172,13 @@ def test_a_sub_agents_session_has_its_own_fallbacks_where_there_are_any(
             "subagents": {"model": own},
         }
     )
-    child = resolve_agent(settings, "main", session_overrides=Overrides(spawned=True))
+    child = resolve_agent(settings, "main", session_overrides=Overrides(is_subagent=True))
 
     assert child.fallbacks == fallbacks
     assert resolve_agent(settings, "main").fallbacks == ("p/f",)
 
 
-def test_an_agent_can_refuse_the_fallbacks_of_the_defaults() -> None:
+def test_an_agent_can_override_the_default_fallbacks_with_none() -> None:
     settings = with_agents(
         defaults={"model": {"primary": "p/m", "fallbacks": ["p/f"]}},
         list=[{"id": "a", "model": {"fallbacks": []}}],
@@ -225,7 +225,7 @@ def test_aliases_become_models() -> None:
         ({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, "anthropic/claude-opus-4-6"),
     ],
 )
-def test_without_a_model_the_provider_with_a_key_answers_if_there_is_one(env: dict[str, str], model: str) -> None:
+def test_without_a_model_the_first_provider_with_a_key_is_used(env: dict[str, str], model: str) -> None:
     assert default_model(Settings(), env) == model
     assert resolve_agent(Settings(), "main", default_model=model).primary == model
 
@@ -252,7 +252,7 @@ LISTED = {**BOX, "models": [{"id": "qwen3"}, {"id": "other"}]}
         ({}, {"providers": {"openai": {"models": [{"id": "m"}]}}}, "offline/demo"),
     ],
 )
-def test_without_a_key_a_server_with_an_address_answers(
+def test_without_a_key_the_first_provider_with_a_base_url_is_used(
     env: dict[str, str], models: dict[str, Any], model: str, load_text: LoadText
 ) -> None:
     assert default_model(load_text(json.dumps({"models": models}), env=env).settings, env) == model
@@ -260,7 +260,7 @@ def test_without_a_key_a_server_with_an_address_answers(
     assert default_model(load_text(chosen, env=env).settings, env) == "offline/script"
 
 
-def test_workspaces_are_kept_apart(load_text: LoadText, tmp_path: Path) -> None:
+def test_each_agent_has_its_own_workspace(load_text: LoadText, tmp_path: Path) -> None:
     settings = load_text(
         """
         agents:

@@ -1,4 +1,4 @@
-"""The session-key grammar keeps its promises, also towards ids that try to be something else."""
+"""The session-key grammar, also for ids that try to forge another session's key."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_every_built_key_is_parsed_back_to_itself(case: tuple[str, str, str, str
 
 @given_few
 @given(agents, channels, ids, ids)
-def test_the_ids_come_back_as_they_went_in(agent: str, channel: str, a: str, b: str) -> None:
+def test_ids_survive_building_and_parsing(agent: str, channel: str, a: str, b: str) -> None:
     assume(not escape_id(a).startswith("~") and not escape_id(b).startswith("~"))
     assert parse_key(keys.with_thread(keys.topic_key(agent, channel, a, b), a)) == ParsedKey(
         agent_id=agent, kind=Kind.GROUP, channel=channel, peer=a, topic_id=b, thread_id=a
@@ -159,7 +159,7 @@ def test_a_key_is_plain_text_of_bounded_length_with_no_foreign_grammar_word(
 
 @given_few
 @given(st.one_of(ids, st.lists(_fragments, max_size=6).map(":".join)), st.sampled_from(["main", "home"]))
-def test_whatever_is_typed_is_refused_or_reaches_one_stored_form(typed: str, main_name: str) -> None:
+def test_any_typed_key_is_rejected_or_normalised_to_one_stored_form(typed: str, main_name: str) -> None:
     try:
         key = normalise(typed, default_agent="main", main_key=main_name)
     except BadInput:
@@ -200,7 +200,7 @@ def test_an_id_that_is_half_an_emoji_survives() -> None:
     assert unescape_id(escape_id("a\ud83d")) == "a\ud83d"
 
 
-def test_the_forms_of_the_articles_are_spelled_as_they_print_them() -> None:
+def test_keys_are_spelled_as_in_the_articles() -> None:
     assert keys.main_key("main") == "agent:main:main"
     assert keys.main_key("main", "Home") == "agent:main:home"
     assert keys.global_key("main") == "agent:main:global"
@@ -226,7 +226,7 @@ def test_the_forms_of_the_articles_are_spelled_as_they_print_them() -> None:
         (DmScope.PER_ACCOUNT_CHANNEL_PEER, "agent:main:telegram:default:dm:7"),
     ],
 )
-def test_the_four_dm_scopes_keep_as_far_apart_as_they_say(scope: DmScope, key: str) -> None:
+def test_each_dm_scope_separates_what_its_name_says(scope: DmScope, key: str) -> None:
     assert keys.dm_key(scope, agent_id="main", channel="telegram", peer="7") == key
 
 
@@ -287,7 +287,7 @@ def test_a_renamed_main_session_answers_to_both_names() -> None:
         ":".join("abcdefgh" * 130),
     ],
 )
-def test_what_fits_no_form_is_refused_with_a_reason(typed: str) -> None:
+def test_a_key_that_matches_no_form_is_rejected_with_a_reason(typed: str) -> None:
     with pytest.raises(BadInput, match=r"expected|needs|fits none|match|UTF-8|longer|write"):
         normalise(typed, default_agent="main", main_key="main")
 
@@ -299,7 +299,7 @@ def test_only_a_prefixed_key_parses_as_stored(raw: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "global", "node-1", "dm", "a:b", "a b", "x" * 65])
-def test_a_main_key_that_would_mean_another_session_is_refused(name: str) -> None:
+def test_a_main_key_that_looks_like_another_session_is_rejected(name: str) -> None:
     with pytest.raises(BadInput, match="mainKey"):
         keys.main_key("main", name)
 
@@ -343,7 +343,7 @@ def test_a_missing_part_never_falls_back_to_a_wider_session(call: Callable[[], S
         ("agent:main:notes:today", Kind.OTHER, ChatType.DM),
     ],
 )
-def test_a_key_tells_its_kind_and_its_chat_type(key: str, kind: Kind, chat: ChatType) -> None:
+def test_a_key_has_a_kind_and_a_chat_type(key: str, kind: Kind, chat: ChatType) -> None:
     assert keys.classify(key) is kind
     assert keys.chat_type(key) is chat
 
@@ -374,7 +374,7 @@ def test_linked_ids_share_a_name_and_others_keep_theirs(channel: str, peer: str,
     assert keys.link_identity(LINKS, channel, peer) == name
 
 
-def test_a_peer_who_names_himself_like_a_link_does_not_get_the_linked_session() -> None:
+def test_a_peer_whose_id_equals_a_linked_name_does_not_get_that_session() -> None:
     assert keys.link_identity(LINKS, "irc", "telegram:111") == "telegram:111"
     assert keys.link_identity(LINKS, "irc", "alice") == "irc:alice"
     assert keys.link_identity({"alice": ["", "irc:"]}, "irc", "") == ""
@@ -382,12 +382,12 @@ def test_a_peer_who_names_himself_like_a_link_does_not_get_the_linked_session() 
 
 
 @pytest.mark.parametrize("links", [{"alice": ["telegram:1"]}, {"alice": ["1"], "irc:alice": ["2"]}])
-def test_no_two_peers_who_name_themselves_like_a_link_share_a_session(links: dict[str, list[str]]) -> None:
+def test_no_two_peers_with_ids_like_a_linked_name_share_a_session(links: dict[str, list[str]]) -> None:
     peers = ["alice", "irc:alice", "irc:irc:alice", "x:alice", "x:irc:alice", "malice", "alice:x"]
-    told = [keys.link_identity(links, channel, peer) for channel in ("irc", "x") for peer in peers]
+    names = [keys.link_identity(links, channel, peer) for channel in ("irc", "x") for peer in peers]
 
-    assert len({*told}) == 2 * len(peers) - 2  # who resembles no linked name is the same person on both channels
-    assert {*told}.isdisjoint(links)
+    assert len({*names}) == 2 * len(peers) - 2  # a peer unlike any linked name keeps its id on both channels
+    assert {*names}.isdisjoint(links)
 
 
 @given_few

@@ -1,4 +1,4 @@
-"""A session row survives being stored, and a damaged one says which field is at fault."""
+"""A session row survives a round trip through Redis, and a damaged one names the wrong field."""
 
 from __future__ import annotations
 
@@ -158,14 +158,14 @@ def test_scalars_are_plain_strings_and_compound_values_are_json() -> None:
     assert entry.model_override is None
 
 
-def test_a_row_made_of_counters_and_times_alone_is_complete() -> None:
+def test_a_row_needs_only_identity_and_times() -> None:
     entry = from_hash({**ROW, "turns": "2", "inputTokens": "12"})
 
     assert (entry.turns, entry.input_tokens, entry.output_tokens) == (2, 12, 0)
     assert entry.last_interaction_at is None
 
 
-def test_a_field_of_a_newer_version_is_left_alone() -> None:
+def test_a_field_of_a_newer_version_is_ignored() -> None:
     assert from_hash({**ROW, "somethingNew": "1"}) == from_hash(ROW)
 
 

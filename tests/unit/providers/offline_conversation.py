@@ -66,7 +66,7 @@ def until_answered(ask: Callable[[], Iterator[StreamEvent]]) -> list[StreamEvent
         try:
             return list(ask())
         except ProviderError as error:
-            if not error.again:
+            if not error.will_differ:
                 raise
 
 

@@ -45,7 +45,7 @@ def test_a_simple_request_becomes_a_tool_call(said: str, tool: str, arguments: d
 
 
 @pytest.mark.parametrize("said", ["read me a story", "write a poem to my mother", "run a race with me", "", "为什么"])
-def test_what_it_cannot_do_it_says_and_does_not_do(said: str) -> None:
+def test_it_declines_what_it_cannot_do(said: str) -> None:
     events = ask("demo", user(said))
     assert calls_of(events) == []
     assert "offline/demo" in text_of(events)
@@ -58,16 +58,16 @@ def test_it_greets_and_says_what_it_is(said: str) -> None:
     assert "no model key is set" in text_of(ask("demo", user(said)))
 
 
-def test_it_tells_what_the_tool_returned() -> None:
+def test_it_reports_what_the_tool_returned() -> None:
     asked = user("run `ls`")
     first = ask("demo", asked)
     (call,) = calls_of(first)
     assert text_of(ask("demo", asked, entry_of(first), result(call, "a\nb"))) == "`exec` returned:\n\na\nb"
-    told = text_of(ask("demo", asked, entry_of(first), result(call, "no such file", is_error=True)))
-    assert told == "`exec` failed: no such file"
-    told = text_of(ask("demo", asked, entry_of(first), result(call, "x" * 50_000)))
-    assert len(told) < 2_000
-    assert "48,500 more characters" in told
+    reply = text_of(ask("demo", asked, entry_of(first), result(call, "no such file", is_error=True)))
+    assert reply == "`exec` failed: no such file"
+    reply = text_of(ask("demo", asked, entry_of(first), result(call, "x" * 50_000)))
+    assert len(reply) < 2_000
+    assert "48,500 more characters" in reply
     quoted = result(call, wrap("a\nb", "tool exec"))
     assert text_of(ask("demo", asked, entry_of(first), quoted)) == "`exec` returned:\n\na\nb"
 

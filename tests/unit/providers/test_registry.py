@@ -1,4 +1,4 @@
-"""Models are named `provider/model`; a wrong name is told with the right ones."""
+"""Models are named `provider/model`; a wrong name is rejected with the known ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_a_model_name_is_split_at_its_first_slash() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "demo", "/demo", "offline/"])
-def test_half_a_name_is_refused(name: str) -> None:
-    with pytest.raises(ProviderError, match="write it as in 'offline/demo'") as refused:
+def test_an_incomplete_model_name_is_rejected(name: str) -> None:
+    with pytest.raises(ProviderError, match="needs a provider and a model, as in 'offline/demo'") as refused:
         Providers().split(name)
     assert refused.value.reason is FailureReason.MODEL_NOT_FOUND
 
 
-def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
+def test_an_unknown_provider_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(
         ProviderError, match="unknown provider 'ofline'; known are: anthropic, offline, openai"
     ) as refused:
@@ -38,7 +38,7 @@ def test_a_provider_is_built_once() -> None:
     assert (providers := Providers()).get("offline") is providers.get("offline")
 
 
-def test_an_unknown_offline_model_is_told_with_the_two_there_are() -> None:
+def test_an_unknown_offline_model_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(ProviderError, match="offline/demo and offline/script") as refused:
         ask("dmo", user("hello"))
     assert refused.value.reason is FailureReason.MODEL_NOT_FOUND
@@ -75,7 +75,7 @@ def test_profiles_come_in_their_order_and_the_single_key_last() -> None:
     assert "k-1" not in repr(provider.endpoints)
 
 
-def test_a_local_server_needs_no_key_and_is_waited_for_longer() -> None:
+def test_a_local_server_needs_no_key_and_has_a_longer_timeout() -> None:
     provider = configured(providers={"local": {"baseUrl": "http://127.0.0.1:8000/v1"}}).get("local")
     assert isinstance(provider, RemoteProvider)
     endpoint = provider.endpoints[0]
@@ -93,12 +93,12 @@ def test_a_local_server_needs_no_key_and_is_waited_for_longer() -> None:
         ("unheard-of", 128_000, "openai-completions"),
     ],
 )
-def test_models_are_known_dated_or_like_their_family(model: str, window: int, api: str) -> None:
+def test_unlisted_models_are_assumed_by_date_or_family(model: str, window: int, api: str) -> None:
     provider = Providers().get("openai")
     assert (provider.context_window(model), provider.api_of(model)) == (window, api)
 
 
-def test_configured_models_join_the_built_in_ones_or_stand_alone() -> None:
+def test_configured_models_extend_or_replace_the_built_in_ones() -> None:
     mine = {"openai": {"models": [{"id": "gpt-4o", "contextWindow": 9000}, {"id": "own", "api": "openai-completions"}]}}
     merged = configured(providers=mine).catalog
     assert merged.model("openai", "gpt-4o").context_window == 9000
@@ -110,7 +110,7 @@ def test_configured_models_join_the_built_in_ones_or_stand_alone() -> None:
         alone.model("openai", "gpt-5")
 
 
-def test_prices_that_nobody_gave_are_not_zero() -> None:
+def test_a_missing_price_is_unknown_not_zero() -> None:
     catalog = configured(providers={"local": {"baseUrl": "http://box/v1", "models": [{"id": "m"}]}}).catalog
     assert catalog.model("local", "m").cost is None
     cost = catalog.model("anthropic", "claude-opus-4-6").cost
@@ -118,7 +118,7 @@ def test_prices_that_nobody_gave_are_not_zero() -> None:
     assert (cost.input, cost.output) == (5, 25)
 
 
-def test_programs_are_a_provider_where_one_is_configured() -> None:
+def test_configured_programs_make_a_provider() -> None:
     providers = configured(cli={"tool": {"command": ["tool"], "contextWindow": 5000}})
     assert "cli" in providers.names()
     assert providers.get("cli").context_window("tool") == 5000

@@ -56,13 +56,13 @@ def test_a_failed_call_uses_up_its_step() -> None:
 
 
 @pytest.mark.parametrize("reason", [reason for reason in FailureReason if reason is not FailureReason.CUT])
-def test_every_class_of_failure_can_be_had(reason: FailureReason) -> None:
+def test_every_failure_reason_can_be_produced(reason: FailureReason) -> None:
     with pytest.raises(ProviderError) as failed:
         ask("script", user(program({"text": "never said", "fail": reason})))
     assert failed.value.reason is reason
 
 
-def test_a_cut_stream_says_half_and_has_no_answer() -> None:
+def test_a_cut_stream_ends_halfway_without_an_answer() -> None:
     events = ask("script", user(program({"text": "0123456789", "fail": "cut"})))
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["01234"]
     assert isinstance(events[0], UsageSoFar)
@@ -126,7 +126,7 @@ def test_plain_text_that_joins_the_turn_does_not_start_the_program_over() -> Non
         ('{"steps":' + "[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_not_a_program_gets_an_answer_that_says_why(message: str, problem: str) -> None:
+def test_an_invalid_program_gets_an_answer_that_says_why(message: str, problem: str) -> None:
     said = text_of(ask("script", user(message)))
     assert problem in said
     assert 'expects a JSON program as the message: {"steps"' in said
@@ -154,7 +154,7 @@ def test_call_ids_are_repeatable_and_never_used_twice_in_a_session() -> None:
     assert calls_of(ask("script", user(text, ids=["m9"])))[0].id not in ids
 
 
-def test_tokens_are_told_before_the_wait_so_that_an_abandoned_call_is_counted() -> None:
+def test_tokens_are_reported_before_the_wait_so_that_an_abandoned_call_is_counted() -> None:
     message = user(program({"delayMs": 60_000, "text": "late"}))
     cancel = Cancel()
     events = Providers().get("offline").stream(ModelRequest("script", "system", [message]), cancel)

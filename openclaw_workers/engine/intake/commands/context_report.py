@@ -13,7 +13,7 @@ from typing import Any
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
-    SeenEntry,
+    ModelVisibleEntry,
     ToolResultEntry,
     UserEntry,
 )
@@ -87,7 +87,7 @@ def _conversation(ctx: CommandContext, compactions: int) -> list[str]:
     return [total, *(f"  {role}: {count[role]:,}, about {tokens[role]:,} tokens" for role in shown)]
 
 
-def _seen(ctx: CommandContext) -> Iterable[SeenEntry | CompactionEntry]:
+def _seen(ctx: CommandContext) -> Iterable[ModelVisibleEntry | CompactionEntry]:
     """What the log shows the model, newest first: back to what the latest compaction kept."""
     left: int | None = None
     for entry in (entry for page in ctx.stores.reader.pages_back(ctx.session) for entry in reversed(page)):

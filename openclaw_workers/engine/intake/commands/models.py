@@ -9,7 +9,7 @@ from typing import get_args
 
 from openclaw_workers.config.base import Thinking
 from openclaw_workers.config.model_catalog import Catalog
-from openclaw_workers.config.model_names import has_key, named_model, shown_names, usable_models
+from openclaw_workers.config.model_names import display_names, find_model, has_key, usable_models
 from openclaw_workers.config.resolve import default_model, model_aliases, resolve_agent, resolve_model
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.session_row import SessionEntry
@@ -33,7 +33,7 @@ def model(ctx: CommandContext, argument: str) -> str:
     if wanted.lower() in CLEARING:
         ctx.patch("model", _NO_MODEL)
         return f"Model set: {current_model(ctx)}."
-    full = named_model(settings, wanted)
+    full = find_model(settings, wanted)
     provider, _, name = full.partition("/")
     ctx.patch("model", {**_NO_MODEL, "providerOverride": provider, "modelOverride": name})
     missing = f" No key for {provider} is configured; the agent needs one of its own."
@@ -56,7 +56,7 @@ def _list(ctx: CommandContext) -> str:
     for alias, full in model_aliases(settings).items():
         names.setdefault(full, []).append(alias)
     every = sorted({*known, *names})
-    shown = {full: f"({name})" for full, name in shown_names(settings).items()}
+    shown = {full: f"({name})" for full, name in display_names(settings).items()}
     told = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
     lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in told.items()]
     remote = sorted({full.partition("/")[0] for full in every} - {*_SILENT_THINKERS})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from openclaw_workers.config.model_names import named_model
+from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
 from openclaw_workers.domain.suggest import did_you_mean
@@ -205,7 +205,7 @@ def _queue_option(name: str, value: str) -> dict[str, str]:
 
 
 def _checked_new(settings: Settings, argument: str) -> str:
-    return named_model(settings, argument) if len(argument.split()) == 1 else argument
+    return find_model(settings, argument) if len(argument.split()) == 1 else argument
 
 
 def _new(argument: str) -> Ordered:
