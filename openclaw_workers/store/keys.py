@@ -80,6 +80,11 @@ ORPHAN = "orphan|"
 FORGET = "forget|"
 
 
+def broker_prefix(namespace: str) -> str:
+    """What Celery puts in front of every key of its own."""
+    return f"{namespace}:celery:"
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     """Builds key names inside one namespace; tests give each test its own."""
@@ -214,7 +219,7 @@ class Keys:
         return f"{self.namespace}:lane:{lane}:ticket"
 
     def broker_queue(self, lane: str) -> str:
-        return f"{self.namespace}:celery:{lane}"
+        return f"{broker_prefix(self.namespace)}{lane}"
 
     def damaged(self, token: str) -> str:
         return f"{self.namespace}:damaged:{token}"

@@ -193,6 +193,19 @@ def test_a_process_that_was_only_paused_is_not_shielded_by_the_suspect_it_lost(s
     assert store.ctl("attempt", other) == "2"
 
 
+def test_the_wake_ups_of_a_suspect_that_was_refused_do_not_count_as_lost(store: StoreHarness) -> None:
+    store.say("hi")
+    store.take("w1")
+    store.crash()
+    for _ in range(12):
+        assert store.refused("w2", may_suspect=False) == "suspect"
+        assert store.rescue().verb == "wake"
+
+    due = store.due()
+    assert due is not None
+    assert due - store.now() <= REWAKE_MS, "if the next one is lost, nobody waits longer than for the first"
+
+
 def test_suspects_of_processes_long_dead_are_forgotten(store: StoreHarness) -> None:
     store.fleet.tick(WorkerId("alive"), {}, [])
     store.redis.hset(store.keys.suspects, mapping={"alive": "run-a", "dead": "run-b"})
