@@ -19,7 +19,7 @@ from tests.support.tree_follow_ups import is_follow_up, readings
 from tests.support.waiting import eventually
 
 ROOT = session_key("main")
-WAIT = "openclaw_workers.store.inter_session:Exchanges.wait"
+WAIT = "openclaw_workers.store.inter_session:InterSession.wait"
 BEFORE, AFTER = f"{WAIT}:2", f"{WAIT}:2:after"
 """When it is woken by the answer, and looks at it: before that, and after it but before what it read is recorded."""
 

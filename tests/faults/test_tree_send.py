@@ -17,10 +17,10 @@ from tests.support.waiting import eventually
 
 A, B = session_key("main"), session_key("other")
 LONG = 3_600
-WAIT = "openclaw_workers.store.inter_session:Exchanges.wait"
+WAIT = "openclaw_workers.store.inter_session:InterSession.wait"
 RELEASE = "openclaw_workers.store.turns:Turns.release"
-PASS_ON = "openclaw_workers.store.inter_session:Exchanges.relay"
-PASSED_ON = "openclaw_workers.store.inter_session:Exchanges.relayed"
+PASS_ON = "openclaw_workers.store.inter_session:InterSession.relay"
+PASSED_ON = "openclaw_workers.store.inter_session:InterSession.relayed"
 QUIET = {"session": {"agentToAgent": {"maxPingPongTurns": 0}}}
 
 
