@@ -129,6 +129,8 @@ if starts_at(c[4], c[18], now) > now then
 end
 if suspect and not may_suspect then
   -- It waits for its place in a process, and not in a slot that others could use meanwhile; it keeps its ticket.
+  -- Its wake-up was not lost, so the next one is not put off as if it were the next of many.
+  redis.call("HSET", ctl, "wakes", 0)
   redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
   return refuse("suspect")
 end

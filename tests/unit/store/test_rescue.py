@@ -191,6 +191,19 @@ def test_a_process_that_was_only_paused_is_not_shielded_by_the_suspect_it_lost(d
     assert desk.ctl("attempt", other) == "2"
 
 
+def test_the_wake_ups_of_a_suspect_that_was_refused_do_not_count_as_lost(desk: Desk) -> None:
+    desk.say("hi")
+    desk.take("w1")
+    desk.crash()
+    for _ in range(12):
+        assert desk.refused("w2", may_suspect=False) == "suspect"
+        assert desk.rescue().verb == "wake"
+
+    due = desk.due()
+    assert due is not None
+    assert due - desk.now() <= REWAKE_MS, "if the next one is lost, nobody waits longer than for the first"
+
+
 def test_suspects_of_processes_long_dead_are_forgotten(desk: Desk) -> None:
     desk.fleet.tick(WorkerId("alive"), {}, [])
     desk.redis.hset(desk.keys.suspects, mapping={"alive": "run-a", "dead": "run-b"})
