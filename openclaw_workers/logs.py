@@ -20,19 +20,14 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from openclaw_workers.redaction import mask_secrets
+
 #: Fields that say which run a line belongs to, in the order they are printed.
 CONTEXT_FIELDS = ("runId", "sessionKey", "sessionId", "agentId", "runKind", "lane", "parentRunId")
 
 #: `ocw up` sets it for its child processes, because the supervisor adds time and name to each line itself.
 SUPERVISED_VARIABLE = "OPENCLAW_SUPERVISED"
 
-_PASSWORD_IN_URL = re.compile(r"(://[^\s:/@]*:)[^\s/]+@")
-# `?password=`, `?api_key=` and similar in a URL, and `password=` anywhere. An escaped quote also ends the value,
-# because the text may be inside JSON.
-_SECRET_OPTION = re.compile(
-    r"""([?&][^\s=&#"]*(?:pass|key|token|secret)[^\s=&#"]*=|\bpassword=)(?:\\[^"]|[^\s&#"\\])+""", re.IGNORECASE
-)
-_API_KEY = re.compile(r"\b(sk-)[\w-]{8,}")
 _context: ContextVar[Mapping[str, str]] = ContextVar("run_context", default=MappingProxyType({}))
 _PLAIN_VALUE = re.compile(r"[^\s\"=\x00-\x1f\x7f]+")
 
@@ -84,11 +79,6 @@ def run_context(**fields: str | None) -> Iterator[None]:
 
 def _with_context(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     return {**_context.get(), **event}
-
-
-def mask_secrets(text: str) -> str:
-    """Hide API keys, passwords inside URLs and passwords given as a URL option."""
-    return _API_KEY.sub(r"\1***", _SECRET_OPTION.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***@", text)))
 
 
 def _local_time(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from openclaw_workers.cli.output import Exit, echo_json, report
-from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.client.protocol import Ended, Gap, Note, Quiet
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openclaw_workers.cli.context import CliContext
-    from openclaw_workers.client.conversation import Conversation
+    from openclaw_workers.client.follow_message import Conversation
     from openclaw_workers.client.protocol import Update
     from openclaw_workers.domain.transcript import Attachment
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
@@ -135,19 +135,19 @@ def _full_name(cli: CliContext, model: str) -> str:
     return find_model(cli.loaded.settings, model)
 
 
-def screen_for(cli: CliContext, session: SessionKey) -> Screen:
+def answer_stream_for(cli: CliContext, session: SessionKey) -> AnswerStream:
     """A screen with the session's `/verbose` and `/usage` levels."""
     if cli.json:
-        return Screen(is_quiet=True)
+        return AnswerStream(is_quiet=True)
     try:
         row = cli.stores.reader.row(session)
     except StoreUnavailable:
-        return Screen()
-    return Screen(verbose=row.get("verboseLevel") or "on", usage=row.get("responseUsage") or "off")
+        return AnswerStream()
+    return AnswerStream(verbose=row.get("verboseLevel") or "on", usage=row.get("responseUsage") or "off")
 
 
 def show(
-    cli: CliContext, conversation: Conversation, screen: Screen, *, on_quiet: Callable[[], None] = lambda: None
+    cli: CliContext, conversation: Conversation, screen: AnswerStream, *, on_quiet: Callable[[], None] = lambda: None
 ) -> Answer:
     """Show a turn until it has ended, and return its answer.
 
@@ -166,7 +166,7 @@ def show(
     raise AssertionError("a conversation ends with Ended")
 
 
-def finish(screen: Screen, ended: Ended) -> Ended:
+def finish(screen: AnswerStream, ended: Ended) -> Ended:
     """Bring the screen to the committed answer."""
     screen.finish(ended.run.text if ended.run else None)
     if ended.run:
@@ -174,7 +174,7 @@ def finish(screen: Screen, ended: Ended) -> Ended:
     return ended
 
 
-def display(screen: Screen, update: Update) -> None:
+def display(screen: AnswerStream, update: Update) -> None:
     match update:
         case Note(text):
             screen.note(text)

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openclaw_workers.cli.context import CliContext
-    from openclaw_workers.cli.render.screen import Screen
-    from openclaw_workers.client.later_replies import LaterReplies
+    from openclaw_workers.cli.render.answer_stream import AnswerStream
+    from openclaw_workers.client.follow_replies import LaterReplies
 
 
 def show_next_reply(
     cli: CliContext,
     replies: LaterReplies,
-    new_screen: Callable[[], Screen],
+    new_screen: Callable[[], AnswerStream],
     *,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Ended | None:

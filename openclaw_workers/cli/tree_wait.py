@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from openclaw_workers.cli.conversation import answer_of, screen_for
+from openclaw_workers.cli.conversation import answer_of, answer_stream_for
 from openclaw_workers.cli.later_replies import show_next_reply
 from openclaw_workers.cli.output import Exit, echo_json, leave, report
-from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.client.deadline import Deadline, WaitOver
-from openclaw_workers.client.later_replies import LaterReplies
+from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.errors import OpenClawError
 from openclaw_workers.views.answers import Answer, answer_json, blocked_announce, later_reply_json
 from openclaw_workers.views.errors import error_json
@@ -30,10 +30,10 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
     replies = LaterReplies(first.session, of_all=False, deadline=deadline)
     cli.conversations.result(replies.add_run(first.run_id, after))
     later: list[Answer] = []
-    screens = [Screen(is_quiet=cli.json)]
+    screens = [AnswerStream(is_quiet=cli.json)]
 
-    def screen() -> Screen:
-        screens.append(screen_for(cli, first.session))
+    def screen() -> AnswerStream:
+        screens.append(answer_stream_for(cli, first.session))
         return screens[-1]
 
     try:

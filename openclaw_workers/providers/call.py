@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import Final, Generic, TypeVar
-
-from pydantic import SecretStr
 
 from openclaw_workers.config.model_catalog import ModelInfo
 from openclaw_workers.domain.transcript import Usage, UserEntry
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.thinking import Refusals
+from openclaw_workers.redaction import remove_secrets
 
 _KEPT_CLIENTS: Final = 64
 _LEAST_OUTPUT: Final = 2048
@@ -41,7 +40,7 @@ class Call:
     def scrub(self, text: str) -> str:
         """Take this call's secrets out of a text that came from outside; servers quote what they are sent."""
         headers = (value for _, value in (*self.endpoint.headers, *self.model.headers))
-        return without(text, (self.endpoint.api_key, *headers))
+        return remove_secrets(text, (self.endpoint.api_key, *headers))
 
     @cached_property
     def system(self) -> str:
@@ -68,14 +67,6 @@ class Call:
         """Tokens the answer may have. Most APIs refuse a request that, with its answer, could outgrow the window."""
         room = self.model.context_window - int(self.approx_input * _MARGIN)
         return max(min(self.model.max_tokens, room), min(self.model.max_tokens, _LEAST_OUTPUT))
-
-
-def without(text: str, secrets: Iterable[SecretStr | None]) -> str:
-    """The text with these taken out."""
-    for secret in secrets:
-        if secret is not None and len(plain := secret.get_secret_value()) > 3:
-            text = text.replace(plain, "***")
-    return text
 
 
 def plain_name(name: str) -> str:

@@ -13,10 +13,10 @@ import pytest
 import redis
 
 from openclaw_workers.cli.local.child import ChildSpec
-from openclaw_workers.cli.local.kept_port import KeptPort, is_free
 from openclaw_workers.cli.local.private_redis import HEADER, SETTINGS, redis_spec, url_of
 from openclaw_workers.cli.local.redis_binary import RedisBinary, find_redis_server
 from openclaw_workers.cli.local.redis_trouble import MANIFEST, explain
+from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, is_free
 from openclaw_workers.errors import BadInput
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
@@ -53,7 +53,7 @@ def test_without_any_server_the_message_says_what_to_install(tmp_path: Path, mon
 
 def test_data_of_a_later_redis_is_not_opened_by_an_older_one_that_would_start_empty(tmp_path: Path) -> None:
     (tmp_path / "redis" / "appendonlydir").mkdir(parents=True)
-    endpoint = KeptPort(port=1, user="default", password="p")
+    endpoint = SavedEndpoint(port=1, user="default", password="p")
 
     with pytest.raises(BadInput, match="would start empty"):
         redis_spec(RedisBinary(tmp_path / "redis-server", (6, 2, 14)), tmp_path, endpoint, {})
@@ -89,7 +89,7 @@ def used(tmp_path: Path) -> ChildSpec:
     binary = find_redis_server()
     if binary.version < (7, 0):
         pytest.skip("Redis 6.2 keeps one file, and no manifest")
-    endpoint = KeptPort(port=free_port(), user="default", password="p")
+    endpoint = SavedEndpoint(port=free_port(), user="default", password="p")
     spec = redis_spec(binary, tmp_path, endpoint, os.environ)
     with running(spec, endpoint) as client:
         eventually(lambda: is_rewritten(client), within=20)
@@ -129,7 +129,7 @@ def test_data_without_its_manifest_is_not_opened_because_redis_would_start_empty
     used: ChildSpec, tmp_path: Path
 ) -> None:
     lose_the_manifest(tmp_path / "redis" / "appendonlydir")
-    endpoint = KeptPort(port=1, user="default", password="p")
+    endpoint = SavedEndpoint(port=1, user="default", password="p")
 
     with pytest.raises(BadInput, match=f"{MANIFEST} is missing, and without it Redis would start empty") as caught:
         redis_spec(find_redis_server(), tmp_path, endpoint, {})
@@ -144,7 +144,7 @@ def test_a_first_start_that_was_cut_off_is_no_damage(tmp_path: Path) -> None:
     (data / "appendonly.aof.1.incr.aof").touch()
     binary = RedisBinary(tmp_path / "redis-server", (7, 0, 15))
 
-    redis_spec(binary, tmp_path, KeptPort(port=1, user="default", password="p"), {})
+    redis_spec(binary, tmp_path, SavedEndpoint(port=1, user="default", password="p"), {})
 
 
 def test_a_redis_that_crashes_over_its_data_is_told_from_one_that_is_only_late(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_our_own_configuration_is_written_anew_at_each_start(tmp_path: Path, ear
     path.parent.mkdir()
     path.write_text(earlier)
 
-    redis_spec(find_redis_server(), tmp_path, KeptPort(port=2, user="default", password="p"), {})
+    redis_spec(find_redis_server(), tmp_path, SavedEndpoint(port=2, user="default", password="p"), {})
 
     assert path.read_text().startswith(f"{HEADER}\n")
     assert "\nport 2\n" in path.read_text()
@@ -178,13 +178,13 @@ def test_our_own_configuration_is_written_anew_at_each_start(tmp_path: Path, ear
 def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "redis.json"
     with RedisServer() as taken:
-        first = KeptPort.load(path, default_port=taken.port, user="default")
+        first = SavedEndpoint.load(path, default_port=taken.port, user="default")
         assert first.port != taken.port
         assert is_free(first.port)
-        assert KeptPort.load(path, default_port=taken.port, user="default") == first
+        assert SavedEndpoint.load(path, default_port=taken.port, user="default") == first
 
     path.write_text("garbage")
-    assert KeptPort.load(path, default_port=first.port, user="default").password != first.password
+    assert SavedEndpoint.load(path, default_port=first.port, user="default").password != first.password
     assert path.stat().st_mode & 0o077 == 0
 
 
@@ -201,14 +201,14 @@ def test_a_port_or_password_that_someone_got_wrong_is_told(values: object, told:
     path.write_text(json.dumps({"user": "default", **values} if isinstance(values, dict) else values))
 
     with pytest.raises(BadInput, match=f"{path} cannot be used: {told}") as caught:
-        KeptPort.load(path, default_port=6379, user="default")
+        SavedEndpoint.load(path, default_port=6379, user="default")
 
     assert "two words" not in caught.value.message
 
 
 def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_after_next(tmp_path: Path) -> None:
     """The commit that was cut off is repeated: its answer must not be there twice once Redis has started again."""
-    endpoint = KeptPort(port=free_port(), user="default", password="p")
+    endpoint = SavedEndpoint(port=free_port(), user="default", password="p")
     spec = redis_spec(find_redis_server(), tmp_path, endpoint, os.environ)
     with running(spec, endpoint) as client:
         client.set("before", "1")
@@ -226,7 +226,7 @@ def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_aft
 
 
 @contextmanager
-def running(spec: ChildSpec, endpoint: KeptPort) -> Iterator[redis.Redis]:
+def running(spec: ChildSpec, endpoint: SavedEndpoint) -> Iterator[redis.Redis]:
     """The server as the supervisor starts it, killed at the end."""
     process = subprocess.Popen(spec.argv, stdout=subprocess.DEVNULL)
     try:

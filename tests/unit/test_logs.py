@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from openclaw_workers.logs import SUPERVISED_VARIABLE, mask_secrets, run_context, setup_logging
+from openclaw_workers.logs import SUPERVISED_VARIABLE, run_context, setup_logging
+from openclaw_workers.redaction import mask_secrets
 
 
 @pytest.fixture(autouse=True)

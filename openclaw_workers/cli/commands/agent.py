@@ -11,9 +11,9 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import (
     TurnOptions,
+    answer_stream_for,
     exit_code_of,
     print_answer,
-    screen_for,
     send_message,
     session_id_of,
     show,
@@ -29,8 +29,8 @@ from openclaw_workers.cli.output import (
     report,
 )
 from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
-from openclaw_workers.client.conversation import Conversation
 from openclaw_workers.client.deadline import Deadline, WaitOver
+from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.ids import MessageId, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
@@ -133,7 +133,7 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: 
         after=queued.event_id,
         deadline=deadline,
     )
-    screen = screen_for(cli, queued.session_key)
+    screen = answer_stream_for(cli, queued.session_key)
     try:
         answer = show(cli, conversation, screen)
     except WaitOver as error:

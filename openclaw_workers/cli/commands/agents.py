@@ -9,7 +9,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
-from openclaw_workers.client.conversation import has_worker
+from openclaw_workers.client.follow_message import has_worker
 from openclaw_workers.config.resolve import (
     agent_ids,
     default_agent_id,

@@ -11,19 +11,19 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import (
     TurnOptions,
     answer_of,
+    answer_stream_for,
     exit_code_of,
     print_answer,
-    screen_for,
     send_message,
     show,
 )
 from openclaw_workers.cli.keyboard import Keyboard
 from openclaw_workers.cli.later_replies import show_next_reply
 from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report
-from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.text import styled
-from openclaw_workers.client.conversation import BLOCK_MS, Conversation
-from openclaw_workers.client.later_replies import LaterReplies
+from openclaw_workers.client.follow_message import BLOCK_MS, Conversation
+from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
@@ -112,7 +112,7 @@ class Chat:
     def _show_reply(self) -> bool:
         """Show the next reply to sub-agents' results; False when there is none to come."""
         ended = show_next_reply(
-            self._cli, self._replies, lambda: screen_for(self._cli, self._session), go_on=self._is_still_idle
+            self._cli, self._replies, lambda: answer_stream_for(self._cli, self._session), go_on=self._is_still_idle
         )
         if ended is not None:
             self._print(answer_of(self._session, ended), is_text_shown=True)
@@ -175,7 +175,7 @@ class Chat:
                 self._report(error)
 
     def _follow(self, queued: Queued) -> None:
-        screen = screen_for(self._cli, self._session)
+        screen = answer_stream_for(self._cli, self._session)
         conversation = Conversation(
             self._session,
             message=queued.message_id,
@@ -192,7 +192,7 @@ class Chat:
             self._print(answer, is_text_shown=True)
         self._shown = answer.run_id or ""
 
-    def _show(self, conversation: Conversation, screen: Screen) -> Answer:
+    def _show(self, conversation: Conversation, screen: AnswerStream) -> Answer:
         """Show a turn. Ctrl-C stops it; Ctrl-C again, before it has stopped, leaves the chat."""
         try:
             return show(self._cli, conversation, screen, on_quiet=self._send_typed)
@@ -201,7 +201,7 @@ class Chat:
             self._stop(conversation, screen)
         return show(self._cli, conversation, screen)
 
-    def _stop(self, conversation: Conversation, screen: Screen) -> None:
+    def _stop(self, conversation: Conversation, screen: AnswerStream) -> None:
         """Stop the turn and what it spawned, or cancel the message if no turn has it; earlier sub-agents continue."""
         try:
             stopped = self._cli.control.stop_run(conversation.run) if conversation.run else None

@@ -14,14 +14,14 @@ from openclaw_workers.cli.find.runs import find_run
 from openclaw_workers.cli.find.sessions import find_session
 from openclaw_workers.cli.find.trees import TreeQuery
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave, report_left_out
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.runs import run_details, run_table
-from openclaw_workers.cli.render.screen import Screen
 from openclaw_workers.cli.render.subagents import tree_details
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.cli.render.trees import tree_summary, tree_text
 from openclaw_workers.cli.watch import wait_until_settled, watch_runs, watch_trees
-from openclaw_workers.client.conversation import Conversation
+from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
@@ -143,7 +143,7 @@ def watch_run(cli: CliContext, run_id: str | None) -> None:
 
 
 def _follow(cli: CliContext, run: Run, *, is_quiet: bool) -> Answer:
-    return show(cli, Conversation(run.session_key, run=run.id), Screen(is_quiet=is_quiet))
+    return show(cli, Conversation(run.session_key, run=run.id), AnswerStream(is_quiet=is_quiet))
 
 
 @runs.command(

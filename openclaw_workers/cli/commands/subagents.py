@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.conversation import exit_code_of, report_error, screen_for, send_message, show
+from openclaw_workers.cli.conversation import answer_stream_for, exit_code_of, report_error, send_message, show
 from openclaw_workers.cli.find.sessions import find_session
 from openclaw_workers.cli.find.subagents import find_subagent, subagent_index
 from openclaw_workers.cli.keyboard import check_stdin
@@ -18,7 +18,7 @@ from openclaw_workers.cli.render.subagents import subagent_details, subagent_tab
 from openclaw_workers.cli.render.text import field_list
 from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.cli.watch import wait_until_settled
-from openclaw_workers.client.conversation import Conversation
+from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.domain.ids import BatchId, new_message_id
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
@@ -158,7 +158,7 @@ def _send(cli: CliContext, run: Run, message: str, mode: QueueMode, *, and_wait:
 
 def _answer(cli: CliContext, queued: Queued) -> Answer:
     conversation = Conversation(queued.session_key, message=queued.message_id, run=queued.run, after=queued.event_id)
-    return show(cli, conversation, screen_for(cli, queued.session_key))
+    return show(cli, conversation, answer_stream_for(cli, queued.session_key))
 
 
 def _print_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from openclaw_workers.cli.local import flower
-from openclaw_workers.cli.local.kept_port import KeptPort
-from openclaw_workers.logs import mask_secrets
+from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint
+from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import Runtime
 
 OFFLINE_NOTICE = "No API key and no model server is configured: agents answer with the built-in model, offline/demo."
@@ -63,4 +63,4 @@ def as_json(
 
 
 def _flower_password(path: Path) -> str:
-    return KeptPort.model_validate_json(path.read_bytes()).password
+    return SavedEndpoint.model_validate_json(path.read_bytes()).password

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TextIO
 
-from openclaw_workers.logs import mask_secrets
+from openclaw_workers.redaction import mask_secrets
 
 ROTATE_AT_BYTES = 10 * 1024 * 1024
 _COLOURS = (36, 32, 35, 34, 33, 96)  # cyan, green, magenta, blue, yellow, bright cyan

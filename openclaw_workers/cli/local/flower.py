@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from openclaw_workers.cli.local.celery_argv import CELERY
 from openclaw_workers.cli.local.child import ChildSpec
-from openclaw_workers.cli.local.kept_port import LOOPBACK, KeptPort
+from openclaw_workers.cli.local.saved_endpoint import LOOPBACK, SavedEndpoint
 
 NAME = "flower"
 DEFAULT_PORT = 5555
@@ -20,11 +20,11 @@ USER = "ocw"
 _OWN_STAMP = re.compile(r"^\[[A-Z] \d{6} \d\d:\d\d:\d\d [\w.<>-]+:\d+\] ")
 
 
-def url_of(endpoint: KeptPort) -> str:
+def url_of(endpoint: SavedEndpoint) -> str:
     return f"http://{LOOPBACK}:{endpoint.port}"
 
 
-def flower_spec(endpoint: KeptPort, env: Mapping[str, str]) -> ChildSpec:
+def flower_spec(endpoint: SavedEndpoint, env: Mapping[str, str]) -> ChildSpec:
     own = {
         # In the environment, not on the command line: the password must not show in `ps`.
         "FLOWER_BASIC_AUTH": f"{endpoint.user}:{endpoint.password}",
@@ -49,7 +49,7 @@ def flower_spec(endpoint: KeptPort, env: Mapping[str, str]) -> ChildSpec:
     )
 
 
-def is_healthy(endpoint: KeptPort) -> bool:
+def is_healthy(endpoint: SavedEndpoint) -> bool:
     """Whether our Flower serves. The password shows that it is ours and not another one on the same port."""
     token = base64.b64encode(f"{endpoint.user}:{endpoint.password}".encode()).decode()
     headers = {"Authorization": f"Basic {token}"}

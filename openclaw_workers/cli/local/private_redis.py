@@ -10,9 +10,9 @@ from pathlib import Path
 import redis
 
 from openclaw_workers.cli.local.child import ChildSpec
-from openclaw_workers.cli.local.kept_port import LOOPBACK, KeptPort
 from openclaw_workers.cli.local.redis_binary import RedisBinary
 from openclaw_workers.cli.local.redis_trouble import refuse_to_start_empty
+from openclaw_workers.cli.local.saved_endpoint import LOOPBACK, SavedEndpoint
 from openclaw_workers.state_dir import not_ours, write_private
 
 NAME = "redis"
@@ -41,11 +41,11 @@ _OWN_STAMP = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} ")
 _IN_USE = re.compile(r"address already in use", re.I)
 
 
-def url_of(endpoint: KeptPort) -> str:
+def url_of(endpoint: SavedEndpoint) -> str:
     return f"redis://:{endpoint.password}@{LOOPBACK}:{endpoint.port}/0"
 
 
-def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: KeptPort, env: Mapping[str, str]) -> ChildSpec:
+def redis_spec(binary: RedisBinary, state_dir: Path, endpoint: SavedEndpoint, env: Mapping[str, str]) -> ChildSpec:
     """Write the configuration and describe the process.
 
     Raises:

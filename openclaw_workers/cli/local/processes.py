@@ -9,13 +9,14 @@ from pathlib import Path
 
 from openclaw_workers.cli.local import flower, private_redis, redis_trouble, workers
 from openclaw_workers.cli.local.console import Console
-from openclaw_workers.cli.local.kept_port import KeptPort, any_free_port
 from openclaw_workers.cli.local.redis_binary import find_redis_server
+from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import StoreUnavailable, TransientError
-from openclaw_workers.logs import SUPERVISED_VARIABLE, mask_secrets
+from openclaw_workers.logs import SUPERVISED_VARIABLE
+from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import RUNTIME_FILE, Runtime, read_runtime, write_runtime
 from openclaw_workers.store.keys import Keys
 
@@ -52,7 +53,7 @@ class LocalProcesses:
         self._plan = plan
         self.supervisor = Supervisor(console, on_change=self._update)
         self._env = env
-        self._flower: KeptPort | None = None
+        self._flower: SavedEndpoint | None = None
         self._runtime: Runtime | None = None
 
     def start(self) -> Runtime | None:
@@ -101,7 +102,7 @@ class LocalProcesses:
             return self._plan.redis_url
         binary = find_redis_server()
         path = self._plan.state_dir / "redis.json"
-        endpoint = KeptPort.load(path, default_port=private_redis.DEFAULT_PORT, user="default")
+        endpoint = SavedEndpoint.load(path, default_port=private_redis.DEFAULT_PORT, user="default")
         env = {name: self._env[name] for name in _REDIS_ENV if name in self._env}
         for attempt in range(_PORT_ATTEMPTS):
             if attempt:
@@ -149,7 +150,7 @@ class LocalProcesses:
 
     def _start_flower(self, env: Mapping[str, str]) -> None:
         path = self._plan.state_dir / "flower.json"
-        self._flower = KeptPort.load(path, default_port=flower.DEFAULT_PORT, user=flower.USER)
+        self._flower = SavedEndpoint.load(path, default_port=flower.DEFAULT_PORT, user=flower.USER)
         self.supervisor.start(flower.flower_spec(self._flower, env))
 
     def _python_env(self, redis_url: str) -> dict[str, str]:

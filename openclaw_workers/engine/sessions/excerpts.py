@@ -8,7 +8,7 @@ from typing import Any
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, ToolResultEntry, TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise, unwrap, wrap
-from openclaw_workers.logs import mask_secrets
+from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.store.reader import Reader
 
 MOST_BYTES = 80_000

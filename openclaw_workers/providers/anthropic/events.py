@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock, ToolCallBlock, Usage
 from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish, parse_arguments
 from openclaw_workers.providers.anthropic.messages import REDACTED
 from openclaw_workers.providers.base import Answer, StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
-from openclaw_workers.providers.stop_reasons import DECLINED, StopReason, cut, decline, finish, parse_arguments
 
 _STOPS: Final[dict[str, StopReason]] = {
     "end_turn": "stop",

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock, Usage
+from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.call import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import request_body
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
 from openclaw_workers.providers.openai.dialects import DIALECTS
-from openclaw_workers.providers.stop_reasons import DECLINED, StopReason, cut, decline, finish
 
 PATH: Final = "/chat/completions"
 _STOPS: Final[dict[str, StopReason]] = {"tool_calls": "toolUse", "function_call": "toolUse", "length": "length"}

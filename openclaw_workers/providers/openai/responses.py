@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock
+from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.call import REFUSALS, Call
 from openclaw_workers.providers.http.failures import error_event
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
 from openclaw_workers.providers.openai.responses_input import request_body
-from openclaw_workers.providers.stop_reasons import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.thinking import Parameters
 
 PATH: Final = "/responses"

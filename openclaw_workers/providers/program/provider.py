@@ -17,12 +17,12 @@ from openclaw_workers.child_processes import NOT_STARTED, ProcessExit, dies_with
 from openclaw_workers.config.models import CliAgentSettings
 from openclaw_workers.domain.transcript import ThinkingBlock, Usage
 from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.answers import finish
 from openclaw_workers.providers.base import ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
-from openclaw_workers.providers.call import without
 from openclaw_workers.providers.program.output import Output
 from openclaw_workers.providers.program.process import RunningProgram
 from openclaw_workers.providers.program.prompt import SESSION, Prompt, prompt_for, system_for
-from openclaw_workers.providers.stop_reasons import finish
+from openclaw_workers.redaction import remove_secrets
 
 _SHOWN_CHARS: Final = 300
 _FORGOTTEN_KEPT: Final = 1000
@@ -98,7 +98,7 @@ def _run(settings: CliAgentSettings, request: ModelRequest, prompt: Prompt, canc
         cancel.check()
         errors.seek(0)
         complaint = errors.read(_SHOWN_CHARS * 4).decode(errors="replace").strip()
-        complaint = without(complaint, settings.env.values())[-_SHOWN_CHARS:]
+        complaint = remove_secrets(complaint, settings.env.values())[-_SHOWN_CHARS:]
         _check(running, settings, request, complaint, forgotten=bool(prompt.session and not output.content()))
     content = output.content()
     if output.session:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.client.conversation import Conversation
 from openclaw_workers.client.deadline import Deadline, WaitOver
-from openclaw_workers.client.later_replies import LaterReplies
+from openclaw_workers.client.follow_message import Conversation
+from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.client.protocol import (
     Ended,
     Gap,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SPAWN = "sessions_spawn"
 
 
-class Screen:
+class AnswerStream:
     """Shows one turn. Stdout ends with the committed answer, even if a worker died half-way.
 
     After a takeover a terminal shows the answer again from the start. Text in a pipe cannot be withdrawn, so there the

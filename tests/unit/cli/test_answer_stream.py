@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.cli.render.screen import Screen
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import ModelAttempt, Run, RunState
 from openclaw_workers.domain.transcript import Usage
@@ -19,31 +19,33 @@ def _event(kind: str, **data: Any) -> Event:
     return Event("1-0", kind, 1, 1000, data)
 
 
-def _say(screen: Screen, *pieces: str) -> None:
+def _say(screen: AnswerStream, *pieces: str) -> None:
     for piece in pieces:
         screen.show(_event("text.delta", text=piece))
 
 
-def _take_over(screen: Screen) -> None:
+def _take_over(screen: AnswerStream) -> None:
     screen.show(_event("run.lost", worker="host/1/a"))
     screen.show(_event("run.started", worker="host/2/b"))
 
 
 @pytest.fixture
-def screen() -> Screen:
-    screen = Screen()
+def screen() -> AnswerStream:
+    screen = AnswerStream()
     screen.show(_event("run.started", worker="host/1/a"))
     return screen
 
 
-def test_the_part_that_was_not_streamed_is_added_at_the_end(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_part_that_was_not_streamed_is_added_at_the_end(
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
+) -> None:
     _say(screen, "the begin")
     screen.finish("the beginning and the end")
 
     assert capsys.readouterr().out == "the beginning and the end\n"
 
 
-def test_a_pipe_gets_a_repeated_answer_only_once(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_a_repeated_answer_only_once(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     _say(screen, "one two ")
     _take_over(screen)
     _say(screen, "one ", "two ", "three")
@@ -54,7 +56,9 @@ def test_a_pipe_gets_a_repeated_answer_only_once(screen: Screen, capsys: pytest.
     assert told.err == "[worker lost, resuming on host/2]\n"
 
 
-def test_a_pipe_gets_a_different_answer_whole_on_a_new_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_a_different_answer_whole_on_a_new_line(
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
+) -> None:
     _say(screen, "one two ")
     _take_over(screen)
     _say(screen, "one", " and a half")
@@ -64,7 +68,7 @@ def test_a_pipe_gets_a_different_answer_whole_on_a_new_line(screen: Screen, caps
 
 
 def test_a_shorter_answer_than_the_lost_one_is_printed_whole(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say(screen, "one two three")
     _take_over(screen)
@@ -77,7 +81,7 @@ def test_a_terminal_shows_the_answer_again_from_the_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    screen = Screen()
+    screen = AnswerStream()
     screen.show(_event("run.started", worker="host/1/a"))
     _say(screen, "one two ")
     _take_over(screen)
@@ -88,7 +92,7 @@ def test_a_terminal_shows_the_answer_again_from_the_start(
 
 
 def test_after_a_gap_nothing_is_printed_until_the_whole_text_is_known(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say(screen, "one ")
     screen.mark_gap()
@@ -98,7 +102,7 @@ def test_after_a_gap_nothing_is_printed_until_the_whole_text_is_known(
     assert capsys.readouterr().out == "one two three four\n"
 
 
-def test_text_before_a_tool_call_is_on_its_own_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_before_a_tool_call_is_on_its_own_line(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     _say(screen, "Looking.")
     screen.show(_event("tool.started", call="c", tool="exec"))
     screen.show(_event("tool.output", call="c", line="some output\n"))
@@ -111,7 +115,7 @@ def test_text_before_a_tool_call_is_on_its_own_line(screen: Screen, capsys: pyte
 
 
 def test_with_json_only_the_result_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen(is_quiet=True)
+    screen = AnswerStream(is_quiet=True)
     screen.show(_event("run.started", worker="host/1/a"))
     _say(screen, "one")
     screen.show(_event("tool.started", call="c", tool="exec"))
@@ -122,7 +126,7 @@ def test_with_json_only_the_result_is_printed(capsys: pytest.CaptureFixture[str]
     assert (told.out, told.err) == ("", "[Redis is back]\n")
 
 
-def test_each_event_of_a_sub_agent_is_one_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_event_of_a_sub_agent_is_one_line(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     spawned = {"run": "run-1", "label": "read"}
     screen.show(_event("tool.started", tool="sessions_spawn", call="c1", brief="read"))
     screen.show(_event("subagent.spawned", **spawned))
@@ -148,14 +152,14 @@ def test_each_event_of_a_sub_agent_is_one_line(screen: Screen, capsys: pytest.Ca
     ]
 
 
-def test_a_failed_spawn_is_shown_like_any_failed_tool(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_spawn_is_shown_like_any_failed_tool(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     screen.show(_event("tool.started", tool="sessions_spawn", call="c1", brief="read"))
     screen.show(_event("tool.ended", tool="sessions_spawn", call="c1", error=True))
     assert capsys.readouterr().err == "· sessions_spawn failed (0ms)\n"
 
 
 def test_a_child_that_was_parked_resumes_without_a_note_about_workers(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _say(screen, "waiting")
     screen.show(_event("run.parked", text="waiting", batches=1))
@@ -168,12 +172,14 @@ def test_a_child_that_was_parked_resumes_without_a_note_about_workers(
     assert "resuming" not in told.err
 
 
-def test_a_silent_reply_prints_nothing(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_silent_reply_prints_nothing(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     screen.finish("")
     assert capsys.readouterr().out == ""
 
 
-def test_text_that_a_child_streams_is_shown_line_by_line(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_that_a_child_streams_is_shown_line_by_line(
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
+) -> None:
     about = {"run": "run-1", "label": "read"}
     screen.show(_event("subagent.delta", **about, text="one\ntw"))
     screen.show(_event("subagent.delta", **about, text="o"))
@@ -200,7 +206,7 @@ def test_text_that_a_child_streams_is_shown_line_by_line(screen: Screen, capsys:
 def test_tools_are_shown_at_the_sessions_verbose_level(
     capsys: pytest.CaptureFixture[str], verbose: str, lines: list[str]
 ) -> None:
-    screen = Screen(verbose=verbose)
+    screen = AnswerStream(verbose=verbose)
     _say(screen, "Looking.")
     screen.show(_event("tool.started", call="c", tool="exec", brief="ls"))
     screen.show(_event("tool.output", call="c", line="a line"))
@@ -213,14 +219,14 @@ def test_tools_are_shown_at_the_sessions_verbose_level(
 
 
 def test_a_tool_result_is_shown_if_the_event_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen(verbose="full")
+    screen = AnswerStream(verbose="full")
     screen.show(_event("tool.ended", call="c", tool="exec", error=False, result="one\n\x1b[2Jtwo"))
 
     assert capsys.readouterr().err.splitlines() == ["· exec done (0ms)", "·   one", "·   two"]
 
 
 def test_reasoning_is_shown_line_by_line_and_is_not_part_of_the_answer(
-    screen: Screen, capsys: pytest.CaptureFixture[str]
+    screen: AnswerStream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     screen.show(_event("thinking.delta", text="first "))
     screen.show(_event("thinking.delta", text="this\nthen"))
@@ -253,26 +259,26 @@ RUN = Run(
     ],
 )
 def test_usage_is_shown_at_the_sessions_usage_level(capsys: pytest.CaptureFixture[str], usage: str, line: str) -> None:
-    Screen(usage=usage).show_cost(RUN)
+    AnswerStream(usage=usage).show_cost(RUN)
     assert capsys.readouterr().err == line
 
 
 def test_a_run_without_model_calls_shows_no_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen(usage="full").show_cost(RUN.model_copy(update={"usage": Usage()}))
+    AnswerStream(usage="full").show_cost(RUN.model_copy(update={"usage": Usage()}))
     assert capsys.readouterr().err == ""
 
 
-def test_a_fallback_is_shown(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fallback_is_shown(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     failed = ModelAttempt(model="a/one", reason=FailureReason.RATE_LIMIT)
     screen.show_cost(RUN.model_copy(update={"model_attempts": [failed]}))
     assert capsys.readouterr().err == "· a/one failed (rate_limit); b/two answered instead\n"
 
 
-def test_a_cut_answer_is_marked(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cut_answer_is_marked(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     screen.show_cost(RUN.model_copy(update={"reason": "length"}))
     assert capsys.readouterr().err == "· the answer is cut here: b/two reached its output limit (maxTokens)\n"
 
 
-def test_the_reason_for_waiting_is_shown(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_reason_for_waiting_is_shown(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
     screen.show(_event("model.waiting", why="the limits set for a/one are reached"))
     assert capsys.readouterr().err == "[waiting: the limits set for a/one are reached]\n"

@@ -15,7 +15,7 @@ from openclaw_workers.state_dir import write_private
 LOOPBACK = "127.0.0.1"
 
 
-class KeptPort(BaseModel):
+class SavedEndpoint(BaseModel):
     """Kept as a small JSON file that only its owner can read."""
 
     port: int = Field(ge=1, le=65535)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from openclaw_workers.client.conversation import Conversation, has_worker
 from openclaw_workers.client.deadline import Deadline, WaitOver
+from openclaw_workers.client.follow_message import Conversation, has_worker
 from openclaw_workers.client.protocol import (
     Note,
     Quiet,

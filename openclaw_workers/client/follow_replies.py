@@ -5,8 +5,8 @@ The records of the batches say which results are still to come. Events are for d
 
 from __future__ import annotations
 
-from openclaw_workers.client.conversation import BLOCK_MS, RETRY_SECONDS, Conversation
 from openclaw_workers.client.deadline import Deadline, WaitOver
+from openclaw_workers.client.follow_message import BLOCK_MS, RETRY_SECONDS, Conversation
 from openclaw_workers.client.protocol import (
     Ended,
     Note,
