@@ -9,7 +9,6 @@ from typing import Any
 
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId, new_token
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.inbox import pairs
 from openclaw_workers.store.keys import Keys
@@ -50,8 +49,6 @@ class WorkerInfo:
     alive: bool
     beat_at: int
     facts: dict[str, str]
-    is_damaged: bool = False
-    """What it said of itself cannot be read."""
 
 
 class Fleet:
@@ -100,11 +97,7 @@ class Fleet:
         cap: int,
         max_attempts: int,
     ) -> tuple[RunId | None, Rescue]:
-        """Look at one due session; returns its current run and what is to be done.
-
-        Raises:
-            CorruptRecord: what it is doing cannot be read.
-        """
+        """Look at one due session; returns its current run and what is to be done."""
         k = self._keys
         with store_errors():
             run = self._redis.hget(k.ctl(session), "run")
@@ -128,8 +121,6 @@ class Fleet:
                 + [self._grant_ms, new_token(), sweeper],
             )
             match reply:
-                case ["damaged"]:
-                    raise CorruptRecord(f"session {session}", "it is in none of the states there are")
                 case ["other", other]:
                     run = other
                 case ["settle", token, granted, losses, stood_still]:
@@ -187,7 +178,7 @@ class Fleet:
                 (seconds, micros), *facts = each_answer(pipe)
         now = seconds * 1000 + micros // 1000
         return [
-            WorkerInfo(WorkerId(str(worker)), abs(now - beat) < DEAD_AFTER_MS, int(beat), fact or {}, fact is None)
+            WorkerInfo(WorkerId(str(worker)), abs(now - beat) < DEAD_AFTER_MS, int(beat), fact or {})
             for (worker, beat), fact in zip(beats, facts, strict=True)
         ]
 

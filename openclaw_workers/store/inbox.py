@@ -148,8 +148,7 @@ class Inbox:
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
             StoreFull: not accepted, because Redis has little memory left.
-            CorruptRecord: it is a repeat, and what became of the message cannot be read; or a key of the session cannot
-                be used (`Sessions.set_aside`), and nothing was changed.
+            CorruptRecord: it is a repeat, and what became of the message cannot be read.
         """
         k, key = self._keys, message.session_key
         reply = run_script(
@@ -195,8 +194,6 @@ class Inbox:
                 raise StoreFull(int(percent))
             case ["rejected", reason, _]:
                 return Refused(reason)
-            case ["damaged"]:
-                raise CorruptRecord(f"session {key}", "one of its keys holds what it should not")
         raise AssertionError(reply)
 
     def stop(

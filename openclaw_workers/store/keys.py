@@ -46,7 +46,6 @@
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
-    {ns}:damaged:{id}              any     30 days          a key of a session that held another type than it should
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
     {ns}:s:{key}:ctl               hash    with session     engine state: state, run, lease, fence, seq, step …
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
@@ -67,8 +66,6 @@ Scripts touch keys of one session and shared indexes together, so they assume a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-DAMAGED_KEPT_SECONDS = 30 * 86_400
 
 TURN = "turn|"
 ARCHIVE = "archive|"
@@ -215,20 +212,6 @@ class Keys:
 
     def broker_queue(self, lane: str) -> str:
         return f"{self.namespace}:celery:{lane}"
-
-    def damaged(self, token: str) -> str:
-        return f"{self.namespace}:damaged:{token}"
-
-    def of_session(self, session: str) -> dict[str, str]:
-        """Every key of a session, and the type it has."""
-        hashes = (self.row, self.ctl, self.receipts, self.waiters, self.files)
-        zsets = (self.inbox, self.bound, self.ages, self.batches, self.children, self.live)
-        return {
-            **{named(session): "hash" for named in hashes},
-            **{named(session): "zset" for named in zsets},
-            self.log(session): "list",
-            self.events(session): "stream",
-        }
 
     def row(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:row"

@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id, new_token
+from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.domain.session_key import agent_of, chat_type, is_subagent
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
-from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
+from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.turns import Granted
 
 Partial = Callable[[RunId], str]
@@ -52,36 +51,6 @@ class Sessions:
         keep_seconds = DEDUPE_SECONDS if delivery else 0
         reply = run_script(self._redis, "patch_row", keys, [json.dumps(fields), keep_seconds])
         return bool(reply[0] == "ok")
-
-    def set_aside(self, key: SessionKey) -> list[str]:
-        """Move what holds another type than it should out of the session's way, and put a state right that is none.
-
-        Says of each what it was, and where it is kept.
-        """
-        k, types = self._keys, self._keys.of_session(key)
-        place, *places = (k.damaged(new_token()) for _ in range(len(types) + 1))
-        fields = {
-            "sessionKey": key,
-            "agentId": agent_of(key),
-            "sessionKind": "subagent" if is_subagent(key) else "main",
-        }
-        _, was, state, *moved = run_script(
-            self._redis,
-            "set_aside",
-            [k.row(key), k.log(key), k.ctl(key), k.due, k.sessions, place, *types, *places],
-            [
-                DAMAGED_KEPT_SECONDS,
-                new_session_id(),
-                json.dumps({**fields, "chatType": chat_type(key)}),
-                key,
-                *types.values(),
-            ],
-        )
-        wrong = [f"{k.ctl(key)} held the state {was!r}, which there is not; it goes on as {state}"] if state else []
-        return wrong + [
-            f"{name} held a {found} where a {wanted} belongs; it is kept as {place}"
-            for name, place, found, wanted in zip(*[iter(moved)] * 4, strict=True)
-        ]
 
     def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
         """Begin a new life under the same key, at once; None when there is no such session.

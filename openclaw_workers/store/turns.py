@@ -94,7 +94,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """`why` is gone, idle, stale, held, parked, early, lane, suspect or damaged."""
+    """`why` is gone, idle, stale, held, parked, early, lane or suspect."""
 
     why: str
     granted: Granted = ()

@@ -8,10 +8,10 @@ from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.output import age, echo_json, printable
 
 ADVICE = """\
-Everything else goes on without them, and a damaged session answers its next message.
+Everything else goes on without them.
 Session: `ocw sessions reset KEY` begins it anew at once, `ocw sessions delete KEY` removes it.
 Run: `ocw sessions history KEY` still shows what it did; a run that has ended leaves the lists within 7 days.
-What a record held is in `raw` with --json; what was moved to another key is kept there for 30 days."""
+What a record held is in `raw` with --json."""
 
 
 def tell_damaged(cli: CliContext) -> None:

@@ -36,7 +36,7 @@ def status(cli: CliContext, damaged: bool) -> None:
         tell_damaged(cli)
         return
     held = overview(cli).held()
-    workers = [_worker(info, held) for info in _known_workers(cli)]
+    workers = [_worker(info, held) for info in cli.stores.fleet.workers()]
     lanes = _lanes(cli, workers, held)
     leases = [_lease(each) for each in held]
     totals = overview(cli).totals()
@@ -75,15 +75,6 @@ def _announces_text(totals: dict[str, int], blocked: list[Batch]) -> str:
         why = f"{batch.id} for {batch.parent_session}: {printable(batch.last_error)}"
         lines.append(f"blocked: {why}; `ocw subagents retry {batch.id}` tries again")
     return "\n".join(lines)
-
-
-def _known_workers(cli: CliContext) -> list[WorkerInfo]:
-    """One whose record is damaged is still there, and is told of."""
-    found = cli.stores.fleet.workers()
-    for info in found:
-        if info.is_damaged:
-            cli.stores.reader.quarantine(f"worker {info.id}", "what it said of itself is no hash", "")
-    return found
 
 
 def _worker(info: WorkerInfo, held: list[HeldLease]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from openclaw_workers.domain.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.announce import Announcer
@@ -91,8 +90,6 @@ class Sweeper(threading.Thread):
                 # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
                 log.error("sweep.unreadable", item=item, error=error.message)
                 self._stores.reader.quarantine(item, error.message, "")
-                if item.startswith(TURN) and isinstance(error, CorruptRecord):
-                    mend(self._stores, SessionKey(item.removeprefix(TURN)))
             except StoreFull as error:
                 log.debug("sweep.postponed", item=item, error=error.message)  # it would bring new work; the others not
             except StoreUnavailable:

@@ -18,7 +18,6 @@ from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.domain.transcript import AssistantEntry
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.engine.hooks import fire, listens
-from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.sessions.tool_port import TurnSessions
 from openclaw_workers.engine.tree.report import frozen, partial_result
 from openclaw_workers.engine.tree.spawn import Spawner
@@ -87,7 +86,6 @@ class TurnRunner:
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
                 self._preparer.quarantine(session, error, "")
-                mend(self._spawner.stores, session)
                 return None
             except StoreUnavailable as error:
                 log.warning("run.untaken", error=error.message)
@@ -96,8 +94,6 @@ class TurnRunner:
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
-                elif taken.why == "damaged" and mend(self._spawner.stores, session):
-                    self._waker.turn(session, run)
                 wake_all(self._waker, taken.granted)
                 return None
             if suspect and not taken.suspect:

@@ -39,7 +39,6 @@
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON or "" if it is forgotten, session that it went to}
-           {"damaged"}   a key of the session or its last run holds another type than it should, or ctl no state; nothing was changed
            {"memory", how full Redis is in per cent}   nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
@@ -58,15 +57,8 @@ local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], A
 local debounce_ms, wake_message, own_mode = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 local now = now_ms()
 
-if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [receipts] = "hash", [ages] = "zset", [events] = "stream",
-  [KEYS[14]] = "hash" }) then
-  return { "damaged" }
-end
 local state = redis.call("HGET", ctl, "state") or "idle"
 local last = state == "idle" and redis.call("HGET", ctl, "run_key")
-if not STATES[state] or (last and not fit({ [last] = "hash" })) then
-  return { "damaged" }
-end
 
 local known = redis.call("HGET", receipts, id)
 if known then

@@ -159,7 +159,8 @@ redis.call("HSET", ctl, "steer_seq", seq)
 redis.call("HSET", row, "updatedAt", now)
 touch(KEYS[19], parent, now)
 
-local c, woken, state = redis.call("HMGET", ctl, "resumed", "run", "run_key"), "", state_of(ctl)
+local c, woken = redis.call("HMGET", ctl, "resumed", "run", "run_key", "state"), ""
+local state = c[4] or "idle"
 if state == "parked" and c[1] == "0" then
   unpark(ctl, due, parent, now, rewake_ms)
   woken = c[2]

@@ -23,7 +23,6 @@
   ARGV[10] worker id of the sweeper
 
   Returns  {"wake", granted} | {"settle", lease, granted, workers it lost, 1 if it stood still} | {"wait"} | {"gone", granted} | {"other", run}
-           {"damaged"}   what the session is doing is none of the states there are; nothing was changed
 
   Invariant
     An expired lease is replaced in the same moment it is judged (rule 6). A crash is charged to the suspect of its
@@ -48,9 +47,6 @@ if not state or state == "idle" then
   redis.call("ZREM", slots, session)
   redis.call("ZREM", line, run .. " " .. session)
   return { "gone", grant(slots, line, due, cap, now, grant_ms) }
-end
-if not STATES[state] then
-  return { "damaged" }
 end
 if c[2] ~= run then
   return { "other", c[2] }

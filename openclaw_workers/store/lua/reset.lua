@@ -58,7 +58,7 @@ if old_session_id == new_session_id then
 end
 local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how")
 local settled = 0
-c[1] = state_of(ctl)
+c[1] = c[1] or "idle"
 if ARGV[8] ~= "" and (c[1] ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[8]) then
   return { "used" }
 end

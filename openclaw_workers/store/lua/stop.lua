@@ -60,7 +60,7 @@ if first then
   return first
 end
 local c = redis.call("HMGET", ctl, "state", "run", "seq", "resumed")
-c[1] = state_of(ctl)
+c[1] = c[1] or "idle"
 local is_idle = c[1] == "idle"
 local children = redis.call("ZRANGE", live, 0, -1)
 if whole and (is_idle or c[2] == run) then

@@ -46,7 +46,6 @@
             1 if the transcript still begins with what the caller knows, else 0}
            {"gone", granted} | {"idle", granted} | {"stale", granted} | {"parked", granted} | {"early", granted}
            {"lane", granted} | {"suspect", granted} | {"held"}   granted: run, session, run …
-           {"damaged"}   a key of the session or the run holds another type than it should, or ctl no state; nothing was changed
 
   Invariant
     One owner at a time: the lease is `fence:nonce` with a fence that only grows (rule 6). Messages leave the inbox
@@ -63,11 +62,6 @@ local stale, new_session_id = cjson.decode(ARGV[9]), ARGV[10]
 local tail, most, known_id, known_length = tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[13], tonumber(ARGV[14])
 local grant_ms = tonumber(ARGV[15])
 local now = now_ms()
-
-if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [bound] = "zset", [receipts] = "hash", [log] = "list",
-  [events] = "stream", [run_key] = "hash" }) then
-  return { "damaged" }
-end
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
   "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at")
@@ -104,9 +98,6 @@ end
 
 if not state then
   return refuse("gone")
-end
-if not STATES[state] then
-  return { "damaged" }
 end
 if state == "idle" then
   return refuse("idle")
@@ -206,12 +197,6 @@ local deadline, messages, covers, first = known[2], nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known[1], worker, now, c[9]) }
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), texts_in(known[3])
-  if not deadline then
-    deadline = now + time_ms -- its record was damaged, and begins here
-    for _, value in ipairs({ "started_at", now, "deadline_at", deadline, "session_id", redis.call("HGET", row, "sessionId") }) do
-      changed[#changed + 1] = value
-    end
-  end
 elseif known[1] then
   -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
   messages, covers, first = bind()

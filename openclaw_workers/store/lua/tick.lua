@@ -22,9 +22,6 @@ local worker, lease_ms, facts, count = ARGV[1], tonumber(ARGV[2]), cjson.decode(
 local first_key, first_arg = 5, 5
 local now = now_ms()
 
-if not fit({ [worker_key] = "hash" }) then
-  redis.call("DEL", worker_key) -- what belongs there is written anew each time
-end
 for field, value in pairs(facts) do
   redis.call("HSET", worker_key, field, value)
 end
@@ -40,7 +37,7 @@ local answer = { drain and 1 or 0, lacks_memory(KEYS[4]) or 0 }
 for i = 0, count - 1 do
   local ctl, slots = KEYS[first_key + 2 * i], KEYS[first_key + 2 * i + 1]
   local session, lease, run = ARGV[first_arg + 3 * i], ARGV[first_arg + 3 * i + 1], ARGV[first_arg + 3 * i + 2]
-  -- A session that is damaged is lost by its owner, and keeps no neighbour from being renewed.
+  -- One session whose record cannot be read must not keep the others from being renewed.
   local c = redis.pcall("HMGET", ctl, "lease", "abort", "abort_reason")
   if c.err or c[1] ~= lease then
     answer[#answer + 1] = "lost"

@@ -374,12 +374,6 @@ def page(store: StoreHarness) -> None:
     assert len(store.reader.transcript(SESSION)) == 1
 
 
-def set_aside(store: StoreHarness) -> None:
-    store.say("one")
-    store.redis.set(store.keys.log(SESSION), "junk")
-    assert store.sessions.set_aside(SESSION) != []
-
-
 def claim_archive(store: StoreHarness) -> None:
     reset(store)
     store.archive()
@@ -424,7 +418,6 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "hold": [hold],
     "book": [book],
     "rest": [rest, rest_over],
-    "set_aside": [set_aside],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],

@@ -64,17 +64,6 @@ local function now_us()
   return t[1] * 1000000 + t[2]
 end
 
--- Whether each key holds what it should, or nothing: a script that found out halfway would leave half a change behind.
-local function fit(types)
-  for key, wanted in pairs(types) do
-    local found = redis.call("TYPE", key).ok
-    if found ~= "none" and found ~= wanted then
-      return false
-    end
-  end
-  return true
-end
-
 -- A list as JSON; cjson would make an object of an empty one.
 local function list_of(items)
   return #items > 0 and cjson.encode(items) or "[]"

@@ -1,23 +1,6 @@
 --[[
   Sessions, transcripts and run records.
 ]]
-local STATES = { idle = true, queued = true, running = true, parked = true }
-
--- What a session is doing. A word that is none of ours tells nothing: then it is what its lease and the record of its run
--- say, and one whose owner is gone waits for another.
-local function state_of(ctl)
-  local c = redis.call("HMGET", ctl, "state", "lease", "run_key")
-  if not c[1] or STATES[c[1]] then
-    return c[1] or "idle"
-  end
-  if c[2] then
-    return "running"
-  end
-  local run_key = c[3] or ""
-  local was = redis.call("TYPE", run_key).ok == "hash" and redis.call("HGET", run_key, "state")
-  return was == "parked" and was or (was == "queued" or was == "running") and "queued" or "idle"
-end
-
 -- The order of sessions follows their `updatedAt`; one that was deleted must not come back by it (rule 19).
 local function touch(sessions, session, now)
   redis.call("ZADD", sessions, "XX", now, session)
