@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import LONGEST_SECONDS, WEEK_SECONDS, QdrantUrl, RedisUrl, Section
+from openclaw_workers.config.base import WEEK_SECONDS, QdrantUrl, RedisUrl, Section
 
 
 class LaneSettings(Section):
@@ -50,9 +50,6 @@ class EngineSettings(Section):
 
     sweep_seconds: StrictFloat = Field(default=1.0, gt=0)
     """Seconds between two looks at what has fallen due; shorter than the lease."""
-
-    visibility_timeout_seconds: StrictInt | None = Field(default=None, ge=1, le=LONGEST_SECONDS)
-    """Seconds until Celery redelivers an unacknowledged task; unset, which is faster, the sweep alone wakes again."""
 
     accept_timeout_seconds: StrictFloat = Field(default=2.0, gt=0, le=60)
     """Seconds after which accepting a message answers an error instead of waiting for Redis."""
