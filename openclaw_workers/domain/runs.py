@@ -120,8 +120,6 @@ class Run(BaseModel):
     """The model call that an owner of the run booked last, as in models.ledger."""
     dead: list[int] = Field(default_factory=list)
     """Owners, by their fence, that died while they may have been asking a model, and whose call is not booked yet."""
-    resting: int | None = None
-    """The owner, by its fence, that asks no model just now: it waits for its turn to, or only settles the run."""
     queued_at: int = 0
     started_at: int | None = None
     ended_at: int | None = None

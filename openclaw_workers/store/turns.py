@@ -274,15 +274,6 @@ class Turns:
         keys = [ledger, before, k.run(lease.run), k.ctl(lease.session), *budgets]
         run_script(self._redis, "book", keys, [lease.run, lease.token, books.entries()])
 
-    def rest(self, lease: Lease, *, rests: bool) -> None:
-        """Say that the owner asks no model from now on, or that it will again: what it would leave behind if it died.
-
-        Raises:
-            LeaseLost: another worker owns the session now, and the owner must not ask.
-        """
-        keys = [self._keys.ctl(lease.session), self._keys.run(lease.run)]
-        self._check(run_script(self._redis, "rest", keys, [lease.token, int(rests)], repeats=True), lease)
-
     def let_go(self, lease: Lease, books: LedgerEntries) -> None:
         """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
         if books.calls or books.attempts:

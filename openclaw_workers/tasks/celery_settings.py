@@ -3,11 +3,13 @@
 Addresses and the few values that people tune come from the project's own configuration; the rest is decided here.
 """
 
+from openclaw_workers.store.keys import Keys
 from openclaw_workers.tasks.settings import engine_settings, redis_url
 
 _engine = engine_settings()
 
 broker_url = redis_url()
+_prefix = Keys(_engine.namespace).broker_queue("")
 
 # Turns return nothing through Celery: Redis state is the truth, a message is only a wake-up.
 task_ignore_result = True
@@ -33,7 +35,7 @@ broker_transport_options = {
     # One priority: lanes are queues of their own, and a pop looks at one key instead of four.
     "priority_steps": [0],
     "sep": ":",
-    "global_keyprefix": f"{_engine.namespace}:celery:",
+    "global_keyprefix": _prefix,
     # Without it a publish to a frozen Redis blocks for ever; the sweep repeats what was not published. Accepting a
     # repeated message may publish, and promises an answer within 3 s.
     "socket_timeout": 2.0,
@@ -45,7 +47,7 @@ broker_transport_options = {
 # A frozen Redis would hold up whoever begins or ends a chord, a turn or a sweeper, for two minutes or twenty tries. The
 # sweep sees to children whose chord was not published.
 result_backend_transport_options = {
-    "global_keyprefix": f"{_engine.namespace}:celery:",
+    "global_keyprefix": _prefix,
     "retry_policy": {"max_retries": 0},
 }
 redis_socket_timeout = 2.0

@@ -125,7 +125,7 @@ class TurnRunner:
     def settle_orphan(self, orphan: Orphan) -> None:
         """Book what a dead owner was asking when its run was taken away; if it only sleeps, it corrects that."""
         dead = Lease(orphan.session, orphan.run, lane_of(orphan.session), f"{orphan.fence}:")
-        self._turns.let_go(dead, self._preparer.lost(dead, orphan.tokens, orphan.row))
+        self._turns.let_go(dead, self._preparer.lost(dead, orphan.tokens, orphan.row, also=[orphan.fence]))
 
     def let_go(self, lease: Lease, books: LedgerEntries = NO_ENTRIES) -> None:
         """Say that a run which was taken away leaves nothing behind; if that cannot be written, the sweep guesses."""

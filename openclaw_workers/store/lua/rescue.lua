@@ -39,7 +39,7 @@ local now = now_ms()
 local item = "turn|" .. session
 
 local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
-  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started")
+  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started", "settling")
 local state, attempt = c[1], tonumber(c[6]) or 1
 local woken_at = math.min(tonumber(c[9]) or 0, now) -- it lies ahead if the clock stepped back
 if not state or state == "idle" then
@@ -80,14 +80,13 @@ if state == "running" then
     end
   end
   event(events, ctl, now, "run.lost", { run = run, worker = c[4], attempt = attempt })
-  bury(run_key, c[14], c[15])
+  note_dead_owner(run_key, c[14], c[15], c[16])
   redis.call("ZREM", slots, session)
   if stalls >= most or losses > 3 * most then
     local fence = redis.call("HINCRBY", ctl, "fence", 1)
     local lease = fence .. ":" .. nonce
-    redis.call("HSET", run_key, "resting", fence) -- a sweeper asks no model
     redis.call("HSET", ctl, "lease", lease, "lease_until", now + lease_ms, "owner", sweeper,
-      "attempt", attempt, "losses", losses, "stalls", stalls)
+      "settling", fence, "attempt", attempt, "losses", losses, "stalls", stalls)
     redis.call("ZADD", due, now + lease_ms, item)
     return { "settle", lease, grant(slots, line, due, cap, now, grant_ms), losses, stalls >= most and 1 or 0 }
   end

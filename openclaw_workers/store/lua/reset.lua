@@ -56,7 +56,7 @@ local old_session_id = redis.call("HGET", row, "sessionId") or ""
 if old_session_id == new_session_id then
   return { "done", {}, 0, "" } -- a repeat (rule 13): what came since belongs to the new life
 end
-local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how")
+local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how", "settling")
 local settled = 0
 c[1] = c[1] or "idle"
 if ARGV[8] ~= "" and (c[1] ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[8]) then
@@ -67,7 +67,7 @@ end
 -- estimated by the size of what was to be sent.
 local function leave_call()
   local is_lost = c[1] == "queued" and c[7] == "1" and c[8] == "takeover"
-  if (c[3] or "") ~= "" or not (c[1] == "running" or is_lost) then
+  if (c[3] or "") ~= "" or c[4] == c[9] or not (c[1] == "running" or is_lost) then
     return
   end
   local size, fields, about = 0, redis.call("HGETALL", row), {}

@@ -19,7 +19,6 @@ from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import AssistantEntry, NoticeEntry, Usage
 from openclaw_workers.engine.llm import admission as guard
-from openclaw_workers.engine.llm import failover
 from openclaw_workers.engine.llm.admission import Admission
 from openclaw_workers.errors import TurnAborted
 from openclaw_workers.providers.registry import Providers
@@ -28,7 +27,7 @@ from tests.component.engine.conftest import SESSION, MakeEngine
 from tests.component.engine.model_turns import is_flush, is_summary
 from tests.component.engine.wire_harness import WireHarness, provider, wire_engine
 from tests.support.waiting import eventually
-from tests.support.wire import Called, Failure, Hang, Recorded, Reply, WireServer
+from tests.support.wire import Called, Hang, Recorded, Reply, WireServer
 
 APIS: tuple[Api, ...] = ("anthropic-messages", "openai-completions", "openai-responses")
 ELSEWHERE = RunId("run-elsewhere")
@@ -310,40 +309,6 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
             "budget": "other calls have set aside what is left of the budget",
         }[what]
     )
-
-
-@pytest.mark.parametrize("what", ["limit", "budget", "failure"])
-def test_a_turn_that_waits_says_so_and_takes_it_back_before_it_asks(
-    make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    """Rule 14: who dies over the wait has asked nobody."""
-    monkeypatch.setattr(failover, "PAUSE_SECONDS", 2.0)
-    wired = wire_engine(make_engine, server, model="b/m", budgets={"day": {"calls": 2}})
-    engine = wired.engine
-    budget = Budget(f"day {datetime.now(UTC):%Y-%m-%d}", calls=2)
-    if what == "limit":
-        wired = wire_engine(make_engine, server, model="a/m", a={"limits": {"concurrent": 1}})
-        engine = wired.engine
-        limits(wired).ask([Limit("a", concurrent=1)], ELSEWHERE, "call", 10)
-    elif what == "budget":
-        limits(wired).reserve(ELSEWHERE, "call", Amounts(calls=2), [budget])
-    else:
-        wired.plan("b1:m", Failure(503, "not now"))
-    seen, rested = list[int | None](), list[int | None]()
-    answer = server.answer
-
-    def look(request: Recorded) -> Any:
-        seen.append(engine.stores.reader.runs(1)[0].resting)
-        return answer(request)
-
-    server.answer = look
-    thread, queued = in_background(wired)
-    rested.append(eventually(lambda: engine.stores.reader.runs(1)[0].resting, within=15))
-    assert len(seen) == (what == "failure")
-    limits(wired).done([Limit("a", concurrent=1)], ELSEWHERE, "call")
-    engine.stores.redis.delete(engine.stores.keys.aside(budget.name))
-    assert finish(wired, thread, queued).state == "ok"
-    assert (rested, set(seen)) == ([1], {None})
 
 
 def test_who_is_stopped_while_waiting_leaves_no_place_and_no_reservation(

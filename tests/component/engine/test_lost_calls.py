@@ -110,20 +110,6 @@ def test_an_owner_at_work_in_a_tool_was_asking_nobody(engine: EngineHarness, ver
     assert orphans(engine) == []
 
 
-@both
-@pytest.mark.parametrize("dead", [True, False])
-def test_an_owner_that_waited_for_its_turn_to_ask_was_asking_nobody(
-    engine: EngineHarness, verb: str, dead: bool
-) -> None:
-    engine.say("hello")
-    engine.turns.rest(take_elsewhere(engine).lease, rests=True)
-    if dead:
-        die(engine)
-    end(engine, verb)
-    look(engine)
-    assert (ledger(engine), orphans(engine)) == ([], [])
-
-
 @pytest.mark.parametrize("state", ["idle", "queued"])
 def test_a_session_that_nobody_carries_leaves_no_call_behind(engine: EngineHarness, state: str) -> None:
     engine.say("hello")

@@ -151,23 +151,6 @@ def test_an_owner_that_died_is_remembered_until_what_it_asked_is_booked(store: S
     assert store.run(first.run).dead == []
 
 
-def test_an_owner_that_rests_leaves_no_call_behind_and_makes_none_if_it_only_slept(store: StoreHarness) -> None:
-    store.say("one")
-    slept, turns = store.take().lease, store.turns()
-    turns.rest(slept, rests=True)
-    store.crash()
-    heir = store.take()
-    assert heir.dead == ()
-    for rests in (True, False):
-        with pytest.raises(LeaseLost):
-            turns.rest(slept, rests=rests)
-
-    turns.rest(heir.lease, rests=True)
-    turns.rest(heir.lease, rests=False)
-    store.crash()
-    assert store.take().dead == (heir.lease.fence,)
-
-
 def test_an_owner_with_a_tool_at_work_was_asking_nobody(store: StoreHarness) -> None:
     store.say("one")
     store.turns().step(store.take().lease, 1, [], starting="call-1")

@@ -304,18 +304,6 @@ def wake_waiters(store: StoreHarness) -> None:
     store.exchanges.wake_waiters(SESSION)
 
 
-def rest(store: StoreHarness) -> None:
-    store.say("one")
-    store.turns().rest(store.take().lease, rests=True)
-
-
-def rest_over(store: StoreHarness) -> None:
-    store.say("one")
-    lease = store.take().lease
-    store.turns().rest(lease, rests=True)
-    store.turns().rest(lease, rests=False)
-
-
 def cooldown(store: StoreHarness) -> None:
     Cooldowns(store.redis, store.keys).failed("p/main", "call-1", FailureReason.RATE_LIMIT)
 
@@ -417,7 +405,6 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "reserve": [reserve],
     "hold": [hold],
     "book": [book],
-    "rest": [rest, rest_over],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],

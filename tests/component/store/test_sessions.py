@@ -128,36 +128,6 @@ def test_a_turn_in_flight_can_write_nothing_more(store: StoreHarness, end: End) 
     assert store.run("run-a").usage.input == 0
 
 
-@both
-@pytest.mark.parametrize("state", ["bogus", ""])
-def test_a_run_that_is_over_stays_as_it_ended_whatever_state_its_session_is_in(
-    store: StoreHarness, end: End, state: str
-) -> None:
-    store.say("hi", run="run-a")
-    store.commit(store.take())
-    store.redis.hset(store.keys.ctl(SESSION), "state", state)
-
-    assert store.stop() == Stopped(run=None)
-    assert end(store) == ()
-
-    assert store.run("run-a").state is RunState.OK
-
-
-def test_results_of_children_wake_a_parent_in_a_state_that_there_is_not(store: StoreHarness) -> None:
-    store.say("hi", run="run-p")
-    parent = store.take()
-    store.spawn(parent, "a")
-    store.commit(parent)
-    store.commit(store.take(session=child_key("a"), run="run-a"))
-    store.redis.hset(store.keys.ctl(SESSION), "state", "bogus")
-
-    announced = store.announce(run="run-next")
-
-    assert announced is not None
-    assert announced.wake == "run-next"
-    assert store.ctl("state") == "queued"
-
-
 def test_nothing_of_the_old_turn_enters_the_new_life(store: StoreHarness) -> None:
     store.say("old")
     taken = store.take("w1")

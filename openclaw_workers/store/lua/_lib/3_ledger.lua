@@ -84,15 +84,15 @@ local function enter(ledger, before, id, entry, amounts, usage)
     seconds = amounts.seconds }, more
 end
 
--- An owner that died while it may have been asking a model is named in its run's record until what it asked is booked,
--- whoever does that: so the call is known by the same id, however many look after the run meanwhile. One that rested
--- was asking nobody, and neither was one with a tool at work.
-local function bury(run_key, fence, started)
-  local r = redis.call("HMGET", run_key, "id", "resting", "dead")
-  if not r[1] or r[2] == fence or (started or "") ~= "" then
+-- An owner that died while it may have been calling a model is named in its run's record until that call is booked,
+-- whoever books it: so the call has the same id, however many workers take the run over meanwhile. An owner with a tool
+-- at work was not calling a model, and neither was a sweeper that settles a lost run.
+local function note_dead_owner(run_key, fence, started, settling)
+  local r = redis.call("HMGET", run_key, "id", "dead")
+  if not r[1] or fence == settling or (started or "") ~= "" then
     return
   end
-  local dead = r[3] or "[]"
+  local dead = r[2] or "[]"
   redis.call("HSET", run_key, "dead", string.sub(dead, 1, -2) .. (dead == "[]" and "" or ",") .. fence .. "]")
 end
 
