@@ -69,12 +69,14 @@ class Fleet:
     ) -> Ticked:
         """Renew the given leases and say that this process lives."""
         k = self._keys
-        keys = [k.worker(worker), k.workers, k.due, k.memory]
-        args: list[str | int] = [worker, self._lease_ms, json.dumps(facts), len(leases)]
-        for lease in leases:
-            keys += [k.ctl(lease.session), k.slots(lease.lane)]
-            args += [lease.session, lease.token, lease.run]
-        drain, percent, *verdicts = run_script(self._redis, "tick", keys, args)
+        drain, percent, *verdicts = run_script(
+            self._redis,
+            "tick",
+            keys={**k.shared("workers", "due", "memory"), "worker_key": k.worker(worker)},
+            args={"worker": worker, "lease_ms": self._lease_ms, "facts": json.dumps(facts)},
+            more_keys=[key for lease in leases for key in (k.ctl(lease.session), k.slots(lease.lane))],
+            more_args=[word for lease in leases for word in (lease.session, lease.token, lease.run)],
+        )
         return Ticked(bool(drain), [str(verdict) for verdict in verdicts], int(percent))
 
     def due(self, place: str = "") -> tuple[int, list[str]]:
@@ -83,8 +85,12 @@ class Fleet:
         `place`: the state directory of the caller, for archives that only it can write.
         """
         k = self._keys
-        keys = [k.due, k.sweep, k.archives_at(place), k.due_before_step]
-        wait_ms, *items = run_script(self._redis, "due", keys, [self._lease_ms, CLAIMED_AT_ONCE, CLAIM_MS])
+        wait_ms, *items = run_script(
+            self._redis,
+            "due",
+            keys={**k.shared("due", "sweep"), "waiting": k.archives_at(place), "stepped": k.due_before_step},
+            args={"lease_ms": self._lease_ms, "most": CLAIMED_AT_ONCE, "claim_ms": CLAIM_MS},
+        )
         return int(wait_ms), [str(item) for item in items]
 
     def rescue(
@@ -106,19 +112,24 @@ class Fleet:
             reply = run_script(
                 self._redis,
                 "rescue",
-                [
-                    k.ctl(session),
-                    k.due,
-                    k.running,
-                    k.suspects,
-                    k.sweep,
-                    k.run(current),
-                    k.slots(lane),
-                    k.line(lane),
-                ]
-                + [k.events(session)],
-                [session, current, self._lease_ms, max_attempts, self._rewake_ms, oldest_wake_ms, cap]
-                + [self._grant_ms, new_token(), sweeper],
+                keys={
+                    **k.for_session(session, "ctl", "events"),
+                    **k.shared("due", "running", "suspects", "sweep"),
+                    **k.for_lane(lane, "slots", "line"),
+                    "run_key": k.run(current),
+                },
+                args={
+                    "session": session,
+                    "run": current,
+                    "lease_ms": self._lease_ms,
+                    "most": max_attempts,
+                    "rewake_ms": self._rewake_ms,
+                    "oldest": oldest_wake_ms,
+                    "cap": cap,
+                    "grant_ms": self._grant_ms,
+                    "nonce": new_token(),
+                    "sweeper": sweeper,
+                },
             )
             match reply:
                 case ["other", other]:
@@ -185,4 +196,11 @@ class Fleet:
     def prune(self) -> None:
         """Forget in the index the runs whose records have expired, and the suspects of processes long dead."""
         k = self._keys
-        run_script(self._redis, "prune", [k.runs, k.suspects, k.workers], [RUNS_KEPT_MS])
+        run_script(
+            self._redis,
+            "prune",
+            keys={**k.shared("runs", "suspects", "workers")},
+            args={
+                "kept_ms": RUNS_KEPT_MS,
+            },
+        )

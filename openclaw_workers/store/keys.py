@@ -83,6 +83,17 @@ class Keys:
 
     namespace: str = "ocw"
 
+    def for_session(self, session: str, *names: str) -> dict[str, str]:
+        """Keys of one session by their names."""
+        return {name: getattr(self, name)(session) for name in names}
+
+    def for_lane(self, lane: str, *names: str) -> dict[str, str]:
+        return {name: getattr(self, name)(lane) for name in names}
+
+    def shared(self, *names: str) -> dict[str, str]:
+        """Keys that all sessions share, by their names."""
+        return {name: getattr(self, name) for name in names}
+
     @property
     def due(self) -> str:
         return f"{self.namespace}:due"

@@ -155,7 +155,15 @@ class Reader:
         answers: list[list[str]] = []
         known = 0
         while True:
-            length, place, raws = run_script(self._redis, "page", [self._keys.log(key)], [start, end])
+            length, place, raws = run_script(
+                self._redis,
+                "page",
+                keys={"log": self._keys.log(key)},
+                args={
+                    "first": start,
+                    "last": end,
+                },
+            )
             if length < known:  # it was reset meanwhile: this is another transcript
                 break
             answers.append(raws)

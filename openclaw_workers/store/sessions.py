@@ -47,9 +47,12 @@ class Sessions:
 
         `delivery` is that of the message that asks for this: if it comes again it changes nothing.
         """
-        keys = [self._keys.row(key), self._keys.dedupe(delivery)]
-        keep_seconds = DEDUPE_SECONDS if delivery else 0
-        reply = run_script(self._redis, "patch_row", keys, [json.dumps(fields), keep_seconds])
+        reply = run_script(
+            self._redis,
+            "patch_row",
+            keys={"row": self._keys.row(key), "dedupe": self._keys.dedupe(delivery)},
+            args={"changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
+        )
         return bool(reply[0] == "ok")
 
     def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
@@ -78,20 +81,36 @@ class Sessions:
             reply = run_script(
                 self._redis,
                 "reset",
-                [
-                    k.row(key),
-                    k.ctl(key),
-                    k.inbox(key),
-                    k.bound(key),
-                    k.receipts(key),
-                    k.log(key),
-                    k.events(key),
-                ]
-                + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
-                + [k.archive(""), k.archives, k.ages(key), k.live(key), k.reaps]
-                + [k.children(key), k.files(key), k.threads, k.orphans],
-                [key, run, order.verb, new_session_id(), order.cap, self._grant_ms, taken_away]
-                + ["" if order.unused_since is None else order.unused_since],
+                keys={
+                    **k.for_session(
+                        key,
+                        "row",
+                        "ctl",
+                        "inbox",
+                        "bound",
+                        "receipts",
+                        "log",
+                        "events",
+                        "ages",
+                        "live",
+                        "children",
+                        "files",
+                    ),
+                    **k.shared("due", "running", "sessions", "archives", "reaps", "threads", "orphans"),
+                    **k.for_lane(lane, "slots", "line"),
+                    "run_key": k.run(RunId(run)),
+                    "archive_prefix": k.archive(""),
+                },
+                args={
+                    "session": key,
+                    "run": run,
+                    "verb": order.verb,
+                    "new_session_id": new_session_id(),
+                    "cap": order.cap,
+                    "grant_ms": self._grant_ms,
+                    "partial": taken_away,
+                    "unused_since": "" if order.unused_since is None else order.unused_since,
+                },
             )
             if reply[0] == "done":
                 return SessionEnded(pairs(reply[1]), RunId(run) if reply[2] else None, str(reply[3]))

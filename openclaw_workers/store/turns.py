@@ -120,6 +120,9 @@ class Outcome:
     partial: str = ""
     """What there was of a result when it failed."""
 
+    def as_json(self) -> str:
+        return to_json({name: getattr(self, name) for name in self.__slots__ if name != "entries"})
+
 
 @dataclass(frozen=True, slots=True)
 class Committed:
@@ -182,27 +185,32 @@ class Turns:
         reply = run_script(
             self._redis,
             "take",
-            [
-                k.row(session),
-                k.ctl(session),
-                k.inbox(session),
-                k.bound(session),
-                k.receipts(session),
-                k.log(session),
-            ]
-            + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
-            + [k.ticket(lane), k.archive(""), k.archives, k.live(session), k.reaps, k.sessions],
-            [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
-            + [
-                json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
-                new_session_id(),
-                rules.tail,
-                MOST_COLLECTED,
-                known.session_id,
-                known.length,
-                rules.grant_ms,
-                known.digest,
-            ],
+            keys={
+                **k.for_session(session, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live"),
+                **k.shared("due", "running", "suspects", "archives", "reaps", "sessions"),
+                **k.for_lane(lane, "slots", "line"),
+                "run_key": k.run(run),
+                "ticket_key": k.ticket(lane),
+                "archive_prefix": k.archive(""),
+            },
+            args={
+                "session": session,
+                "run": run,
+                "nonce": nonce,
+                "worker": self._worker,
+                "lease_ms": rules.lease_ms,
+                "cap": self._cap(lane),
+                "may_suspect": may_suspect,
+                "time_ms": time_ms,
+                "stale": json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
+                "new_session_id": new_session_id(),
+                "tail": rules.tail,
+                "most": MOST_COLLECTED,
+                "known_id": known.session_id,
+                "known_length": known.length,
+                "grant_ms": rules.grant_ms,
+                "known_digest": known.digest,
+            },
             repeats=True,
         )
         if reply[0] != "taken":
@@ -250,18 +258,23 @@ class Turns:
         reply = run_script(
             self._redis,
             "step",
-            [k.ctl(s), k.inbox(s), k.bound(s), k.receipts(s), k.log(s), k.events(s), k.run(lease.run), *books.keys(k)],
-            [
-                lease.token,
-                lease.run,
-                number,
-                starting,
-                int(may_steer),
-                worked,
-                to_json(list(events)),
-                books.entries(),
-            ]
-            + [len(entries), *map(dump_entry, entries)],
+            keys={
+                **k.for_session(s, "ctl", "inbox", "bound", "receipts", "log", "events"),
+                **books.ledger_keys(k),
+                "run_key": k.run(lease.run),
+            },
+            args={
+                "lease": lease.token,
+                "run": lease.run,
+                "step": number,
+                "starting": starting,
+                "may_steer": may_steer,
+                "worked": worked,
+                "shown": to_json(list(events)),
+                "ledger_entries": books.entries(),
+            },
+            more_keys=books.budget_keys(k),
+            more_args=[*map(dump_entry, entries)],
             repeats=True,
         )
         self._check(reply, lease)
@@ -270,9 +283,13 @@ class Turns:
     def book(self, lease: Lease, books: LedgerEntries) -> None:
         """Enter calls into the ledger; whoever owns the run by now, they were made (rule 14)."""
         k = self._keys
-        ledger, before, *budgets = books.keys(k)
-        keys = [ledger, before, k.run(lease.run), k.ctl(lease.session), *budgets]
-        run_script(self._redis, "book", keys, [lease.run, lease.token, books.entries()])
+        run_script(
+            self._redis,
+            "book",
+            keys={**books.ledger_keys(k), "run_key": k.run(lease.run), "ctl": k.ctl(lease.session)},
+            args={"run": lease.run, "lease": lease.token, "ledger_entries": books.entries()},
+            more_keys=books.budget_keys(k),
+        )
 
     def let_go(self, lease: Lease, books: LedgerEntries) -> None:
         """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
@@ -287,8 +304,13 @@ class Turns:
             LeaseLost: another worker owns the session now.
         """
         k = self._keys
-        keys = [k.ctl(lease.session), k.events(lease.session), k.run(lease.run)]
-        self._check(run_script(self._redis, "emit", keys, [lease.token, to_json(list(events))]), lease)
+        reply = run_script(
+            self._redis,
+            "emit",
+            keys={**k.for_session(lease.session, "ctl", "events"), "run_key": k.run(lease.run)},
+            args={"lease": lease.token, "shown": to_json(list(events))},
+        )
+        self._check(reply, lease)
 
     def commit(
         self,
@@ -307,52 +329,35 @@ class Turns:
         Raises:
             LeaseLost: another worker owns the session now; nothing was written.
         """
-        k, s, rules, lane = self._keys, lease.session, self._rules, lease.lane
+        k, s, lane = self._keys, lease.session, lease.lane
         following = next_run or new_run_id()
-        body = {
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "messages": outcome.messages,
-            "text": outcome.text,
-            "error": outcome.error,
-            "model": outcome.model,
-            "worked": outcome.worked,
-            "context_tokens": outcome.context_tokens,
-            "reset": outcome.reset,
-            "row": outcome.row,
-            "partial": outcome.partial,
-        }
         reply = run_script(
             self._redis,
             "commit",
-            [
-                k.row(s),
-                k.ctl(s),
-                k.inbox(s),
-                k.bound(s),
-                k.receipts(s),
-                k.log(s),
-                k.events(s),
-                k.due,
-                k.running,
-            ]
-            + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
-            + [k.archive(""), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
-            + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, k.sessions]
-            + books.keys(k),
-            [
-                s,
-                lease.token,
-                lease.run,
-                self._worker,
-                to_json(body),
-                following,
-                lane,
-                agent_id,
-                self._cap(lane),
-            ]
-            + [rules.grant_ms, rules.rewake_ms, new_session_id(), wake, books.entries()]
-            + [len(outcome.entries), *map(dump_entry, outcome.entries)],
+            keys={
+                **k.for_session(s, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live", "waiters"),
+                **k.for_lane(lane, "slots", "line"),
+                **k.shared("due", "running", "runs", "suspects", "archives", "reaps", "relays", "threads", "sessions"),
+                **books.ledger_keys(k),
+                "run_key": k.run(lease.run),
+                "next_key": k.run(following),
+                "next_batch": k.batch(own_batch(following)),
+                "next_open": k.open(own_batch(following)),
+                "archive_prefix": k.archive(""),
+                "queue": k.broker_queue(lane),
+            },
+            args={
+                **self._whose(lease),
+                "outcome": outcome.as_json(),
+                "next_run": following,
+                "lane": lane,
+                "agent": agent_id,
+                "new_session_id": new_session_id(),
+                "wake": wake,
+                "ledger_entries": books.entries(),
+            },
+            more_keys=books.budget_keys(k),
+            more_args=[*map(dump_entry, outcome.entries)],
             repeats=True,
         )
         self._check(reply, lease)
@@ -373,26 +378,37 @@ class Turns:
         reply = run_script(
             self._redis,
             "release",
-            [
-                k.ctl(s),
-                k.due,
-                k.running,
-                k.run(lease.run),
-                k.suspects,
-                k.slots(lane),
-                k.line(lane),
-                k.events(s),
-                k.waiters(wait.session if wait else s),
-                *books.keys(k),
-            ],
-            [s, lease.token, lease.run, self._worker, self._cap(lane)]
-            + [self._rules.grant_ms, self._rules.rewake_ms]
-            + ([wait.milliseconds, wait.message] if wait else [0, ""])
-            + [books.entries()],
+            keys={
+                **k.for_session(s, "ctl", "events"),
+                **k.for_lane(lane, "slots", "line"),
+                **k.shared("due", "running", "suspects"),
+                **books.ledger_keys(k),
+                "run_key": k.run(lease.run),
+                "waiters": k.waiters(wait.session if wait else s),
+            },
+            args={
+                **self._whose(lease),
+                "wait_ms": wait.milliseconds if wait else 0,
+                "message": wait.message if wait else "",
+                "ledger_entries": books.entries(),
+            },
+            more_keys=books.budget_keys(k),
             repeats=True,
         )
         self._check(reply, lease)
         return reply[0] == "released", pairs(reply[1])
+
+    def _whose(self, lease: Lease) -> dict[str, str | int]:
+        """Which turn of which worker ends, and the settings for what comes after it."""
+        return {
+            "session": lease.session,
+            "lease": lease.token,
+            "run": lease.run,
+            "worker": self._worker,
+            "cap": self._cap(lease.lane),
+            "grant_ms": self._rules.grant_ms,
+            "rewake_ms": self._rules.rewake_ms,
+        }
 
     def _cap(self, lane: Lane) -> int:
         return self._caps.get(lane, 0)

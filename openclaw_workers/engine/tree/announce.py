@@ -134,7 +134,7 @@ class Announcer:
             metadata={
                 "provenance": "subagent",
                 "batch": batch.id,
-                "k_batch": self._stores.keys.batch(batch.id),
+                "batch_key": self._stores.keys.batch(batch.id),
                 # For those who watch, if it is discarded unread.
                 "runs": json.dumps([_brief(run) for run in members]),
             },

@@ -76,8 +76,21 @@ class Cooldowns:
     def _note(
         self, name: str, call: str, reason: str, *, pauses: tuple[int, int, int] = (0, 0, 0), took_ms: int = 0
     ) -> None:
-        jitter = random.randrange(JITTER_THOUSANDTHS)
-        run_script(self._redis, "cooldown", [self._keys.health(name)], [call, reason, *pauses, jitter, took_ms])
+        first, longest, asked = pauses
+        run_script(
+            self._redis,
+            "cooldown",
+            keys={"health": self._keys.health(name)},
+            args={
+                "call": call,
+                "reason": reason,
+                "first_ms": first,
+                "longest_ms": longest,
+                "asked_ms": asked,
+                "jitter": random.randrange(JITTER_THOUSANDTHS),
+                "took_ms": took_ms,
+            },
+        )
 
 
 _FIELDS = [*(f"until_{reason}" for reason in PAUSES), "failed_at", "used_at"]

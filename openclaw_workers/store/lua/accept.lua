@@ -1,41 +1,45 @@
 --[[
   Take a message into its session's inbox, once, and say whether the session needs a wake-up.
 
-  KEYS[1]  session row       hash
-  KEYS[2]  session ctl       hash
-  KEYS[3]  inbox             zset
-  KEYS[4]  receipts          hash
-  KEYS[5]  receipt ages      zset
-  KEYS[6]  events            stream
-  KEYS[7]  due               zset
-  KEYS[8]  sessions          zset
-  KEYS[9]  run to open       hash
-  KEYS[10] runs              zset
-  KEYS[11] the lane's queue  list
-  KEYS[12] batch of the run to open, if it is a child's   hash
-  KEYS[13] its open runs     set
-  KEYS[14] who waits for answers of the session  hash
-  KEYS[15] where the message went when it was first delivered   hash
-  KEYS[16] memory            hash
+  includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree
 
-  ARGV[1]  session key
-  ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
-  ARGV[3]  message id
-  ARGV[4]  kind: user | command | internal
-  ARGV[5]  queue mode by channel or default
-  ARGV[6]  inbox cap
-  ARGV[7]  drop policy: old | new | summarize
-  ARGV[8]  run id to open if the session is idle
-  ARGV[9]  lane
-  ARGV[10] milliseconds until a wake-up counts as lost
-  ARGV[11] session id if the session is new
-  ARGV[12] agent id
-  ARGV[13] row fields of a new session, JSON object of strings
-  ARGV[14] row fields of every message (routing), JSON object of strings
-  ARGV[15] debounce by channel or default, milliseconds
-  ARGV[16] wake-up for the run to open, or "" if the caller publishes it
-  ARGV[17] queue mode of this message alone, over the session's own; or ""
-  ARGV[18] seconds for which its channel may deliver it again, to whichever session; 0 if it does so once
+  keys
+    row         hash    session row
+    ctl         hash    session ctl
+    inbox       zset    inbox
+    receipts    hash    receipts
+    ages        zset    receipt ages
+    events      stream  events
+    due         zset    due
+    sessions    zset    sessions
+    run_key     hash    run to open
+    runs        zset    runs
+    queue       list    the lane's queue
+    next_batch  hash    batch of the run to open, if it is a child's
+    next_open   set     its open runs
+    waiters     hash    who waits for answers of the session
+    dedupe      hash    where the message went when it was first delivered
+    memory      hash    memory
+  args
+    session         text    session key
+    message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
+    id              text    message id
+    kind            text    kind: user | command | internal
+    mode            text    queue mode by channel or default
+    cap             number  inbox cap
+    drop            text    drop policy: old | new | summarize
+    run             text    run id to open if the session is idle
+    lane            text    lane
+    rewake_ms       number  milliseconds until a wake-up counts as lost
+    new_session_id  text    session id if the session is new
+    agent           text    agent id
+    row_new         text    row fields of a new session, JSON object of strings
+    row_each        text    row fields of every message (routing), JSON object of strings
+    debounce_ms     number  debounce by channel or default, milliseconds
+    wake_message    text    wake-up for the run to open, or "" if the caller publishes it
+    own_mode        text    queue mode of this message alone, over the session's own; or ""
+    keep_s          number  seconds for which its channel may deliver it again, to whichever session; 0 if it does so
+                            once
 
   Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
            {"duplicate", receipt JSON or "" if it is forgotten, session that it went to}
@@ -48,13 +52,6 @@
     too many for the session that spawned it, or for the tree: it is counted and refused in the same moment. Nor does it
     bring back a sub-agent that was deleted (rule 19): nobody would hear its answer.
 ]]
-local row, ctl, inbox, receipts, ages, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local due, sessions, run_key, runs, queue = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local session, message, id, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local mode, cap, drop = ARGV[5], tonumber(ARGV[6]), ARGV[7]
-local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
-local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
-local debounce_ms, wake_message, own_mode = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 local now = now_ms()
 
 local state = redis.call("HGET", ctl, "state") or "idle"
@@ -64,12 +61,11 @@ local known = redis.call("HGET", receipts, id)
 if known then
   return { "duplicate", known, session }
 end
-local keep_s = tonumber(ARGV[18])
-local first = keep_s > 0 and redis.call("HMGET", KEYS[15], "session", "receipts") or {}
-if first[1] then
-  return { "duplicate", redis.call("HGET", first[2], id) or "", first[1] }
+local first = keep_s > 0 and fields(dedupe, "session", "receipts") or {}
+if first.session then
+  return { "duplicate", redis.call("HGET", first.receipts, id) or "", first.session }
 end
-local percent = lacks_memory(KEYS[16])
+local percent = lacks_memory(memory)
 if percent then
   return { "memory", percent }
 end
@@ -87,16 +83,16 @@ if redis.call("EXISTS", row) == 0 then
   set_fields(row, cjson.decode(row_new))
 end
 if keep_s > 0 then
-  redis.call("HSET", KEYS[15], "session", session, "receipts", receipts)
-  redis.call("EXPIRE", KEYS[15], keep_s)
+  redis.call("HSET", dedupe, "session", session, "receipts", receipts)
+  redis.call("EXPIRE", dedupe, keep_s)
 end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)
 
-local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
-debounce_ms = tonumber(overrides[4]) or debounce_ms
-mode = own_mode ~= "" and own_mode or overrides[1] or mode
-cap, drop = tonumber(overrides[2]) or cap, overrides[3] or drop
+local overrides = fields(row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
+debounce_ms = tonumber(overrides.queueDebounceMs) or debounce_ms
+mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
+cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
 
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
@@ -148,7 +144,7 @@ end
 
 if kind == "user" and mode == "interrupt" and state ~= "idle" then
   -- Rule 11: what came before this message is cancelled; the running turn is named, not the session.
-  heard_by(KEYS[14], settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
+  heard_by(waiters, settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
   if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
     redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
   end
@@ -169,7 +165,7 @@ if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0"
 elseif state == "idle" then
   open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
   if last then
-    follow_up(last, run_key, run, KEYS[12], KEYS[13], now)
+    follow_up(last, run_key, run, next_batch, next_open, now)
   end
   wake, opened = push_wake(queue, wake_message) and 0 or 1, run
 end

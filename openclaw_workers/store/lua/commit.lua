@@ -1,52 +1,58 @@
 --[[
   End a turn: append its last entries, settle its messages, record the run, and release or reschedule the session.
 
-  KEYS[1]  session row       hash
-  KEYS[2]  session ctl       hash
-  KEYS[3]  inbox             zset
-  KEYS[4]  bound             zset
-  KEYS[5]  receipts          hash
-  KEYS[6]  transcript        list
-  KEYS[7]  events            stream
-  KEYS[8]  due               zset
-  KEYS[9]  running           zset
-  KEYS[10] run               hash
-  KEYS[11] next run          hash
-  KEYS[12] runs              zset
-  KEYS[13] suspects          hash
-  KEYS[14] lane slots        zset
-  KEYS[15] lane line         zset
-  KEYS[16] what the key of an archive begins with   list
-  KEYS[17] archives          hash
-  KEYS[18] the lane's queue  list
-  KEYS[19] unsettled children of the session   zset
-  KEYS[20] reaps             hash
-  KEYS[21] who waits for answers of the session  hash
-  KEYS[22] batch of the next run, if it is a child's   hash
-  KEYS[23] its open runs     set
-  KEYS[24] answers to be passed on   hash
-  KEYS[25] threads           hash
-  KEYS[26] sessions          zset
-  KEYS[27] ledger of the day   hash
-  KEYS[28] ledger of the day before   hash
-  KEYS[29] for each budget two, from KEYS[29] on: what is spent and what is set aside   hashes
+  includes  clock, hashes, fence, events, messages, reservations, ledger, lanes, inbox, runs, sessions, archives,
+            batches, tree
 
-  ARGV[1]  session key
-  ARGV[2]  lease
-  ARGV[3]  run id
-  ARGV[4]  worker id
-  ARGV[5]  outcome, JSON: state, reason, text, error, messages (how the bound messages settle), model,
-           worked (seconds that tools took since the last step), context_tokens, reset (a new session begins), row (fields to set)
-  ARGV[6]  run id to open if messages wait
-  ARGV[7]  lane
-  ARGV[8]  agent id
-  ARGV[9]  lane cap, 0 for none
-  ARGV[10] how long a granted slot is kept, milliseconds
-  ARGV[11] milliseconds until a wake-up counts as lost
-  ARGV[12] session id if a new session begins
-  ARGV[13] wake-up for the next run, or "" if the caller publishes it
-  ARGV[14] what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
-  ARGV[15] how many entries follow, then the entries (JSON) from ARGV[16] on
+  keys
+    row             hash    session row
+    ctl             hash    session ctl
+    inbox           zset    inbox
+    bound           zset    bound
+    receipts        hash    receipts
+    log             list    transcript
+    events          stream  events
+    due             zset    due
+    running         zset    running
+    run_key         hash    run
+    next_key        hash    next run
+    runs            zset    runs
+    suspects        hash    suspects
+    slots           zset    lane slots
+    line            zset    lane line
+    archive_prefix  list    what the key of an archive begins with
+    archives        hash    archives
+    queue           list    the lane's queue
+    live            zset    unsettled children of the session
+    reaps           hash    reaps
+    waiters         hash    who waits for answers of the session
+    next_batch      hash    batch of the next run, if it is a child's
+    next_open       set     its open runs
+    relays          hash    answers to be passed on
+    threads         hash    threads
+    sessions        zset    sessions
+    ledger          hash    ledger of the day
+    ledger_before   hash    ledger of the day before
+    budgets…        hashes  for each budget two: what is spent, and what is reserved
+  args
+    session         text    session key
+    lease           text    lease
+    run             text    run id
+    worker          text    worker id
+    outcome         json    outcome, JSON: state, reason, text, error, messages (how the bound messages settle), model,
+                            worked (seconds that tools took since the last step), context_tokens, reset (a new session
+                            begins), row (fields to set)
+    next_run        text    run id to open if messages wait
+    lane            text    lane
+    agent           text    agent id
+    cap             number  lane cap, 0 for none
+    grant_ms        number  how long a granted slot is kept, milliseconds
+    rewake_ms       number  milliseconds until a wake-up counts as lost
+    new_session_id  text    session id if a new session begins
+    wake            text    wake-up for the next run, or "" if the caller publishes it
+    ledger_entries  json    what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of
+                            {id, attempt}
+    entries…        text    transcript entries, JSON each
 
   Returns  {"committed", next run to wake or "", milliseconds until it may start, granted: run, session, run …,
             "ended" | "unsettled" | "settled" | "again" | "parked", sessions that wait for these answers or will be told}
@@ -59,37 +65,27 @@
     or parks, holding nothing. The answer to another session's message is passed on by whoever looks first: that it is
     due and that it was given are one moment. A child's follow-up run that its parent waited for is not announced too.
 ]]
-local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local events, due, running, run_key, next_key = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local runs, suspects, slots, line, archive_prefix, archives = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
-local queue, live, reaps, waiters = KEYS[18], KEYS[19], KEYS[20], KEYS[21]
-local next_batch, next_open, relays = KEYS[22], KEYS[23], KEYS[24]
-local session, lease, run, worker, outcome = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
-local next_run, lane, agent, cap = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
-local grant_ms, rewake_ms = tonumber(ARGV[10]), tonumber(ARGV[11])
-local new_session_id, wake, count = ARGV[12], ARGV[13], tonumber(ARGV[15])
-local first_entry, first_budget = 16, 29
 local now = now_ms()
 
-local owns = redis.call("HGET", ctl, "lease") == lease
-book(KEYS[27], KEYS[28], ARGV[14], run, run_key, owns, KEYS, first_budget)
+local owns = check_lease(ctl, lease)
+book(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   if redis.call("HGET", run_key, "committed_by") == lease then
-    local c = redis.call("HMGET", ctl, "state", "run", "ready_at")
-    if c[1] == "queued" then
-      return { "committed", c[2], math.max(0, (tonumber(c[3]) or 0) - now), {}, c[2] == run and "again" or "ended", {} }
+    local c = fields(ctl, "state", "run", "ready_at")
+    if c.state == "queued" then
+      return { "committed", c.run, math.max(0, (tonumber(c.ready_at) or 0) - now), {}, c.run == run and "again" or "ended", {} }
     end
-    local r = redis.call("HMGET", run_key, "batch", "settled_at", "state")
-    local how = not r[1] and "ended" or r[2] and "settled" or is_final(r[3]) and "unsettled" or "parked"
+    local r = fields(run_key, "batch", "settled_at", "state")
+    local how = not r.batch and "ended" or r.settled_at and "settled" or is_final(r.state) and "unsettled" or "parked"
     return { "committed", "", 0, {}, how, {} }
   end
   return { "lost" }
 end
 
-unreserve(run, KEYS, first_budget)
-charge_work(outcome.worked, KEYS, first_budget)
-if count > 0 then
-  redis.call("RPUSH", log, unpack(ARGV, first_entry, first_entry + count - 1))
+unreserve(run, budgets)
+charge_work(outcome.worked, budgets)
+if #entries > 0 then
+  redis.call("RPUSH", log, unpack(entries))
 end
 local covers, by_person, exchanges = settle_messages(bound, receipts, "+inf", outcome.messages, run, now, outcome.reason)
 local spent = usage_of(run_key)
@@ -97,14 +93,14 @@ local spent = usage_of(run_key)
 local is_child = redis.call("HEXISTS", run_key, "batch") == 1
 local new = is_child and unbooked(run_key, spent) or spent
 local total = new.input + new.output + new.cacheRead + new.cacheWrite
-local r = redis.call("HMGET", row, "inputTokens", "outputTokens", "cacheRead", "cacheWrite", "totalTokens", "turns",
+local r = fields(row, "inputTokens", "outputTokens", "cacheRead", "cacheWrite", "totalTokens", "turns",
   "lastInteractionAt")
 redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_tokens,
-  "inputTokens", (tonumber(r[1]) or 0) + new.input, "outputTokens", (tonumber(r[2]) or 0) + new.output,
-  "cacheRead", (tonumber(r[3]) or 0) + new.cacheRead, "cacheWrite", (tonumber(r[4]) or 0) + new.cacheWrite,
-  "totalTokens", (tonumber(r[5]) or 0) + total, "turns", (tonumber(r[6]) or 0) + 1,
-  "lastInteractionAt", by_person and now or r[7] or now)
-touch(KEYS[26], session, now)
+  "inputTokens", (tonumber(r.inputTokens) or 0) + new.input, "outputTokens", (tonumber(r.outputTokens) or 0) + new.output,
+  "cacheRead", (tonumber(r.cacheRead) or 0) + new.cacheRead, "cacheWrite", (tonumber(r.cacheWrite) or 0) + new.cacheWrite,
+  "totalTokens", (tonumber(r.totalTokens) or 0) + total, "turns", (tonumber(r.turns) or 0) + 1,
+  "lastInteractionAt", by_person and now or r.lastInteractionAt or now)
+touch(sessions, session, now)
 
 local answered = heard_by(waiters, covers, due, now)
 for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
@@ -130,8 +126,8 @@ end
 end_wait(ctl, run_key, due, now)
 local said, cut = outcome.text, outcome.reason == "length" and 1 or 0
 if is_child and said == "" then
-  local before = redis.call("HMGET", run_key, "text", "cut") -- an empty last word leaves the one before
-  said, cut = before[1] or "", before[2] or 0
+  local before = fields(run_key, "text", "cut") -- an empty last word leaves the one before
+  said, cut = before.text or "", before.cut or 0
 end
 redis.call("HSET", run_key, "committed_by", lease, "text", said, "error", outcome.error, "partial", outcome.partial or "",
   "model", outcome.model, "cut", cut)
@@ -157,7 +153,7 @@ else
 end
 if outcome.reset then
   reap(reaps, due, live, session, now, "session-reset")
-  unbind_thread(row, KEYS[25])
+  unbind_thread(row, threads)
   cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "command")
   event(events, ctl, now, "session.reset", { reason = "command", sessionId = new_session_id })
 end

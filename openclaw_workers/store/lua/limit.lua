@@ -1,18 +1,20 @@
 --[[
   Ask to make a call within the limits that the whole fleet shares; those who must wait are served in the order they came.
 
-  KEYS[1]  for each limit four, from KEYS[1] on: calls of the last minute, `tokens call` -> when it began (zset), calls at
-           work, run -> when its place is free at the latest (zset), who waits, run -> when it first asked in
-           microseconds (zset), and when each of them last asked, with `call <run>` -> the call it is about (hash)
+  includes  clock
 
-  ARGV[1]  ask | done
-  ARGV[2]  run id
-  ARGV[3]  tokens the call will take, about
-  ARGV[4]  how long a place is kept that nobody holds on to, milliseconds
-  ARGV[5]  how long a waiter may be silent, milliseconds
-  ARGV[6]  id of the call
-  ARGV[7]  how many limits follow; then for each, from ARGV[8] on, JSON: requests and tokens per minute, and concurrent
-           calls; 0 for no limit
+  keys
+    limit_keys…  keys  for each limit four: recent calls (zset: `tokens call` -> when it began), calls at work (zset:
+                       run -> when its place ends), the waiting line (zset: run -> when it first asked, microseconds),
+                       and when each of them last asked, with `call <run>` -> the call it is about (hash)
+  args
+    verb       text    ask | done
+    run        text    run id
+    tokens     number  tokens the call will take, about
+    keep_ms    number  how long a place is kept that nobody holds on to, milliseconds
+    silent_ms  number  how long a waiter may be silent, milliseconds
+    call       text    id of the call
+    allowed…   json    for each limit: requests and tokens per minute, and concurrent calls; 0 for no limit
 
   Returns  {"go"} | {"wait", milliseconds until it is worth asking again} | {"done"}
 
@@ -23,17 +25,12 @@
     has lost its run gives back nothing that the next one has asked for. What lies ahead, because the clock stepped back,
     holds nobody up.
 ]]
-local verb, run, tokens, call = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6]
-local keep_ms, silent_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
-local count = tonumber(ARGV[7])
-local first_key, first_limit = 1, 8
 local now, since = now_ms(), now_us()
 
 local limits = {}
-for i = 0, count - 1 do
-  local recent, working, line, asked = unpack(KEYS, first_key + 4 * i, first_key + 4 * i + 3)
-  local most = cjson.decode(ARGV[first_limit + i])
-  limits[i + 1] = { recent = recent, working = working, line = line, asked = asked, most = most }
+for i, each in ipairs(allowed) do
+  local recent, working, line, asked = unpack(limit_keys, 4 * i - 3, 4 * i)
+  limits[i] = { recent = recent, working = working, line = line, asked = asked, most = each }
 end
 
 local function leave(limit, place, who)

@@ -1,15 +1,18 @@
 --[[
   Wait for the answer to a message that was sent to another session, if there is something to wait for.
 
-  KEYS[1]  the other session's receipts   hash
-  KEYS[2]  who waits for its answers      hash
-  KEYS[3]  ctl of the session that waits  hash
+  includes  clock
 
-  ARGV[1]  message id
-  ARGV[2]  session that waits
-  ARGV[3]  how long it waits in all, from when the message was accepted, milliseconds
-  ARGV[4]  1 if the message is sent next: it is only written down that its answer will be waited for
-  ARGV[5]  the other session
+  keys
+    receipts  hash  the other session's receipts
+    waiters   hash  who waits for its answers
+    ctl       hash  ctl of the session that waits
+  args
+    id           text    message id
+    session      text    session that waits
+    wait_ms      number  how long it waits in all, from when the message was accepted, milliseconds
+    only_expect  flag    1 if the message is sent next: it is only written down that its answer will be waited for
+    target       text    the other session
 
   Returns  {"waiting", milliseconds left} | {"over", receipt} | {"settled", receipt} | {"gone"}
 
@@ -19,17 +22,15 @@
     with the run before it is asked, however fast the answer, and goes when the answer is recorded, or with the run: an
     answer that comes later finds nobody waiting.
 ]]
-local receipts, waiters, ctl = KEYS[1], KEYS[2], KEYS[3]
-local id, session, wait_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
 local function write_down()
   if (redis.call("HGET", ctl, "state") or "idle") ~= "idle" then
-    redis.call("HSET", ctl, "waits_for", id, "waits_on", ARGV[5])
+    redis.call("HSET", ctl, "waits_for", id, "waits_on", target)
   end
   return { "waiting", wait_ms }
 end
 
-if ARGV[4] == "1" then
+if only_expect then
   return write_down()
 end
 local raw = redis.call("HGET", receipts, id)

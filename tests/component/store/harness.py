@@ -147,7 +147,7 @@ class StoreHarness:
             text="results",
             route=CLI,
             kind="internal",
-            metadata={"provenance": "subagent", "k_batch": self.keys.batch(batch)},
+            metadata={"provenance": "subagent", "batch_key": self.keys.batch(batch)},
         )
         return self.tree.announce(
             found,

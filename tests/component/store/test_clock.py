@@ -10,7 +10,7 @@ from openclaw_workers.domain.ids import MessageId, RunId, WorkerId
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.store import client as connection
+from openclaw_workers.store import scripts
 from openclaw_workers.store.llm.cooldown_list import CooldownList
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import KEEP_MS, SILENT_MS, Amounts, Budget, Limit, RateLimits
@@ -25,7 +25,7 @@ A, B, C = (RunId(f"run-{name}") for name in "abc")
 
 @pytest.fixture
 def clock(store: StoreHarness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clock:
-    monkeypatch.setattr(connection, "script_source", shifted_source(connection.script_source))
+    monkeypatch.setattr(scripts, "script_source", shifted_source(scripts.script_source))
     shift_times(store.redis, tmp_path / "clock")
     return Clock(store.redis, tmp_path / "clock")
 

@@ -17,11 +17,12 @@ from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
-from openclaw_workers.store.client import REFUSED_WHEN_FULL, connect, run_script, script_source
+from openclaw_workers.store.client import connect, run_script
 from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
+from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
 from tests.component.store.snapshot import Snapshot, snapshot
@@ -473,7 +474,19 @@ def frozen_store(namespace: str) -> Iterator[tuple[StoreHarness, Callable[[Calla
             return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
 
         def through_a_freeze(call: Callable[[], T]) -> T:
-            run_script(client, "emit", ["ctl", "events", "run"], ["no lease", "[]"])  # connects this thread
+            run_script(
+                client,
+                "emit",
+                keys={
+                    "ctl": "ctl",
+                    "events": "events",
+                    "run_key": "run",
+                },
+                args={
+                    "lease": "no lease",
+                    "shown": "[]",
+                },
+            )  # connects this thread
             before = scripts_run()
             server.stop()
             try:

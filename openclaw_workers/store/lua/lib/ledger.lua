@@ -1,5 +1,7 @@
 --[[
-  What model calls took: of runs, in the ledger, and of budgets.
+  What model calls cost: in the ledger, in run records and in budgets.
+
+  includes  hashes, reservations
 ]]
 -- The part of a run's tokens that its session has not been charged with: a child's run commits several times.
 local function unbooked(run_key, spent)
@@ -14,9 +16,9 @@ end
 -- What the calls of a run took, as usage fields: the sum of those that are booked.
 local USAGE = { input = "input", output = "output", cacheRead = "cache_read", cacheWrite = "cache_write" } -- in an entry
 local function usage_of(run_key)
-  local r = redis.call("HMGET", run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
-  return { input = tonumber(r[1]) or 0, output = tonumber(r[2]) or 0, cacheRead = tonumber(r[3]) or 0,
-    cacheWrite = tonumber(r[4]) or 0 }
+  local r = fields(run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
+  return { input = tonumber(r.usage_input) or 0, output = tonumber(r.usage_output) or 0, cacheRead = tonumber(r.usage_cacheRead) or 0,
+    cacheWrite = tonumber(r.usage_cacheWrite) or 0 }
 end
 
 local function add_usage(run_key, usage)
@@ -40,17 +42,6 @@ local function add_attempts(run_key, attempts)
     end
   end
   redis.call("HSET", run_key, "model_attempts", list)
-end
-
--- What a run has set aside, as it is stored; nil if that cannot be read.
-local function reserved(raw)
-  local ok, aside = pcall(cjson.decode, raw)
-  return ok and type(aside) == "table" and tonumber(aside["until"]) and aside or nil
-end
-
--- How long the call has lasted that this is set aside for.
-local function lasted_seconds(aside, now)
-  return math.max(0, now - (tonumber(aside.since) or now)) / 1000
 end
 
 -- A sum that cannot be read begins anew: the turn that would add to it must not fail for that.
@@ -88,11 +79,11 @@ end
 -- whoever books it: so the call has the same id, however many workers take the run over meanwhile. An owner with a tool
 -- at work was not calling a model, and neither was a sweeper that settles a lost run.
 local function note_dead_owner(run_key, fence, started, settling)
-  local r = redis.call("HMGET", run_key, "id", "dead")
-  if not r[1] or fence == settling or (started or "") ~= "" then
+  local r = fields(run_key, "id", "dead")
+  if not r.id or fence == settling or (started or "") ~= "" then
     return
   end
-  local dead = r[2] or "[]"
+  local dead = r.dead or "[]"
   redis.call("HSET", run_key, "dead", string.sub(dead, 1, -2) .. (dead == "[]" and "" or ",") .. fence .. "]")
 end
 
@@ -109,10 +100,9 @@ local function booked_for(run_key, id)
 end
 
 -- Rule 14: a call was billed whoever owns the run by now, so it is booked before the lease is looked at; once, by its id.
--- `keys` holds, from `first` on, what is spent and what is set aside in each budget that it counts against. What an owner
+-- `budgets` holds two keys for each budget that it counts against: what is spent, and what is reserved. What an owner
 -- books while it `owns` the run tells its heir how many of its calls are known, and so the id of the one that is not.
-local function book(ledger, before, books, run, run_key, owns, keys, first)
-  local given = cjson.decode(books)
+local function book(ledger, before, given, run, run_key, owns, budgets)
   add_attempts(run_key, given.attempts)
   for _, call in ipairs(given.calls) do
     local id, entry = call[1], call[2]
@@ -132,35 +122,28 @@ local function book(ledger, before, books, run, run_key, owns, keys, first)
       if is_known then
         add_usage(run_key, usage)
       end
-      for i = first, #keys, 2 do
+      for i = 1, #budgets, 2 do
         for field, amount in pairs(added) do
-          add_to(keys[i], field, amount)
+          add_to(budgets[i], field, amount)
         end
-        redis.call("EXPIRE", keys[i], 90 * 86400)
+        redis.call("EXPIRE", budgets[i], 90 * 86400)
       end
     end
-    for i = first + 1, #keys, 2 do
-      local aside = reserved(redis.call("HGET", keys[i], run) or "")
+    for i = 2, #budgets, 2 do
+      local aside = reserved(redis.call("HGET", budgets[i], run) or "")
       if aside and aside.call == id then
-        redis.call("HDEL", keys[i], run)
+        redis.call("HDEL", budgets[i], run)
       end
     end
   end
 end
 
 -- Time that the tools of a turn took counts against the budgets too.
-local function charge_work(seconds, keys, first)
-  for i = first, #keys, 2 do
+local function charge_work(seconds, budgets)
+  for i = 1, #budgets, 2 do
     if seconds > 0 then
-      add_to(keys[i], "seconds", seconds)
-      redis.call("EXPIRE", keys[i], 90 * 86400)
+      add_to(budgets[i], "seconds", seconds)
+      redis.call("EXPIRE", budgets[i], 90 * 86400)
     end
-  end
-end
-
--- The run makes no call now, so nothing is set aside for one; a call that was not made in the end is never booked.
-local function unreserve(run, keys, first)
-  for i = first + 1, #keys, 2 do
-    redis.call("HDEL", keys[i], run)
   end
 end

@@ -1,6 +1,7 @@
 --[[
-  Messages and their receipts.
+  Messages in an inbox, and their receipts.
 ]]
+local RECEIPTS_KEPT = 2000
 -- The shape of a message, as far as scripts rely on it: a script that found out halfway would leave half a change.
 -- `InboxEntry` in domain/messages.py is at least as strict, so that what is unreadable here is not answered there.
 local NEEDED = { id = "string", seq = "number", accepted_at = "number", kind = "string", text = "string" }
@@ -9,7 +10,6 @@ local WITH_DEFAULT = { sender = "", mode = "collect", metadata = {}, attachments
 local OPTIONAL = { model = "string", extra_system_prompt = "string", thinking = "string", context_tokens = "number",
   timeout_seconds = "number" }
 local UNSHOWN = { debounce_ms = 0, summary = "", address = "" } -- what the answer does not need
-
 local function is_message(entry)
   for field, wanted in pairs(NEEDED) do
     if type(entry[field]) ~= wanted then
@@ -52,16 +52,6 @@ local function read_message(raw)
   return { id = id, seq = 0, kind = "unreadable", mode = "followup", accepted_at = 0, debounce_ms = 0 }
 end
 
--- The texts of a list that is stored as JSON; none where it cannot be read.
-local function texts_in(raw)
-  local ok, list = pcall(cjson.decode, raw or "[]")
-  local texts = {}
-  for _, text in ipairs(ok and type(list) == "table" and list or {}) do
-    texts[#texts + 1] = type(text) == "string" and text or nil
-  end
-  return texts
-end
-
 local function receipt_of(entry, state, run, now, reason)
   return cjson.encode({
     state = state, seq = entry.seq, run = run, reason = reason, accepted_at = entry.accepted_at, at = now,
@@ -74,21 +64,6 @@ end
 
 local function is_announce(entry)
   return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
-end
-
--- A channel may deliver a message again, also after its thread came to belong to another session. What the first
--- delivery led to is kept for so many seconds; 0 where nobody delivers it again. A repeat gets the first reply.
-local function first_reply(dedupe, keep_s)
-  local reply = keep_s > 0 and redis.call("HGET", dedupe, "reply")
-  return reply and cjson.decode(reply) or nil
-end
-
-local function keep_reply(dedupe, keep_s, reply)
-  if keep_s > 0 then
-    redis.call("HSET", dedupe, "reply", cjson.encode(reply))
-    redis.call("EXPIRE", dedupe, keep_s)
-  end
-  return reply
 end
 
 -- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it. Commands can be spared, and
@@ -122,4 +97,21 @@ local function heard_by(waiters, ids, due, now)
     end
   end
   return heard
+end
+
+-- Receipts are kept for the newest messages; those that are not final yet are kept in any case. One that cannot be read
+-- goes like any other: nobody could learn more from it.
+local function forget_old_receipts(receipts, ages)
+  local surplus = redis.call("HLEN", receipts) - RECEIPTS_KEPT
+  if surplus <= 0 then
+    return
+  end
+  for _, old in ipairs(redis.call("ZRANGE", ages, 0, surplus + 8)) do
+    local ok, known = pcall(cjson.decode, redis.call("HGET", receipts, old) or "{}")
+    local state = ok and type(known) == "table" and known.state
+    if state ~= "accepted" and state ~= "bound" then
+      redis.call("HDEL", receipts, old)
+      redis.call("ZREM", ages, old)
+    end
+  end
 end

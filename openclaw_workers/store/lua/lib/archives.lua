@@ -1,0 +1,45 @@
+--[[
+  Transcripts on their way to disk.
+
+  includes  hashes
+]]
+local ARCHIVE_PLACE_KEPT_S = 30 * 86400 -- results come late for a week at most: that long a blocked batch is kept
+local MOVED_AT_ONCE = 100
+-- Put a list behind another one. Usually there is no other one, and nothing is copied.
+local function append_list(from, to)
+  if redis.call("EXISTS", to) == 0 then
+    redis.call("RENAME", from, to)
+    return
+  end
+  for first = 0, redis.call("LLEN", from) - 1, MOVED_AT_ONCE do
+    redis.call("RPUSH", to, unpack(redis.call("LRANGE", from, first, first + MOVED_AT_ONCE - 1)))
+  end
+  redis.call("DEL", from)
+end
+
+-- Cut the transcript off under a new session id. It becomes the archive of the old id, which is written out as JSONL; that
+-- also removes the files of a session that is deleted, even if it has said nothing. The key of the archive is made here,
+-- because nobody else knows the old id for certain.
+local function cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, why, has_files)
+  local has_log = redis.call("EXISTS", log) == 1
+  if has_log or has_files then
+    local old = fields(row, "sessionId", "agentId", "sessionKey", "lastThreadId", "sessionStartedAt",
+      "spawnedWorkspaceDir")
+    old.sessionId = old.sessionId or "unnamed-" .. now -- a damaged row must not keep what was said from being written
+    if has_log then
+      local archive = archive_prefix .. old.sessionId
+      append_list(log, archive)
+    end
+    redis.call("HSET", archives, old.sessionId, cjson.encode({
+      session_id = old.sessionId, agent_id = old.agentId, session_key = old.sessionKey, thread_id = old.lastThreadId, started_at = tonumber(old.sessionStartedAt),
+      cut_at = now, why = why, workspace = old.spawnedWorkspaceDir or nil,
+    }))
+    redis.call("ZADD", due, now, "archive|" .. old.sessionId)
+  end
+  if new_session_id ~= "" then
+    redis.call("HSET", row, "sessionId", new_session_id, "sessionStartedAt", now, "updatedAt", now,
+      "lastInteractionAt", now, "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite", 0, "contextTokens", 0,
+      "compactionCount", 0, "turns", 0)
+    redis.call("HDEL", row, "authProfileOverride") -- a new conversation has no cache that a key would keep
+  end
+end
