@@ -236,4 +236,4 @@ class Follower:
 
 
 def has_worker(stores: Stores, lane: Lane) -> bool:
-    return any(info.alive and lane in info.facts.get("lane", "").split(",") for info in stores.fleet.workers())
+    return any(info.alive and lane in info.facts.get("lane", "").split(",") for info in stores.workers.all())

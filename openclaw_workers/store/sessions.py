@@ -11,7 +11,7 @@ from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.turns import Granted
+from openclaw_workers.store.turn_records import Granted
 
 Partial = Callable[[RunId], str]
 

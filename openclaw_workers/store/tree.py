@@ -15,7 +15,7 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import BATCH, FORGET, REAP, Keys
 from openclaw_workers.store.reader import Reader
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
         unstaffed.send("hello", name)
     for key in (keys.worker("host/1/x"), keys.inbox(one), keys.ctl(two), keys.batches(three), keys.receipts(three)):
         spoil(unstaffed, key)
-    redis.zadd(keys.workers, {"host/1/x": unstaffed.stores.fleet.now_ms(), "no worker": 1})
+    redis.zadd(keys.workers, {"host/1/x": unstaffed.stores.due.now_ms(), "no worker": 1})
     redis.zadd(keys.running, {two: 1})
 
     status, text = ocw("status", "--json"), ocw("status")
@@ -133,7 +133,7 @@ def test_the_status_is_told_whatever_is_damaged(unstaffed: Fleet) -> None:
 
 
 def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(unstaffed: Fleet) -> None:
-    ocw, stores, began = Ocw(unstaffed), unstaffed.stores, unstaffed.stores.fleet.now_ms()
+    ocw, stores, began = Ocw(unstaffed), unstaffed.stores, unstaffed.stores.due.now_ms()
     assert ocw("status", "--damaged").out == "no damaged records\n"
     run = unstaffed.send("hello", "one").run
     unstaffed.send("hello", "two")

@@ -9,7 +9,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option, span, table
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.llm.cooldown_list import Cooldown, CooldownList
+from openclaw_workers.store.llm.cooldowns import Cooldown, CooldownList
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

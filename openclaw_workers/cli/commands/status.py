@@ -14,9 +14,9 @@ from openclaw_workers.cli.output import echo_json, json_option, now_ms, printabl
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.tree import Batch, BatchState
 from openclaw_workers.engine.wake import lane_of
-from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.store.overview import HeldLease
 from openclaw_workers.store.server_settings import unsafe_settings
+from openclaw_workers.store.workers import WorkerInfo
 
 
 @click.command(
@@ -36,7 +36,7 @@ def status(cli: CliContext, damaged: bool) -> None:
         tell_damaged(cli)
         return
     held = overview(cli).held()
-    workers = [_worker(info, held) for info in cli.stores.fleet.workers()]
+    workers = [_worker(info, held) for info in cli.stores.workers.all()]
     lanes = _lanes(cli, workers, held)
     leases = [_lease(each) for each in held]
     totals = overview(cli).totals()

@@ -35,7 +35,7 @@ from openclaw_workers.errors import (
     TurnTimedOut,
     TurnYielded,
 )
-from openclaw_workers.store.turns import Outcome, Taken
+from openclaw_workers.store.turn_records import Outcome, Taken
 
 NOT_RUN = "[not run: the turn ended before this call was made]"
 CUT_OFF = (

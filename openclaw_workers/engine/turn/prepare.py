@@ -55,7 +55,7 @@ from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, ProviderE
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
-from openclaw_workers.store.turns import KnownTranscript, Lease, ResetTimes, Taken
+from openclaw_workers.store.turn_records import KnownTranscript, Lease, ResetTimes, Taken
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.task_files import materialise
 from openclaw_workers.tools.policy.by_depth import tools_at

@@ -42,7 +42,8 @@ from openclaw_workers.errors import (
 from openclaw_workers.logs import run_context
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_calls import Orphan
-from openclaw_workers.store.turns import Lease, NotTaken, Outcome, Taken, Turns, WaitFor
+from openclaw_workers.store.turn_records import Lease, NotTaken, Outcome, Taken, WaitFor
+from openclaw_workers.store.turns import Turns
 
 log = structlog.get_logger(__name__)
 

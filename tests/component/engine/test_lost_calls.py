@@ -12,7 +12,7 @@ from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.store.keys import ORPHAN
 from openclaw_workers.store.llm.ledger import Ledger
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.other_worker import call_recorded, die, take_elsewhere
 

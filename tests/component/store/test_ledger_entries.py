@@ -15,7 +15,7 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.llm.ledger import Ledger
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, RateLimits
-from openclaw_workers.store.turns import Lease, Outcome
+from openclaw_workers.store.turn_records import Lease, Outcome
 from tests.component.store.harness import SESSION, StoreHarness
 
 LOST, REAL = Usage(input=100), Usage(input=3, output=2)

@@ -6,7 +6,7 @@ from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Lane, ModelAttempt, RunState
 from openclaw_workers.errors import FailureReason
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 from tests.component.store.harness import SESSION, StoreHarness, child_key
 
 

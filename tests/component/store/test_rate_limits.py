@@ -14,7 +14,7 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import SILENT_MS, Amounts, Budget, Exhausted, Limit, RateLimits
-from openclaw_workers.store.turns import Outcome
+from openclaw_workers.store.turn_records import Outcome
 from tests.component.store.harness import SESSION, StoreHarness
 
 A, B, C, D, E = (RunId(f"run-{name}") for name in "abcde")

@@ -177,12 +177,12 @@ def stop_one_run_with_children(store: StoreHarness) -> None:
 def tick(store: StoreHarness) -> None:
     store.say("one")
     lease = store.take().lease
-    store.fleet.tick(WorkerId("w1"), {"host": "h"}, [lease])
+    store.leases.tick(WorkerId("w1"), {"host": "h"}, [lease])
 
 
 def due(store: StoreHarness) -> None:
     store.redis.zadd(store.keys.due, {"archive|x": 1, "archive|y": store.now() + 60_000})
-    store.fleet.due()
+    store.due.claim()
 
 
 def due_in_grace(store: StoreHarness) -> None:
@@ -205,7 +205,7 @@ def rescue_given_up(store: StoreHarness) -> None:
 
 def prune(store: StoreHarness) -> None:
     store.redis.hset(store.keys.suspects, "dead", "run-b")
-    store.fleet.prune()
+    store.workers.prune()
 
 
 def reset(store: StoreHarness) -> None:
