@@ -210,7 +210,7 @@ class Tree:
                 "lane": lane,
                 "agent": agent_of(s),
                 "rewake_ms": self._rewake_ms,
-                "wake": wake,
+                "wake_message": wake,
                 "shown": json.dumps(list(shown)),
                 "climbs": climbs,
             },

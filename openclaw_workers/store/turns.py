@@ -236,7 +236,7 @@ class Turns:
                 "lane": lane,
                 "agent": agent_id,
                 "new_session_id": new_session_id(),
-                "wake": wake,
+                "wake_message": wake,
                 "ledger_entries": books.entries(),
             },
             more_keys=books.budget_keys(k),

@@ -1,56 +1,56 @@
 --[[
-  Take a message into its session's inbox, once, and say whether the session needs a wake-up.
+  Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
   includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree
 
   keys
     row         hash    session row
-    ctl         hash    session ctl
-    inbox       zset    inbox
-    receipts    hash    receipts
-    ages        zset    receipt ages
-    events      stream  events
-    due         zset    due
-    sessions    zset    sessions
+    ctl         hash    session control record
+    inbox       zset    waiting messages
+    receipts    hash    message id -> receipt
+    ages        zset    message id -> when it was accepted
+    events      stream  events for viewers
+    due         zset    index of due items
+    sessions    zset    index of sessions
     run_key     hash    run to open
-    runs        zset    runs
-    queue       list    the lane's queue
+    runs        zset    index of runs
+    queue       list    the lane's broker queue
     next_batch  hash    batch of the run to open, if it is a child's
-    next_open   set     its open runs
-    waiters     hash    who waits for answers of the session
-    dedupe      hash    where the message went when it was first delivered
-    memory      hash    memory
+    next_open   set     unsettled runs of that batch
+    waiters     hash    sessions that wait for this one's answers
+    dedupe      hash    where the first delivery of the message went
+    memory      hash    how full Redis is
   args
     session         text    session key
     message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
     id              text    message id
-    kind            text    kind: user | command | internal
-    mode            text    queue mode by channel or default
-    cap             number  inbox cap
-    drop            text    drop policy: old | new | summarize
+    kind            text    user | command | internal
+    mode            text    queue mode of the channel
+    cap             number  most messages in the inbox
+    drop            text    what happens to a message too many: old | new | summarize
     run             text    run id to open if the session is idle
     lane            text    lane
-    rewake_ms       number  milliseconds until a wake-up counts as lost
-    new_session_id  text    session id if the session is new
+    rewake_ms       number  milliseconds after which an unanswered wake-up counts as lost
+    new_session_id  text    session id, if the session is new
     agent           text    agent id
-    row_new         text    row fields of a new session, JSON object of strings
-    row_each        text    row fields of every message (routing), JSON object of strings
-    debounce_ms     number  debounce by channel or default, milliseconds
-    wake_message    text    wake-up for the run to open, or "" if the caller publishes it
-    own_mode        text    queue mode of this message alone, over the session's own; or ""
-    keep_s          number  seconds for which its channel may deliver it again, to whichever session; 0 if it does so
-                            once
+    row_new         text    row fields of a new session
+    row_each        text    row fields that every message sets
+    debounce_ms     number  debounce of the channel
+    wake_message    text    wake-up message for the run to open; empty if the caller publishes it
+    own_mode        text    queue mode of this message alone; empty for none
+    keep_s          number  seconds in which the channel may deliver the message again; 0 if it never does
 
-  Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
-           {"duplicate", receipt JSON or "" if it is forgotten, session that it went to}
-           {"memory", how full Redis is in per cent}   nothing was changed
+  Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
+           {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
+           {"memory", percentage of memory in use}   nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
-    A message id enters the inbox at most once, and a message that its channel delivers again enters no other. Whatever leaves the inbox here leaves a receipt with the reason.
-    Only the change from idle to queued makes a wake-up. An agent's message starts no sub-agent again that would be one
-    too many for the session that spawned it, or for the tree: it is counted and refused in the same moment. Nor does it
-    bring back a sub-agent that was deleted (rule 19): nobody would hear its answer.
+    A message id enters the inbox at most once. A message that its channel delivers again enters no other inbox. A
+    message that leaves the inbox here gets a receipt with the reason. Only the change from idle to queued makes a
+    wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
+    counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
+    the answer.
 ]]
 local now = now_ms()
 

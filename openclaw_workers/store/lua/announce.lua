@@ -1,49 +1,50 @@
 --[[
-  Give a settled batch's results to whoever asked for them, once.
+  Deliver the results of a settled batch to whoever asked for them, once.
 
   includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree
 
   keys
     batch       hash    batch
-    open        set     its open runs
-    due         zset    due
-    row         hash    parent's row; this one and the next five of whoever is above it, if it has vanished
-    ctl         hash    parent's ctl
+    open        set     its unsettled runs
+    due         zset    index of due items
+    row         hash    parent's row; of the session above it if the parent has vanished, like the next five keys
+    ctl         hash    parent's control record
     inbox       zset    parent's inbox
     receipts    hash    parent's receipts
-    ages        zset    receipt ages
+    ages        zset    when each message was accepted
     events      stream  parent's events
-    batches     zset    parent's unfinished batches
-    parent_key  hash    the run that spawned the batch
+    batches     zset    parent's unannounced batches
+    parent_key  hash    run that spawned the batch
     run_key     hash    run to open
-    runs        zset    runs
-    queue       list    the lane's queue
+    runs        zset    index of runs
+    queue       list    the lane's broker queue
     next_batch  hash    batch of the run to open, if it is a child's
-    next_open   set     its open runs
+    next_open   set     unsettled runs of that batch
     archive     list    archive of the session id that asked, for results that come too late
-    archives    hash    archives
-    sessions    zset    sessions
+    archives    hash    archives that wait to be written
+    sessions    zset    index of sessions
   args
-    batch_id   text    batch id
-    parent     text    parent's session key
-    message    text    message, a JSON object without its place
-    id         text    message id
-    run        text    run id to open if the parent is idle
-    lane       text    parent's lane
-    agent      text    parent's agent id
-    rewake_ms  number  milliseconds until a wake-up counts as lost
-    wake       text    wake-up for the run to open, or "" if the caller publishes it
-    shown      text    the runs as viewers are shown them, a JSON list
-    climbs     flag    1 if the parent has vanished and the session given is the one above it
+    batch_id      text    batch id
+    parent        text    parent's session key
+    message       text    message, a JSON object without its place
+    id            text    message id
+    run           text    run id to open if the parent is idle
+    lane          text    parent's lane
+    agent         text    parent's agent id
+    rewake_ms     number  milliseconds after which an unanswered wake-up counts as lost
+    wake_message  text    wake-up message for the run to open; empty if the caller publishes it
+    shown         text    the runs as viewers see them, a JSON list
+    climbs        flag    whether the parent has vanished and the session given is the one above it
 
-  Returns  {"gone"} | {"early"} | {"done"}                  nothing was changed
-           {"vanished"}                                     nor here; the one above the parent is to hear it
-           {"announced", how, run to wake or "", 1 if the run that spawned the batch is settled by this}
+  Returns  {"gone"} | {"early"} | {"done"}   nothing was changed
+           {"vanished"}   nothing was changed; the session above the parent must get the results
+           {"announced", how, run to wake or "", 1 if this settles the run that spawned the batch}
              how: delivered | none | attached | folded | archived | nobody
 
   Invariant
-    A batch is announced once, and only when all of it has settled (rules 1, 4). The entry in the inbox and the end of the
-    parent's waiting are one moment (rule 2). Nothing enters a life of the session that did not ask for it (rule 18).
+    A batch is announced once, and only when all its runs have settled (rules 1, 4). The message enters the inbox in
+    the moment that ends the parent's waiting (rule 2). Results never enter a session that was reset after it asked
+    for them (rule 18).
 ]]
 local now = now_ms()
 
@@ -166,7 +167,7 @@ elseif state == "idle" then
   if c.run_key then
     follow_up(c.run_key, run_key, run, next_batch, next_open, now)
   end
-  woken = push_wake(queue, wake) and "" or run
+  woken = push_wake(queue, wake_message) and "" or run
 end
 finish("delivered")
 redis.call("HSET", batch, "parent_session", parent, "parent_session_id", life) -- who has heard it

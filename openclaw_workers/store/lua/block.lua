@@ -1,26 +1,26 @@
 --[[
-  Give up announcing a batch after its last try, and let go of a child that waits for it.
+  Give up announcing a batch after the last try, and end the wait of a child that spawned it.
 
   includes  clock, hashes, events, runs, batches
 
   keys
     batch       hash    batch
-    due         zset    due
-    parent_key  hash    the run that spawned the batch
-    ctl         hash    ctl of that run's session
+    due         zset    index of due items
+    parent_key  hash    run that spawned the batch
+    ctl         hash    control record of that run's session
     events      stream  events of that session
   args
     batch_id  text  batch id
     parent    text  session key of the run that spawned it
     why       text  what went wrong
-    partial   text  what there is of the result of the run that spawned it
+    partial   text  what the run had written so far
 
-  Returns  {"blocked", 1 if the run that spawned the batch is settled by now} | {"no"}   where it is gone or was announced
+  Returns  {"blocked", 1 if the run that spawned the batch is settled now} | {"no"}   the batch is gone or was announced
 
   Invariant
-    The results are kept, and can be announced later. A child that waited for them ends with that as its error: whoever
-    asked it hears so, instead of waiting for ever (I4). A batch is let go once, however often it is blocked. When its
-    record ends, its session is to forget it.
+    The results are kept and can be announced later. A child that waited for them ends with this error, so that its
+    parent does not wait for ever (I4). A batch is counted down once, however often it is blocked. When its record
+    expires, its session forgets it.
 ]]
 local DONE = { delivered = true, none = true, attached = true, folded = true, archived = true, nobody = true }
 local now = now_ms()

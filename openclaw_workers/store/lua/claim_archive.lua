@@ -1,26 +1,26 @@
 --[[
-  Become the one writer of an archive, or learn that it is written at another place.
+  Become the only writer of an archive, or learn that it belongs to another place.
 
   includes  clock, hashes, archives
 
   keys
-    archives        hash  archives
+    archives        hash  archives that wait to be written
     writer          hash  writer of this archive
-    due             zset  due
-    waiting_prefix  set   what the key of the archives that wait for one place begins with
+    due             zset  index of due items
+    waiting_prefix  set   start of the key of archives that wait for one place
   args
-    id        text    archive id, the session id that it holds the transcript of
-    token     text    token of this writer
-    place     text    where it would write: the id of its state directory
-    lease_ms  number  how long it may take for each part, milliseconds
+    id        text    archive id, the session id of its transcript
+    token     text    token of the writer
+    place     text    id of the caller's state directory
+    lease_ms  number  how long the writer may take for each part
 
-  Returns  {"claimed", about the archive (JSON), entries written so far, size of the file then or -1 if not known}
-           {"none"}      there is nothing to write
-           {"held"}      somebody else is writing it
-           {"elsewhere"} it was begun at another place, and waits for a writer there
+  Returns  {"claimed", facts about the archive (JSON), entries written so far, size of the file then or -1 if unknown}
+           {"none"}        there is nothing to write
+           {"held"}        somebody else is writing it
+           {"elsewhere"}   another place began it, and it waits for a writer there
 
   Invariant
-    One writer at a time. All of an archive goes to the place that wrote first, for as long as that is known.
+    One writer at a time. All parts of an archive go to the place that wrote first, as long as that place is known.
 ]]
 local now, item = now_ms(), "archive|" .. id
 

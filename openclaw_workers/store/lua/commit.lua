@@ -1,69 +1,68 @@
 --[[
-  End a turn: append its last entries, settle its messages, record the run, and release or reschedule the session.
+  End a turn: append its last entries, settle its messages, record the run, and free or requeue the session.
 
   includes  clock, hashes, fence, events, messages, reservations, ledger, lanes, inbox, runs, sessions, archives,
             batches, tree
 
   keys
     row             hash    session row
-    ctl             hash    session ctl
-    inbox           zset    inbox
-    bound           zset    bound
-    receipts        hash    receipts
+    ctl             hash    session control record
+    inbox           zset    waiting messages
+    bound           zset    messages that the current run answers
+    receipts        hash    message id -> receipt
     log             list    transcript
-    events          stream  events
-    due             zset    due
-    running         zset    running
-    run_key         hash    run
-    next_key        hash    next run
-    runs            zset    runs
-    suspects        hash    suspects
-    slots           zset    lane slots
-    line            zset    lane line
-    archive_prefix  list    what the key of an archive begins with
-    archives        hash    archives
-    queue           list    the lane's queue
+    events          stream  events for viewers
+    due             zset    index of due items
+    running         zset    index of running sessions
+    run_key         hash    run record
+    next_key        hash    run to open
+    runs            zset    index of runs
+    suspects        hash    worker -> the suspect run it carries
+    slots           zset    slots of the lane
+    line            zset    line for a slot of the lane
+    archive_prefix  list    start of the key of an archive
+    archives        hash    archives that wait to be written
+    queue           list    the lane's broker queue
     live            zset    unsettled children of the session
-    reaps           hash    reaps
-    waiters         hash    who waits for answers of the session
-    next_batch      hash    batch of the next run, if it is a child's
-    next_open       set     its open runs
-    relays          hash    answers to be passed on
-    threads         hash    threads
-    sessions        zset    sessions
+    reaps           hash    orders to stop children
+    waiters         hash    sessions that wait for this one's answers
+    next_batch      hash    batch of the run to open, if it is a child's
+    next_open       set     unsettled runs of that batch
+    relays          hash    answers to pass on to other sessions
+    threads         hash    thread -> the session bound to it
+    sessions        zset    index of sessions
     ledger          hash    ledger of the day
     ledger_before   hash    ledger of the day before
-    budgets…        hashes  for each budget two: what is spent, and what is reserved
+    budgets…        hashes  for each budget two: spent, reserved
   args
     session         text    session key
-    lease           text    lease
+    lease           text    lease of the caller
     run             text    run id
     worker          text    worker id
-    outcome         json    outcome, JSON: state, reason, text, error, messages (how the bound messages settle), model,
-                            worked (seconds that tools took since the last step), context_tokens, reset (a new session
+    outcome         json    state, reason, text, error, partial, messages (state of the bound messages), model, worked
+                            (seconds of tools since the last step), context_tokens, reset (whether a new session
                             begins), row (fields to set)
-    next_run        text    run id to open if messages wait
+    next_run        text    run id to open if messages are left
     lane            text    lane
     agent           text    agent id
-    cap             number  lane cap, 0 for none
-    grant_ms        number  how long a granted slot is kept, milliseconds
-    rewake_ms       number  milliseconds until a wake-up counts as lost
-    new_session_id  text    session id if a new session begins
-    wake            text    wake-up for the next run, or "" if the caller publishes it
-    ledger_entries  json    what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of
-                            {id, attempt}
-    entries…        text    transcript entries, JSON each
+    cap             number  cap of the lane, 0 for none
+    grant_ms        number  how long a granted slot is kept
+    rewake_ms       number  milliseconds after which an unanswered wake-up counts as lost
+    new_session_id  text    session id, if a new session begins
+    wake_message    text    wake-up message for the run to open; empty if the caller publishes it
+    ledger_entries  json    calls {id, entry, amounts, usage} and attempts {id, attempt} to record
+    entries…        text    transcript entries (JSON)
 
   Returns  {"committed", next run to wake or "", milliseconds until it may start, granted: run, session, run …,
-            "ended" | "unsettled" | "settled" | "again" | "parked", sessions that wait for these answers or will be told}
+            "ended" | "unsettled" | "settled" | "again" | "parked", sessions that wait for these answers}
            {"lost"}
 
   Invariant
-    Entries, receipts, run record and the session's next state change together or not at all. A run is committed
-    once: the second call with the same lease gets the first one's answer, any other lease is refused.
-    A child's run does not end while its inbox holds something or what it spawned is unfinished (rule 2): it goes on,
-    or parks, holding nothing. The answer to another session's message is passed on by whoever looks first: that it is
-    due and that it was given are one moment. A child's follow-up run that its parent waited for is not announced too.
+    Entries, receipts, run record and the session's next state change together or not at all. A run is committed once:
+    a repeat with the same lease gets the first answer, any other lease is refused. A child's run does not end while
+    its inbox holds messages or its children are unfinished (rule 2): it continues, or parks without holding anything.
+    An answer to another session's message becomes due in the moment it is given. A child's follow-up run is not
+    announced if its parent waited for it.
 ]]
 local now = now_ms()
 
@@ -192,7 +191,7 @@ if head.mode == "collect" and head.kind == "user" then
 end
 open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
 follow_up(run_key, next_key, next_run, next_batch, next_open, now)
-if ready_at <= now and push_wake(queue, wake) then
+if ready_at <= now and push_wake(queue, wake_message) then
   next_run = ""
 end
 return { "committed", next_run, math.max(0, ready_at - now), granted, how, answered }

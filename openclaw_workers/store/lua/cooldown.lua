@@ -1,27 +1,27 @@
 --[[
-  Note how a call with one key ended: a failure keeps the whole fleet away from it for a while, a success ends that.
+  Note how a call with one key ended: a failure starts a cooldown for all workers, a success ends it.
 
   includes  clock, hashes
 
   keys
-    health  hash  health of the key: until_<reason>, count_<reason>, failed_at, used_at, call
+    health  hash  cooldowns of the key: until_<reason>, count_<reason>, failed_at, used_at, call
   args
-    call        text    id of the call
-    reason      text    reason of the failure, or "" for a success
-    first_ms    number  first pause, milliseconds; 0 if this kind of failure makes none
-    longest_ms  number  longest pause, milliseconds
-    asked_ms    number  pause the provider asked for, milliseconds; 0 if it named none
-    jitter      number  jitter: thousandths of the pause to add
-    took_ms     number  how long the call took, milliseconds
+    call        text    call id
+    reason      text    reason of the failure; empty for a success
+    first_ms    number  first cooldown; 0 if this kind of failure causes none
+    longest_ms  number  longest cooldown
+    asked_ms    number  cooldown that the provider asked for; 0 for none
+    jitter      number  thousandths of the cooldown to add
+    took_ms     number  how long the call took
 
   Returns  {"ok"}
 
   Invariant
-    A repeat of a call changes nothing (rule 13). Each reason has its own pause and its own count, so that a small
-    failure neither lengthens nor hides a large one. A pause is not made longer by what fails within it, unless the
-    provider asks for it: a burst is one failure. Who fails again a day after its pause begins with the first pause
-    again. A success says nothing of failures that came after its call began. When the clock stepped back behind the
-    last failure, the pauses are over: else they would last as much longer.
+    A repeat of a call changes nothing (rule 13). Each reason has its own cooldown and count, so that a small failure
+    neither extends nor hides a large one. Failures within a cooldown do not extend it, unless the provider asks for
+    that: a burst counts as one failure. A failure more than a day after the last cooldown starts with the first one
+    again. A success does not clear failures that came after its call began. If the clock stepped back behind the last
+    failure, cooldowns are over; otherwise they would last longer by the step.
 ]]
 local FORGIVEN_MS = 86400000
 local now = now_ms()

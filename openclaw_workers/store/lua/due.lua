@@ -1,24 +1,24 @@
 --[[
-  Claim what is due for a look, a bounded number, without scanning (rule 15).
+  Claim a bounded number of due items without scanning (rule 15).
 
   includes  clock, hashes
 
   keys
-    due      zset  due
-    sweep    hash  sweep
+    due      zset  index of due items
+    sweep    hash  when sweeps ran, and clock steps
     waiting  set   archives that wait for a writer at this place
     stepped  zset  what was due when the clock stepped back
   args
-    lease_ms  number  lease, milliseconds
+    lease_ms  number  length of a lease
     most      number  most items to claim
-    claim_ms  number  how long a claim keeps other sweepers away, milliseconds
+    claim_ms  number  how long a claim keeps other sweepers away
 
   Returns  {milliseconds until the next item is due or -1, item, item …}
 
   Invariant
-    After a freeze or a clock step nobody is judged for one lease (rule 7): the first sweep to notice opens a grace.
-    When the clock stepped back, all times that count from now are shifted once, a bounded number by each sweep. Calendar
-    times stay. What was put into `due` since is newer, and stays too.
+    After a freeze or a clock step nobody is judged for one lease (rule 7): the first sweep that notices opens a grace
+    period. If the clock stepped back, all times that count from now are shifted once, a bounded number by each sweep.
+    Calendar times stay, and so do items that were added since.
 ]]
 local now = now_ms()
 local SHIFTED_AT_ONCE = 500

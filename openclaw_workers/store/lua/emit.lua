@@ -1,20 +1,20 @@
 --[[
-  Show viewers something that is not worth a journal entry: text as it streams, output of a running tool.
+  Show viewers something that is not worth a journal entry: streamed text, output of a running tool.
 
   includes  clock, fence, events
 
   keys
-    ctl      hash    session ctl
-    events   stream  events
-    run_key  hash    run
+    ctl      hash    session control record
+    events   stream  events for viewers
+    run_key  hash    run record
   args
-    lease  text  lease
-    shown  json  events, a JSON list of {type, data}
+    lease  text  lease of the caller
+    shown  json  events to show, a list of {type, data}
 
   Returns  {"ok"} | {"lost"}
 
   Invariant
-    Only the owner of a session can be heard, here and by those who watch its parent.
+    Only the owner of a session can show events, to its viewers and to those of its parent.
 ]]
 if not check_lease(ctl, lease) then
   return { "lost" }

@@ -1,18 +1,19 @@
 --[[
-  Forget a blocked batch whose time is over: its session does not wait for it any more.
+  Remove a blocked batch from the index of its session once its record has expired.
 
   includes  clock
 
   keys
     batch    hash  batch
-    batches  zset  unfinished batches of the session that spawned it
-    due      zset  due
+    batches  zset  unannounced batches of the session that spawned it
+    due      zset  index of due items
   args
     id    text  batch id
-    item  text  its item in due
+    item  text  its item in `due`
 
-  Returns  {"forgotten"} | {"later"}   it is blocked, and kept until then
-           {"known"}                   it is tried again, or was announced; that clears up after itself
+  Returns  {"forgotten"}
+           {"later"}   it is still blocked and not expired
+           {"known"}   it is tried again or was announced, and cleans up after itself
 
   Invariant
     Only a batch whose record is gone leaves the index (rule 19).

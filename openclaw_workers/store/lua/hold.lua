@@ -1,25 +1,25 @@
 --[[
-  Hold on to what a model call has taken from limits and budgets, for as long as it lasts: its owner is alive.
+  Keep what a model call has taken from limits and budgets while the call lasts.
 
   includes  clock, reservations
 
   keys
-    held…  keys  for each limit two: calls at work (zset) and what they are about (hash), as in `limit`; then for each
-                 budget two: what is spent (hash), and what is reserved (hash: run -> JSON)
+    held…  keys  for each limit two: calls in progress (zset) and their call ids (hash), as in `limit`; then for each
+                 budget two: spent (hash), reserved (hash: run -> JSON)
   args
     run        text    run id
-    call       text    id of the call
-    keep_ms    number  how long it is kept from now on, milliseconds
+    call       text    call id
+    keep_ms    number  how long it is kept from now on
     limits     number  how many limits there are
-    lasted_ms  number  how long the call has lasted, milliseconds; 0 while it waits to begin
-    allowed…   number  for each budget how many seconds it allows; 0 for no limit
+    lasted_ms  number  how long the call has lasted; 0 while it waits to begin
+    allowed…   number  seconds that each budget allows; 0 for no limit
 
-  Returns  {"ok", milliseconds until its seconds are used up, if nothing changes; -1 if that is not limited}
-           {"over", which budget, from 1, seconds spent with those of the calls under way, limit}
+  Returns  {"ok", milliseconds until the seconds of a budget are used up; -1 if none is limited}
+           {"over", which budget, from 1, seconds spent including calls in progress, limit}
 
   Invariant
-    It gives nothing back that has ended, and touches nothing that another call of the run has taken since. Time is what
-    a call cannot be told beforehand: so it counts while it passes, that of all calls under way together.
+    Nothing that has expired comes back, and nothing that another call of the run has taken since is touched. The
+    duration of a call is not known in advance, so the seconds of all calls in progress count while they pass.
 ]]
 local first_budget = 1 + 2 * limits
 local now = now_ms()

@@ -1,29 +1,29 @@
 --[[
-  Ask to make a call within the limits that the whole fleet shares; those who must wait are served in the order they came.
+  Ask to make a call within limits that all workers share. Those who must wait are served in order.
 
   includes  clock
 
   keys
-    limit_keys…  keys  for each limit four: recent calls (zset: `tokens call` -> when it began), calls at work (zset:
-                       run -> when its place ends), the waiting line (zset: run -> when it first asked, microseconds),
-                       and when each of them last asked, with `call <run>` -> the call it is about (hash)
+    limit_keys…  keys  for each limit four: recent calls (zset: `tokens call` -> start), calls in progress (zset: run
+                       -> when its place ends), the line (zset: run -> first request, microseconds), and (hash) when
+                       each run last asked, with `call <run>` -> call id
   args
     verb       text    ask | done
     run        text    run id
-    tokens     number  tokens the call will take, about
-    keep_ms    number  how long a place is kept that nobody holds on to, milliseconds
-    silent_ms  number  how long a waiter may be silent, milliseconds
-    call       text    id of the call
+    tokens     number  estimated tokens of the call
+    keep_ms    number  how long a place is kept if nobody renews it
+    silent_ms  number  how long a waiting run may be silent
+    call       text    call id
     allowed…   json    for each limit: requests and tokens per minute, and concurrent calls; 0 for no limit
 
   Returns  {"go"} | {"wait", milliseconds until it is worth asking again} | {"done"}
 
   Invariant
-    A call has a place in all of its limits or in none: who waits for one takes nothing from those who need only others,
-    and stands in line only where it is held up. Nobody overtakes a waiter that came before and still asks, but a run
-    that asks again with the place it has. A place that nobody holds on to ends by itself (`hold`), and an owner that
-    has lost its run gives back nothing that the next one has asked for. What lies ahead, because the clock stepped back,
-    holds nobody up.
+    A call has a place in all of its limits or in none. A run that waits for one limit takes nothing from runs that
+    need only others, and stands in line only where it is held up. Nobody overtakes a run that came first and still
+    asks, except a run that already has a place. A place that nobody renews expires (`hold`). An owner that has lost
+    its run gives back nothing that the next owner has asked for. Times in the future, left by a clock step, hold
+    nobody up.
 ]]
 local now, since = now_ms(), now_us()
 

@@ -1,18 +1,18 @@
 --[[
-  Read some entries of a transcript, the newest of those asked for, as many as make a short answer.
+  Read the newest of the requested transcript entries, as many as make a short answer.
 
   includes  transcripts
 
   keys
     log  list  transcript
   args
-    first  number  first entry asked for, from 0; negative from the end
-    last   number  last entry asked for, likewise
+    first  number  first entry, from 0; negative from the end
+    last   number  last entry, likewise
 
-  Returns  {length of the transcript, place of the first entry returned, entries}
+  Returns  {length of the transcript, index of the first entry returned, entries}
 
   Invariant
-    The answer holds one entry at least, if there is any, and else no more bytes than keep Redis from others for about a
+    The answer holds at least one entry if there is any. Otherwise it is limited to what blocks Redis for about a
     millisecond.
 ]]
 local length = redis.call("LLEN", log)

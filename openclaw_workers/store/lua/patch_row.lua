@@ -1,19 +1,20 @@
 --[[
-  Set or clear fields of a session row that exists.
+  Set or clear fields of an existing session row.
 
   includes  dedupe
 
   keys
     row     hash  session row
-    dedupe  hash  what the message that asked for this led to
+    dedupe  hash  reply to the first delivery of the message
   args
-    changes  json    fields, a JSON object of strings; an empty string clears the field
-    keep_s   number  seconds for which that message may come again, 0 if none asked
+    changes  json    fields, an object of strings; an empty string clears the field
+    keep_s   number  seconds in which the channel may deliver the message again; 0 if it never does
 
   Returns  {"ok"} | {"missing"}
 
   Invariant
-    Nothing is created by writing (rule 19). A message that comes again gets the first reply, and changes nothing.
+    Nothing is created by writing (rule 19). A message that is delivered again gets the first reply, and changes
+    nothing.
 ]]
 local first = first_reply(dedupe, keep_s)
 if first then

@@ -1,21 +1,20 @@
 --[[
-  Forget in the index the runs whose records have expired, and the suspects of processes long dead.
+  Remove expired runs from the index, and the suspects of dead processes.
 
   includes  clock
 
   keys
-    runs      zset  runs
-    suspects  hash  suspects
-    workers   zset  workers
+    runs      zset  index of runs
+    suspects  hash  worker -> the suspect run it carries
+    workers   zset  index of workers
   args
-    kept_ms  number  how long a run's record is kept, milliseconds
+    kept_ms  number  how long a run's record is kept
 
   Returns  {"ok"}
 
   Invariant
     A process that ticks again meanwhile keeps its suspect (rule 5).
 ]]
-
 redis.call("ZREMRANGEBYSCORE", runs, "-inf", now_ms() - kept_ms)
 for _, worker in ipairs(redis.call("HKEYS", suspects)) do
   if not redis.call("ZSCORE", workers, worker) then

@@ -1,18 +1,18 @@
 --[[
-  A session's children were stopped, or those of one of its runs: forget the order, unless it reaches further by now.
+  Children were stopped as ordered: remove the order, unless it covers more by now.
 
   keys
-    reaps  hash  reaps
-    due    zset  due
+    reaps  hash  orders to stop children
+    due    zset  index of due items
   args
     order  text    the order: a session key, or a run and its session
-    item   text    its item in due
-    upto   number  up to which child it was done
+    item   text    its item in `due`
+    upto   number  last child that was stopped
 
   Returns  {"ok"}
 
   Invariant
-    An order that reaches further than what was done stays (rule 12).
+    An order that covers more children than were stopped stays (rule 12).
 ]]
 local raw = redis.call("HGET", reaps, order)
 if not raw or cjson.decode(raw).upto <= upto then

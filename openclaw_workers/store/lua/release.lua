@@ -1,42 +1,40 @@
 --[[
-  Give a running turn back unfinished, with its journal complete, for another worker to continue.
+  Give a running turn back unfinished, with a complete journal, for another worker to continue.
 
   includes  clock, fence, events, reservations, ledger, lanes
 
   keys
-    ctl            hash    session ctl
-    due            zset    due
-    running        zset    running
-    run_key        hash    run
-    suspects       hash    suspects
-    slots          zset    lane slots
-    line           zset    lane line
-    events         stream  events
-    waiters        hash    who waits for answers of another session; only to park
+    ctl            hash    session control record
+    due            zset    index of due items
+    running        zset    index of running sessions
+    run_key        hash    run record
+    suspects       hash    worker -> the suspect run it carries
+    slots          zset    slots of the lane
+    line           zset    line for a slot of the lane
+    events         stream  events for viewers
+    waiters        hash    sessions that wait for answers of another session; only to park
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
-    budgets…       hashes  for each budget two: what is spent, and what is reserved
+    budgets…       hashes  for each budget two: spent, reserved
   args
     session         text    session key
-    lease           text    lease
+    lease           text    lease of the caller
     run             text    run id
     worker          text    worker id
-    cap             number  lane cap, 0 for none
-    grant_ms        number  how long a granted slot is kept, milliseconds
-    rewake_ms       number  milliseconds until a wake-up counts as lost
-    wait_ms         number  0 to hand over; or to park, how long to wait for an answer, milliseconds
-    message         text    the message whose answer is waited for
-    ledger_entries  json    what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of
-                            {id, attempt}
+    cap             number  cap of the lane, 0 for none
+    grant_ms        number  how long a granted slot is kept
+    rewake_ms       number  milliseconds after which an unanswered wake-up counts as lost
+    wait_ms         number  0 to hand the turn over; otherwise to park it, how long to wait for an answer
+    message         text    message whose answer the run waits for
+    ledger_entries  json    calls {id, entry, amounts, usage} and attempts {id, attempt} to record
 
   Returns  {"released", granted: run, session, …} | {"parked", granted} | {"lost"}
 
   Invariant
-    The run keeps its messages, its step and its lane ticket, and is charged no attempt (rule 5); a step it has got past
-    counts no more. A repeat with the same
-    lease counts nothing twice and says "released" again, so that the wake-up is not forgotten (rule 13). A run parks
-    only while the answer it waits for has not come and nobody stops it; otherwise it is handed over, and goes on at once
-    (rule 2). It does not rest beyond its deadline.
+    The run keeps its messages, its step and its lane ticket, and no attempt is charged (rule 5). Losses at an earlier
+    step are forgotten. A repeat with the same lease counts nothing twice and answers "released" again, so that the
+    wake-up is not lost (rule 13). A run parks only while the answer has not come and nobody stops it; otherwise it is
+    handed over and continues at once (rule 2). It never parks beyond its deadline.
 ]]
 local now = now_ms()
 

@@ -1,38 +1,38 @@
 --[[
-  Look at one session that is due, and put right what is wrong with it.
+  Look at one due session and repair what is wrong with it: wake it, requeue it, or settle its lost run.
 
   includes  clock, hashes, events, ledger, lanes
 
   keys
-    ctl       hash    session ctl
-    due       zset    due
-    running   zset    running
-    suspects  hash    suspects
-    sweep     hash    sweep
-    run_key   hash    run
-    slots     zset    lane slots
-    line      zset    lane line
-    events    stream  events
+    ctl       hash    session control record
+    due       zset    index of due items
+    running   zset    index of running sessions
+    suspects  hash    worker -> the suspect run it carries
+    sweep     hash    when sweeps ran, and clock steps
+    run_key   hash    run record
+    slots     zset    slots of the lane
+    line      zset    line for a slot of the lane
+    events    stream  events for viewers
   args
     session    text    session key
-    run        text    run the sweeper believes is current
-    lease_ms   number  lease, milliseconds
-    most       number  attempts a run gets at one step; three times as many in all
-    rewake_ms  number  milliseconds until a wake-up counts as lost
-    oldest     number  when the oldest message in the lane's queue was published, epoch milliseconds, 0 if the queue is
-                       empty
-    cap        number  lane cap, 0 for none
-    grant_ms   number  how long a granted slot is kept, milliseconds
-    nonce      text    nonce, for the lease that the sweeper takes to settle a lost run
+    run        text    run that the sweeper believes is current
+    lease_ms   number  length of a lease
+    most       number  attempts of a run at one step; three times as many in all
+    rewake_ms  number  milliseconds after which an unanswered wake-up counts as lost
+    oldest     number  when the oldest message in the lane's queue was published, 0 if the queue is empty
+    cap        number  cap of the lane, 0 for none
+    grant_ms   number  how long a granted slot is kept
+    nonce      text    nonce of the lease with which the sweeper settles a lost run
     sweeper    text    worker id of the sweeper
 
-  Returns  {"wake", granted} | {"settle", lease, granted, workers it lost, 1 if it stood still} | {"wait"} | {"gone", granted} | {"other", run}
+  Returns  {"wake", granted} | {"wait"} | {"wait", granted} | {"gone", granted} | {"other", run}
+           {"settle", lease, granted, workers the run has lost, 1 if the last one made no progress}
 
   Invariant
-    An expired lease is replaced in the same moment it is judged (rule 6). A crash is charged to the suspect of its
-    process if there was one, and never to a run whose journal moved since it was taken (rule 5). Wake-ups are repeated
-    with growing distance, and not while the queue still holds older ones (rule 15). An owner that may have been asking a
-    model is not forgotten before its call is booked (rule 14).
+    An expired lease is replaced in the moment it is judged (rule 6). A crash is charged to the suspect of its process
+    if there was one, and never to a run that made progress since it was taken (rule 5). Wake-ups are repeated at
+    growing intervals, and not while the queue still holds older ones (rule 15). An owner that may have been calling a
+    model is remembered until its call is recorded (rule 14).
 ]]
 local CLOCKS_APART_MS = 5000 -- the queue's times are by the publishers' clocks
 local now = now_ms()

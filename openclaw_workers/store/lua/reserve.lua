@@ -1,26 +1,24 @@
 --[[
-  Set aside what a model call may cost, in every budget that it counts against, before it is made.
+  Reserve what a model call may cost, in every budget that it counts against, before it is made.
 
   includes  clock, reservations
 
   keys
-    budgets…  hashes  for each budget two: what is spent, and what is reserved (run -> JSON)
+    budgets…  hashes  for each budget two: spent, reserved (run -> JSON)
   args
     run      text  run id
-    wanted   json  what to set aside, JSON: call, tokens, cost, calls, seconds, keep_ms (how long it is kept if nobody
-                   holds on to it)
+    wanted   json  call, tokens, cost, calls, seconds, keep_ms (how long the reservation lasts if nobody renews it)
     limits…  json  for each budget its limits: tokens, cost, calls, seconds, those that are set
 
   Returns  {"go", unreadable}
-           {"over", unreadable, which budget, from 1, what, spent, limit}   nothing was set aside, and waiting will
-                                                                            not help
-           {"wait", unreadable, which budget}                               others have set the rest aside
-           unreadable: how many stored values could not be read; they were taken away, and count for nothing
+           {"over", unreadable, which budget, from 1, what, spent, limit}   nothing was reserved; waiting is in vain
+           {"wait", unreadable, which budget}   others have reserved the rest
+           unreadable: how many stored values could not be read; they were removed and do not count
 
   Invariant
-    What is spent passes a limit by one reservation at most: with nothing set aside by others a call may still begin,
-    with something it may not. Seconds that a call takes beyond those are counted while it lasts (`hold`). A run has one reservation in each budget; asking again replaces it. One that nobody
-    holds on to, because its owner died, ends by itself (`hold`).
+    Spending exceeds a limit by at most one reservation: a call may begin if others have reserved nothing. Seconds
+    beyond the reserved ones count while the call lasts (`hold`). A run has one reservation in each budget; asking
+    again replaces it. The reservation of a dead owner expires (`hold`).
 ]]
 local FIELDS = { "tokens", "cost", "calls", "seconds" }
 local unreadable = 0

@@ -1,47 +1,47 @@
 --[[
-  Start a session anew at once, taking away whatever runs in it; or delete it.
+  Reset or delete a session at once, ending whatever runs in it.
 
   includes  clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree
 
   keys
     row             hash    session row
-    ctl             hash    session ctl
-    inbox           zset    inbox
-    bound           zset    bound
-    receipts        hash    receipts
+    ctl             hash    session control record
+    inbox           zset    waiting messages
+    bound           zset    messages that the current run answers
+    receipts        hash    message id -> receipt
     log             list    transcript
-    events          stream  events
-    due             zset    due
-    running         zset    running
+    events          stream  events for viewers
+    due             zset    index of due items
+    running         zset    index of running sessions
     run_key         hash    current run
-    sessions        zset    sessions
-    slots           zset    lane slots
-    line            zset    lane line
-    archive_prefix  list    what the key of an archive begins with
-    archives        hash    archives
-    ages            zset    receipt ages
+    sessions        zset    index of sessions
+    slots           zset    slots of the lane
+    line            zset    line for a slot of the lane
+    archive_prefix  list    start of the key of an archive
+    archives        hash    archives that wait to be written
+    ages            zset    message id -> when it was accepted
     live            zset    unsettled children of the session
-    reaps           hash    reaps
+    reaps           hash    orders to stop children
     children        zset    all children of the session
-    files           hash    files of the session
-    threads         hash    threads
-    orphans         hash    orphans
+    files           hash    files that the session was spawned with
+    threads         hash    thread -> the session bound to it
+    orphans         hash    model calls whose run was taken away
   args
     session         text    session key
-    run             text    the run the caller believes is current, or ""
+    run             text    run that the caller believes is current; empty for none
     verb            text    reset | delete
     new_session_id  text    new session id
-    cap             number  lane cap, 0 for none
-    grant_ms        number  how long a granted slot is kept, milliseconds
-    partial         text    what there is of the run's result
-    unused_since    text    only if it is idle and was last used at this time; "" in any case
+    cap             number  cap of the lane, 0 for none
+    grant_ms        number  how long a granted slot is kept
+    partial         text    what the run had written so far
+    unused_since    text    act only if the session is idle and was last used at this time; empty in any case
 
-  Returns  {"done", granted, settled 0|1, session id that is over} | {"missing"} | {"used"} | {"other", current run}
+  Returns  {"done", granted, settled 0|1, old session id} | {"missing"} | {"used"} | {"other", current run}
 
   Invariant
-    The lease goes with the old life (rule 6), so that nothing of a turn still in flight enters the new transcript.
-    Waiting messages are cancelled with a receipt; nothing a paused owner writes can bring a deleted session back.
-    The model call of an owner that is dead, or dies before it hears of this, is not forgotten (rule 14).
+    The lease goes with the old session (rule 6), so that nothing of a running turn enters the new transcript. Waiting
+    messages are cancelled with a receipt. Nothing that a paused owner writes can bring a deleted session back. The
+    model call of an owner that is dead, or dies before it notices, is not lost (rule 14).
 ]]
 local SEEN = 200 -- newest entries, of which most of a request is made
 local now, reason = now_ms(), "session-" .. verb

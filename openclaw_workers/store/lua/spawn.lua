@@ -5,39 +5,39 @@
 
   keys
     row          hash    parent's row
-    ctl          hash    parent's ctl
+    ctl          hash    parent's control record
     events       stream  parent's events
-    batches      zset    its unfinished batches
+    batches      zset    parent's unannounced batches
     children     zset    all its children
     live         zset    its unsettled children
     tree         zset    unsettled runs of the tree
-    due          zset    due
-    sessions     zset    sessions
-    runs         zset    runs
-    threads      hash    threads
+    due          zset    index of due items
+    sessions     zset    index of sessions
+    runs         zset    index of runs
+    threads      hash    thread -> the session bound to it
     parent_key   hash    parent's run
-    memory       hash    memory
-    child_keys…  keys    for each child eleven: row, ctl, inbox, receipts, receipt ages, events, transcript, files, run,
-                         its batch and the batch's open runs
+    memory       hash    how full Redis is
+    child_keys…  keys    for each child eleven: row, ctl, inbox, receipts, ages, events, transcript, files, run, its
+                         batch and the batch's unsettled runs
   args
     lease          text    parent's lease
-    parent_run     text    parent's run
+    parent_run     text    parent's run id
     parent         text    parent's session key
     most_children  number  most unsettled children of one session
     most_tree      number  most unsettled runs of the tree
-    rewake_ms      number  milliseconds until a wake-up counts as lost
-    new_children…  json    for each child: run, session, session_id, agent, message_id, message (text of a JSON object,
-                           without its place), row and record (objects of strings), entries (transcript to begin with),
-                           files, batch, mode, cleanup_ms (-1 for never), thread (address it is bound to, or "")
+    rewake_ms      number  milliseconds after which an unanswered wake-up counts as lost
+    new_children…  json    for each child: run, session, session_id, agent, message_id, message (JSON text without its
+                           place), row and record (objects of strings), entries (first transcript entries), files,
+                           batch, mode, cleanup_ms (-1 for never), thread (address it is bound to, or "")
 
-  Returns  {"lost"}, or a list with for each child
-           {"accepted", place in its batch} | {"children", how many there are} | {"tree", how many} | {"cancelled"}
-           {"memory", how full Redis is in per cent}
+  Returns  {"lost"}, or a list with one answer for each child:
+           {"accepted", index in its batch} | {"children", how many there are} | {"tree", how many} | {"cancelled"}
+           {"memory", percentage of memory in use}
 
   Invariant
-    Limits hold whoever spawns at the same time. Nothing is spawned under a run that is to stop (rule 12). A repeat finds
-    its children registered, or refused, and changes nothing (rules 3, 13): by then there may be room again, and the batch
-    that one more would join may be announced.
+    Limits hold however many spawn at the same time. A run that must stop spawns nothing (rule 12). A repeat finds its
+    children registered or refused, and changes nothing (rules 3, 13), even if there is room by then: the batch may
+    have been announced.
 ]]
 local CHILD_KEYS = { "row", "ctl", "inbox", "receipts", "ages", "events", "log", "files", "run", "batch", "open" }
 local now = now_ms()

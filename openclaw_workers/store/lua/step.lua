@@ -1,39 +1,37 @@
 --[[
-  Journal one step of a running turn: append its entries, and bring back what the owner must know.
+  Journal one step of a running turn, and return what the owner must know.
 
   includes  clock, fence, events, messages, ledger, inbox, transcripts
 
   keys
-    ctl            hash    session ctl
-    inbox          zset    inbox
-    bound          zset    bound
-    receipts       hash    receipts
+    ctl            hash    session control record
+    inbox          zset    waiting messages
+    bound          zset    messages that the current run answers
+    receipts       hash    message id -> receipt
     log            list    transcript
-    events         stream  events
-    run_key        hash    run
+    events         stream  events for viewers
+    run_key        hash    run record
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
-    budgets…       hashes  for each budget two: what is spent, and what is reserved
+    budgets…       hashes  for each budget two: spent, reserved
   args
-    lease           text    lease
+    lease           text    lease of the caller
     run             text    run id
     step            number  step number, one more than the last
-    starting        text    call id of the tool call that starts next, or ""
-    may_steer       flag    1 if a model call comes next, so that steering may land
+    starting        text    id of the tool call that starts next; empty for none
+    may_steer       flag    whether a model call comes next, so that messages may be steered in
     worked          number  seconds that tools took since the last step
-    shown           json    events, a JSON list of {type, data}
-    ledger_entries  json    what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of
-                            {id, attempt}
-    entries…        text    transcript entries, JSON each
+    shown           json    events to show, a list of {type, data}
+    ledger_entries  json    calls {id, entry, amounts, usage} and attempts {id, attempt} to record
+    entries…        text    transcript entries (JSON)
 
   Returns  {"ok", abort reason or "", steered user entries as a JSON list} | {"lost"}
 
   Invariant
-    A step is written once, by the owner (rules 6, 13); its calls are booked in any case (rule 14). A steered message is bound to this run in the same moment it
-    enters the transcript (rule 10), and never from behind a waiting command (rule 9). A step that only asks for steering
-    and finds none is no progress (rule 5).
+    A step is written once, by the owner (rules 6, 13). Its model calls are recorded in any case (rule 14). A steered
+    message is bound to this run in the moment it enters the transcript (rule 10), and never overtakes a waiting
+    command (rule 9). A step that only asks for steering and finds none is no progress (rule 5).
 ]]
-
 local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done",
   "waits_for")
 book(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)

@@ -1,53 +1,53 @@
 --[[
-  Stop a session's current run and cancel what waits behind it, or stop one named run.
+  Stop the current run of a session and cancel what waits behind it, or stop one named run.
 
   includes  clock, hashes, dedupe, events, messages, lanes, inbox, runs, tree
 
   keys
-    ctl         hash    session ctl
-    inbox       zset    inbox
-    receipts    hash    receipts
-    events      stream  events
-    due         zset    due
+    ctl         hash    session control record
+    inbox       zset    waiting messages
+    receipts    hash    message id -> receipt
+    events      stream  events for viewers
+    due         zset    index of due items
     run_key     hash    current run
-    slots       zset    lane slots
-    line        zset    lane line
-    next_key    hash    next run
-    runs        zset    runs
+    slots       zset    slots of the lane
+    line        zset    line for a slot of the lane
+    next_key    hash    run to open
+    runs        zset    index of runs
     live        zset    unsettled children of the session
-    reaps       hash    reaps
-    next_batch  hash    batch of the next run, if it is a child's
-    next_open   set     its open runs
-    bound       zset    bound
-    dedupe      hash    what the message that gave this order led to
+    reaps       hash    orders to stop children
+    next_batch  hash    batch of the run to open, if it is a child's
+    next_open   set     unsettled runs of that batch
+    bound       zset    messages that the current run answers
+    dedupe      hash    reply to the first delivery of the message
   args
     session    text    session key
-    run        text    the run the caller believes is current
-    all        flag    1 to cancel waiting messages too
+    run        text    run that the caller believes is current
+    all        flag    whether to cancel waiting messages too
     reason     text    reason
-    cap        number  lane cap, 0 for none
-    grant_ms   number  how long a granted slot is kept, milliseconds
+    cap        number  cap of the lane, 0 for none
+    grant_ms   number  how long a granted slot is kept
     next_run   text    run id to open if messages are left
     lane       text    lane
     agent      text    agent id
-    rewake_ms  number  milliseconds until a wake-up counts as lost
-    most       number  most messages collected into one turn
-    whole      flag    1 to stop all that the session has spawned, 0 for what the run has
-    partial    text    what there is of its result
+    rewake_ms  number  milliseconds after which an unanswered wake-up counts as lost
+    most       number  most messages that one turn collects
+    whole      flag    whether to stop all children of the session, or only those of the run
+    partial    text    what the run had written so far
     given_at   number  last sequence number of the messages to cancel
-    keep_s     number  seconds for which the message that gave this order may come again, 0 if none gave it
+    keep_s     number  seconds in which the channel may deliver the message again; 0 if it never does
 
-  Returns  {"stopping", run, children, messages cancelled, owned 0|1}  the owner, or the next one, will end the run
-           {"stopped", run, children, messages cancelled, granted, next run or "", settled 0|1}  nobody carried it: it is over
-           {"idle", "", children}   nothing is to be stopped but what was spawned
+  Returns  {"stopping", run, children, messages cancelled, owned 0|1}   the owner, or the next one, will end the run
+           {"stopped", run, children, messages cancelled, granted, next run or "", settled 0|1}   it has ended
+           {"idle", "", children}   there is nothing to stop but children
            {"other", current run, children, sequence number of the first message that it answers}   likewise
-           children: the unsettled ones of the session, whichever of its runs spawned them
+           children: the unsettled children of the session, whichever of its runs spawned them
 
   Invariant
-    A stop names one run and messages up to one sequence number; it can never hit a later run (rule 11), nor what other
-    runs of the session have spawned. A message that orders it and comes again gets the first reply, and stops nothing.
-    Commands that wait keep their turn. What was spawned is to be stopped after the
-    node is marked itself, so that it cannot spawn more meanwhile (rule 12); also if the run that did so is over.
+    A stop names one run and messages up to one sequence number, so it never hits a later run (rule 11), nor children
+    of other runs. A repeated delivery gets the first reply and stops nothing. Waiting commands keep their place.
+    Children are stopped after the run itself is marked, so that it cannot spawn more meanwhile (rule 12), even if
+    that run has ended.
 ]]
 local now = now_ms()
 

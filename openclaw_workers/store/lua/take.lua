@@ -1,59 +1,58 @@
 --[[
-  Make a worker the owner of a session that has work, and hand it all it needs for the turn.
+  Make a worker the owner of a session that has work, and return all it needs for the turn.
 
   includes  clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches, tree
 
   keys
     row             hash    session row
-    ctl             hash    session ctl
-    inbox           zset    inbox
-    bound           zset    bound
-    receipts        hash    receipts
+    ctl             hash    session control record
+    inbox           zset    waiting messages
+    bound           zset    messages that the current run answers
+    receipts        hash    message id -> receipt
     log             list    transcript
-    events          stream  events
-    due             zset    due
-    running         zset    running
+    events          stream  events for viewers
+    due             zset    index of due items
+    running         zset    index of running sessions
     run_key         hash    run
-    suspects        hash    suspects
-    slots           zset    lane slots
-    line            zset    lane line
-    ticket_key      string  lane ticket
-    archive_prefix  list    what the key of an archive begins with
-    archives        hash    archives
+    suspects        hash    worker -> the suspect run it carries
+    slots           zset    slots of the lane
+    line            zset    line for a slot of the lane
+    ticket_key      string  last ticket of the lane
+    archive_prefix  list    start of the key of an archive
+    archives        hash    archives that wait to be written
     live            zset    unsettled children of the session
-    reaps           hash    reaps
-    sessions        zset    sessions
+    reaps           hash    orders to stop children
+    sessions        zset    index of sessions
   args
     session         text    session key
     run             text    run id of the wake-up
     nonce           text    nonce of this attempt to take
     worker          text    worker id
-    lease_ms        number  lease, milliseconds
-    cap             number  lane cap, 0 for none
-    may_suspect     flag    1 if this process carries no suspect
-    time_ms         number  time the run may take, milliseconds
-    stale           json    when the session is stale, JSON: by channel ("" for others) the last daily boundary (epoch
-                            milliseconds, 0 for none) and the idle time (milliseconds, 0 for never)
-    new_session_id  text    session id if the session starts anew
+    lease_ms        number  length of a lease
+    cap             number  cap of the lane, 0 for none
+    may_suspect     flag    whether this process carries no suspect
+    time_ms         number  time the run may take
+    stale           json    by channel ("" for others): last daily boundary (epoch milliseconds, 0 for none) and idle
+                            time (milliseconds, 0 for never) after which a session is stale
+    new_session_id  text    session id, if a new session begins
     tail            number  most transcript entries to return
-    most            number  most messages collected into one turn
-    known_id        text    session id whose transcript the caller knows, or ""
+    most            number  most messages that one turn collects
+    known_id        text    session id whose transcript the caller knows; empty for none
     known_length    number  how many entries of it the caller knows
-    grant_ms        number  how long a granted slot is kept, milliseconds
-    known_digest    text    SHA-1 of the last of those entries, as it is stored
+    grant_ms        number  how long a granted slot is kept
+    known_digest    text    SHA-1 of the last of them, as it is stored
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
-            bound messages, transcript length, transcript tail (what fits into a short answer), row as a flat list, how the run came to be taken,
-            owners that died over a model call which is not booked, a JSON list of fences,
-            1 if messages may wait to be steered in, else 0,
-            1 if the transcript still begins with what the caller knows, else 0}
+            bound messages, transcript length, transcript tail (what fits into a short answer), row as a flat list,
+            how the run came to be taken, JSON list of fences of dead owners whose model call is not recorded,
+            1 if messages may wait to be steered in, 1 if the transcript still begins with what the caller knows}
            {"gone", granted} | {"idle", granted} | {"stale", granted} | {"parked", granted} | {"early", granted}
            {"lane", granted} | {"suspect", granted} | {"held"}   granted: run, session, run …
 
   Invariant
-    One owner at a time: the lease is `fence:nonce` with a fence that only grows (rule 6). Messages leave the inbox
-    only bound to the run that answers them, in order (rule 10). The same nonce gets the same answer (rule 13).
-    Whoever takes a run removes its place in line, and whoever finds nothing to do keeps no slot (rule 16).
+    One owner at a time: the lease is `fence:nonce`, and the fence only grows (rule 6). Messages leave the inbox only
+    bound to the run that answers them, in order (rule 10). The same nonce gets the same answer (rule 13). Whoever
+    takes a run removes its place in line, and whoever finds nothing to do keeps no slot (rule 16).
 ]]
 local now = now_ms()
 

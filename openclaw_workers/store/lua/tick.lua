@@ -1,24 +1,24 @@
 --[[
-  Renew every lease of one process, say that it lives, and bring back what its runs must know.
+  Renew all leases of one process, note that it is alive, and return what its turns must know.
 
   includes  clock, memory, fence
 
   keys
     worker_key  hash  worker
-    workers     zset  workers
-    due         zset  due
-    memory      hash  memory
-    turn_keys…  keys  for each turn two: ctl of its session (hash), and slots of its lane (zset)
+    workers     zset  index of workers
+    due         zset  index of due items
+    memory      hash  how full Redis is
+    turn_keys…  keys  for each turn two: control record of its session (hash), slots of its lane (zset)
   args
     worker    text    worker id
-    lease_ms  number  lease, milliseconds
-    facts     json    facts about the worker, a JSON object of strings
-    turns…    text    for each turn three: session, lease and run id
+    lease_ms  number  length of a lease
+    facts     json    facts about the worker, an object of strings
+    turns…    text    for each turn three: session, lease, run id
 
-  Returns  {drain 0|1, how full Redis is in per cent if that is too much for new work or else 0, for each run: "ok" | "lost" | abort reason}
+  Returns  {drain 0|1, percentage of memory in use or 0 if there is room, for each turn: "ok" | "lost" | abort reason}
 
   Invariant
-    A lease is extended only by the process that holds it (rule 8), also when Redis is full.
+    Only the process that holds a lease renews it (rule 8), also when Redis is full.
 ]]
 local now = now_ms()
 

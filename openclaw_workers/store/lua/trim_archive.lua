@@ -1,29 +1,29 @@
 --[[
-  Entries of an archive are safe on disk: remove exactly these.
+  Remove archive entries that are safe on disk.
 
   includes  clock, hashes, archives
 
   keys
     archive   list  archive
-    archives  hash  archives
+    archives  hash  archives that wait to be written
     writer    hash  writer of this archive
-    due       zset  due
+    due       zset  index of due items
   args
     id        text    archive id
     token     text    token of the writer
     before    number  how many entries were written before these
     count     number  how many these are
     size      text    size of the file now
-    place     text    where it is: the id of the state directory
+    place     text    id of the caller's state directory
     host      text    the same for people
-    lease_ms  number  how long the writer may take for the next part, milliseconds
+    lease_ms  number  how long the writer may take for the next part
 
-  Returns  {"trimmed", how many entries are left}   with none left the archive is forgotten
-           {"lost"}      somebody else is its writer now; nothing was changed
+  Returns  {"trimmed", how many entries are left}   with none left the archive is removed
+           {"lost"}   somebody else is its writer now; nothing was changed
 
   Invariant
-    Only the writer removes, and only what it wrote; a repeat removes nothing more (rule 13). Where it wrote is known
-    for as long as results may come late.
+    Only the writer removes entries, and only those it wrote. A repeat removes nothing more (rule 13). The place is
+    remembered as long as results may come late.
 ]]
 local w, last = fields(writer, "token", "last"), token .. " " .. before
 

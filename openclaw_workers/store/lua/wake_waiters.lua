@@ -1,17 +1,17 @@
 --[[
-  Wake those who wait for answers that will not come: their messages were cancelled, or their session is gone.
+  Wake sessions that wait for answers that will not come: the messages were cancelled, or their session is gone.
 
   includes  clock
 
   keys
     receipts  hash  receipts of the session
-    waiters   hash  who waits for its answers
-    due       zset  due
+    waiters   hash  sessions that wait for this one's answers
+    due       zset  index of due items
 
   Returns  {"done"}
 
   Invariant
-    Who waits for a message that may still be answered goes on waiting.
+    A session whose message may still be answered keeps waiting.
 ]]
 local now = now_ms()
 

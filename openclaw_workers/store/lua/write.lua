@@ -1,15 +1,15 @@
 --[[
-  Carry out single commands that need no check, also when Redis is full, where plain ones are refused.
+  Run single commands that need no check, also when Redis is full and refuses plain ones.
 
   keys
     targets…  keys  the key of each command
   args
-    words…  text  for each command how many words follow, and these: its name, and what comes after the key
+    words…  text  for each command the number of words that follow, and these: its name, and what comes after the key
 
-  Returns  {what each command answered, an error where it failed}
+  Returns  {the answer of each command, an error where it failed}
 
   Invariant
-    A command that fails keeps no other from being carried out.
+    A command that fails does not keep the others from running.
 ]]
 local answers, at = {}, 1
 for _, key in ipairs(targets) do
