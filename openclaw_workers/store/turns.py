@@ -163,12 +163,12 @@ class Turns:
         self._check(reply, lease)
         return str(reply[1]), json.loads(reply[2])
 
-    def book(self, lease: Lease, books: LedgerEntries) -> None:
+    def record_calls(self, lease: Lease, books: LedgerEntries) -> None:
         """Enter calls into the ledger; whoever owns the run by now, they were made (rule 14)."""
         k = self._keys
         run_script(
             self._redis,
-            "book",
+            "record_calls",
             keys={**books.ledger_keys(k), "run_key": k.run(lease.run), "ctl": k.ctl(lease.session)},
             args={"run": lease.run, "lease": lease.token, "ledger_entries": books.entries()},
             more_keys=books.budget_keys(k),
@@ -177,7 +177,7 @@ class Turns:
     def let_go(self, lease: Lease, books: LedgerEntries) -> None:
         """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
         if books.calls or books.attempts:
-            self.book(lease, books)
+            self.record_calls(lease, books)
         Orphans(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")
 
     def emit(self, lease: Lease, events: Sequence[dict[str, Any]]) -> None:

@@ -30,7 +30,7 @@ from typing import IO, Any, NoReturn
 import openclaw_workers
 
 LIBRARIES = ("anthropic", "openai", "celery.bin.celery", "celery.apps.worker", "celery.concurrency.thread", "redis")
-COLD = tuple(f"openclaw_workers.tasks.{name}" for name in ("signals", "turn", "service", "worker"))
+COLD = tuple(f"openclaw_workers.tasks.{name}" for name in ("celery_settings", "signals", "turn", "service", "worker"))
 """Imported by each process itself: they hold memory that forks share, or lead there."""
 _LENGTH = struct.Struct("!I")
 

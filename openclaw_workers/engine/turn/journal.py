@@ -126,7 +126,7 @@ class RedisJournal:
         """Enter into the ledger what no record will: if this process died, nobody would know of it."""
         books = self._accounts.books()
         try:
-            self._turns.book(self._handle.lease, books)
+            self._turns.record_calls(self._handle.lease, books)
         except StoreUnavailable as error:
             log.warning("calls.unbooked", count=len(books.calls), error=error.message)  # the next record does it
         else:

@@ -76,7 +76,7 @@ if redis.call("EXISTS", row) == 0 then
   end
   redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
     "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
-  -- A deleted session left these to expire; now they belong to a living one again.
+  -- A deleted session left these to expire; they belong to the new one now.
   redis.call("PERSIST", receipts)
   redis.call("PERSIST", ages)
   redis.call("PERSIST", events)
@@ -143,8 +143,8 @@ if mode == "steer" or mode == "steer-backlog" then
 end
 
 if kind == "user" and mode == "interrupt" and state ~= "idle" then
-  -- Rule 11: what came before this message is cancelled; the running turn is named, not the session.
-  heard_by(waiters, settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
+  -- Rule 11: cancel what came before this message, and name the run to stop, not the session.
+  wake_waiting_for(waiters, settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
   if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
     redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
   end

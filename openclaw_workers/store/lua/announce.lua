@@ -76,18 +76,18 @@ local function finish(how)
       redis.call("ZADD", due, now + each[2], "cleanup|" .. each[1])
     end
   end
-  tell(events, ctl, now, "subagent.announced", { batch = batch_id, how = how, raw = { runs = shown } })
+  event_elsewhere(events, ctl, now, "subagent.announced", { batch = batch_id, how = how, raw = { runs = shown } })
 end
 
 local p = fields(parent_key, "state", "batch", "wake_on_descendant_settle", "settled_at", "text")
 local is_child, over = p.batch, is_final(p.state or "ok")
 local asked = b.parent_session_id
-local life = not climbs and redis.call("HGET", row, "sessionId")
--- One that waits in the midst of a turn, for another session's answer, has not had its last word yet.
+local session_id = not climbs and redis.call("HGET", row, "sessionId")
+-- A run that parked within a turn, for another session's answer, has not given its own answer yet.
 local at = fields(ctl, "state", "resumed", "run")
 local rests = at.state == "parked" and at.resumed == "0" and at.run == b.parent_run
 
--- The parent's own run is over, or wants no more turns: its announce carries these results up.
+-- The parent's own run has ended, or wants no more turns: its announce carries these results up.
 local function pass_up(how)
   finish(how)
   if open_batches(parent_key) > 0 then
@@ -103,8 +103,8 @@ local function pass_up(how)
   return { "announced", how, "", 1 }
 end
 
-if is_child and not life and not over then
-  -- Its session vanished from under it: it can answer no more, and whoever asked it hears that.
+if is_child and not session_id and not over then
+  -- Its session was deleted while it ran: it cannot answer any more, and its parent must know.
   redis.call("HSET", parent_key, "error", "its session vanished")
   end_run(parent_key, "error", "session-delete", now)
   redis.call("ZREM", due, "turn|" .. parent)
@@ -124,26 +124,26 @@ if is_child and not over and p.wake_on_descendant_settle == "0" and rests then
   return pass_up("attached")
 end
 if is_child and not over and p.wake_on_descendant_settle == "0" then
-  finish("attached") -- still speaking: its own last word ends it
+  finish("attached") -- still running: its own commit ends it
   return { "announced", "attached", "", 0 }
 end
 if climbs then
-  life, asked = redis.call("HGET", row, "sessionId"), b.above_id
-elseif not life and (b.above or "") ~= "" then
+  session_id, asked = redis.call("HGET", row, "sessionId"), b.above_id
+elseif not session_id and (b.above or "") ~= "" then
   return { "vanished" }
 end
-if life and life ~= asked then
-  -- In the same moment, so that nobody can die between the two. What the cut has noted is kept: it says more.
+if session_id and session_id ~= asked then
+  -- Facts that the reset noted about this archive are kept: they say more.
   redis.call("RPUSH", archive, user_entry({ cjson.decode(message) }, nil, now, "subagent"))
   redis.call("HSETNX", archives, asked, cjson.encode({ session_id = asked, agent_id = agent, session_key = parent }))
   redis.call("ZADD", due, now, "archive|" .. asked)
   if is_child and not over and rests then
-    return pass_up("archived") -- its new life waits for nothing
+    return pass_up("archived") -- after the reset it waits for nothing
   end
   finish("archived")
   return { "announced", "archived", "", 0 }
 end
-if not life then
+if not session_id then
   finish("nobody")
   return { "announced", "nobody", "", 0 }
 end
@@ -170,5 +170,5 @@ elseif state == "idle" then
   woken = push_wake(queue, wake_message) and "" or run
 end
 finish("delivered")
-redis.call("HSET", batch, "parent_session", parent, "parent_session_id", life) -- who has heard it
+redis.call("HSET", batch, "parent_session", parent, "parent_session_id", session_id) -- who received it
 return { "announced", "delivered", woken, 0 }

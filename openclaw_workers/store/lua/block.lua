@@ -50,17 +50,17 @@ end
 
 local at = fields(ctl, "state", "resumed", "run")
 if at.state == "parked" and at.resumed == "0" and at.run == b.parent_run then
-  local told = "the results of its sub-agents could not be delivered (" .. why .. ")"
+  local failure = "the results of its sub-agents could not be delivered (" .. why .. ")"
   redis.call("HSET", ctl, "state", "idle")
   redis.call("ZREM", due, "turn|" .. parent)
-  redis.call("HSET", parent_key, "error", told, "partial", partial)
+  redis.call("HSET", parent_key, "error", failure, "partial", partial)
   end_run(parent_key, "error", "error", now)
-  event(events, ctl, now, "run.ended", { run = b.parent_run, state = "error", reason = "error", error = told })
-  tell(p.events_key, p.ctl_key, now, "subagent.failed", {
-    run = b.parent_run, session = parent, label = p.label, state = "error", error = told, raw = metadata_of(p.metadata),
+  event(events, ctl, now, "run.ended", { run = b.parent_run, state = "error", reason = "error", error = failure })
+  event_elsewhere(p.events_key, p.ctl_key, now, "subagent.failed", {
+    run = b.parent_run, session = parent, label = p.label, state = "error", error = failure, raw = metadata_of(p.metadata),
   })
 elseif not is_final(p.state) then
-  return { "blocked", 0 } -- still speaking: its own last word ends it
+  return { "blocked", 0 } -- still running: its own commit ends it
 end
 count_child(parent_key, now, due)
 return { "blocked", 1 }

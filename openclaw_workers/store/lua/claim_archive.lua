@@ -34,12 +34,12 @@ if w.place and w.place ~= place then
   local waiting = waiting_prefix .. w.place
   redis.call("SADD", waiting, item)
   redis.call("HSET", writer, "waits", now)
-  -- Once nobody knows that place any more, whoever looks first writes it.
+  -- Once that place is forgotten, whoever looks first writes the archive.
   redis.call("ZADD", due, now + math.max(0, redis.call("PTTL", writer)) + FORGET_MS, item)
   return { "elsewhere" }
 end
 local ends = tonumber(w["until"]) or 0
--- A lease that ends too late was given before the clock stepped back.
+-- A lease that ends later than that was given before the clock stepped back.
 if w.token and w.token ~= token and ends > now and ends <= now + lease_ms then
   return { "held" }
 end

@@ -67,7 +67,7 @@
 local now = now_ms()
 
 local owns = check_lease(ctl, lease)
-book(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
+record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   if redis.call("HGET", run_key, "committed_by") == lease then
     local c = fields(ctl, "state", "run", "ready_at")
@@ -90,7 +90,7 @@ local covers, by_person, exchanges = settle_messages(bound, receipts, "+inf", ou
 local spent = usage_of(run_key)
 
 local is_child = redis.call("HEXISTS", run_key, "batch") == 1
-local new = is_child and unbooked(run_key, spent) or spent
+local new = is_child and uncharged(run_key, spent) or spent
 local total = new.input + new.output + new.cacheRead + new.cacheWrite
 local r = fields(row, "inputTokens", "outputTokens", "cacheRead", "cacheWrite", "totalTokens", "turns",
   "lastInteractionAt")
@@ -101,7 +101,7 @@ redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_token
   "lastInteractionAt", by_person and now or r.lastInteractionAt or now)
 touch(sessions, session, now)
 
-local answered = heard_by(waiters, covers, due, now)
+local answered = wake_waiting_for(waiters, covers, due, now)
 for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
   redis.call("HSET", relays, entry.id, cjson.encode({
     session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
@@ -117,7 +117,7 @@ end
 local again = is_child and outcome.state == "ok" and redis.call("ZCARD", inbox) > 0
 local parked = is_child and outcome.state == "ok" and not again and open_batches(run_key) > 0
 if parked and redis.call("HGET", ctl, "abort") == run then
-  again, parked = true, false -- a stop came during its last word: whoever takes it next ends it
+  again, parked = true, false -- a stop came during its last step: whoever takes it next ends it
 end
 if is_child and not again and not parked then
   leave_to_waiter(run_key, run, covers)
@@ -125,7 +125,7 @@ end
 end_wait(ctl, run_key, due, now)
 local said, cut = outcome.text, outcome.reason == "length" and 1 or 0
 if is_child and said == "" then
-  local before = fields(run_key, "text", "cut") -- an empty last word leaves the one before
+  local before = fields(run_key, "text", "cut") -- an empty answer keeps the one before
   said, cut = before.text or "", before.cut or 0
 end
 redis.call("HSET", run_key, "committed_by", lease, "text", said, "error", outcome.error, "partial", outcome.partial or "",
@@ -163,7 +163,7 @@ redis.call("ZREM", running, session)
 if redis.call("HGET", suspects, worker) == run then
   redis.call("HDEL", suspects, worker)
 end
--- Also without a cap: the slot may have been granted by a worker that was still configured with one.
+-- Also without a cap: a worker that was still configured with one may have granted the slot.
 redis.call("ZREM", slots, session)
 local granted = grant(slots, line, due, cap, now, grant_ms)
 

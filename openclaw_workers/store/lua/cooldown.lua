@@ -26,7 +26,7 @@
 local FORGIVEN_MS = 86400000
 local now = now_ms()
 
--- What cannot be read is as if it were not there.
+-- A value that cannot be read counts as missing.
 local function number(raw)
   return raw and string.match(raw, "^%d+$") and tonumber(raw) or 0
 end

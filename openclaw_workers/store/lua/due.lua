@@ -45,7 +45,7 @@ local is_shifting = redis.call("EXISTS", stepped) == 1
 local stepped_by = last and last - now or 0
 if stepped_by <= lease_ms / 2 then
   last = now
-elseif not is_shifting then -- a second step is noticed when the first is dealt with
+elseif not is_shifting then -- a second step is handled after the first
   redis.call("HSET", sweep, "stepped_at", now, "stepped_by", stepped_by)
   last, is_shifting = now, redis.call("EXISTS", due) == 1
   if is_shifting then

@@ -19,5 +19,5 @@
 if not check_lease(ctl, lease) then
   return { "lost" }
 end
-show(events, ctl, run_key, now_ms(), shown)
+show_events(events, ctl, run_key, now_ms(), shown)
 return { "ok" }

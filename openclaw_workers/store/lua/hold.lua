@@ -31,10 +31,10 @@ for i = 1, first_budget - 1, 2 do
   end
 end
 
--- Seconds that the calls under way have lasted so far, and how many they are.
-local function passing(aside_key)
+-- How many calls are in progress, and how many seconds they have lasted together.
+local function passing(reserved_key)
   local seconds, count = 0, 0
-  for _, raw in ipairs(redis.call("HVALS", aside_key)) do
+  for _, raw in ipairs(redis.call("HVALS", reserved_key)) do
     local each = reserved(raw)
     if each and tonumber(each["until"]) > now then
       seconds, count = seconds + lasted_seconds(each, now), count + 1
@@ -45,10 +45,10 @@ end
 
 local left_ms = -1
 for i = first_budget, #held, 2 do
-  local aside = reserved(redis.call("HGET", held[i + 1], run) or "")
-  if aside and aside.call == call then
-    aside["until"], aside.since = ends, now - lasted_ms
-    redis.call("HSET", held[i + 1], run, cjson.encode(aside))
+  local reservation = reserved(redis.call("HGET", held[i + 1], run) or "")
+  if reservation and reservation.call == call then
+    reservation["until"], reservation.since = ends, now - lasted_ms
+    redis.call("HSET", held[i + 1], run, cjson.encode(reservation))
     local number = (i - first_budget) / 2
     local limit = allowed[number + 1]
     if limit > 0 then

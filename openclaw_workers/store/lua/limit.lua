@@ -56,7 +56,7 @@ for _, limit in ipairs(limits) do
   since = math.min(since, tonumber(redis.call("ZSCORE", limit.line, run)) or since)
 end
 
--- Whether another waits here that came before and still asks.
+-- Whether another run that came first still waits here.
 local function comes_later(limit)
   while true do
     local head = redis.call("ZRANGE", limit.line, 0, 0, "WITHSCORES")
@@ -100,7 +100,7 @@ local function held_up(limit)
     leave(limit, limit.working, gone)
   end
   local has_place = redis.call("ZSCORE", limit.working, run)
-  -- Those in line may be waiting for the very place that this run has.
+  -- Those in line may be waiting for the place that this run has.
   if not has_place and comes_later(limit) then
     return 200
   end
@@ -113,7 +113,7 @@ local function held_up(limit)
   if most.requests > 0 and redis.call("ZCARD", limit.recent) >= most.requests then
     return minute_left(limit)
   end
-  -- A call larger than the whole limit goes alone: waiting would not help it.
+  -- A call larger than the whole limit runs alone: waiting would not help.
   local spent = most.tokens > 0 and tokens_of_minute(limit) or 0
   return spent > 0 and spent + tokens > most.tokens and minute_left(limit) or nil
 end

@@ -39,7 +39,7 @@
 local now = now_ms()
 
 local owns, c = check_lease(ctl, lease, "ticket", "abort", "progress")
-book(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
+record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   if redis.call("HGET", run_key, "released_by") == lease then
     return { "released", {} }
@@ -54,7 +54,7 @@ local state = parks and "parked" or "queued"
 redis.call("HSET", ctl, "state", state, "resumed", 1, "how", parks and "unpark" or "handover", "ready_at", 0, "wakes", 1,
   "woken_at", now)
 if c.progress == "1" then
-  redis.call("HSET", ctl, "stalls", 0) -- it got further here: what is lost at the next step is its first loss there
+  redis.call("HSET", ctl, "stalls", 0) -- it made progress: a loss at the next step is the first one there
 end
 redis.call("HSET", run_key, "state", state, "released_by", lease)
 redis.call("ZREM", running, session)

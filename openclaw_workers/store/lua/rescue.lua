@@ -34,14 +34,14 @@
     growing intervals, and not while the queue still holds older ones (rule 15). An owner that may have been calling a
     model is remembered until its call is recorded (rule 14).
 ]]
-local CLOCKS_APART_MS = 5000 -- the queue's times are by the publishers' clocks
+local CLOCKS_APART_MS = 5000 -- times in the queue are by the publishers' clocks
 local now = now_ms()
 local item = "turn|" .. session
 
 local c = fields(ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
   "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started", "settling")
 local state, attempt = c.state, tonumber(c.attempt) or 1
-local woken_at = math.min(tonumber(c.woken_at) or 0, now) -- it lies ahead if the clock stepped back
+local woken_at = math.min(tonumber(c.woken_at) or 0, now) -- in the future if the clock stepped back
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
   leave_lane(slots, line, run, session)
@@ -67,11 +67,11 @@ if state == "running" then
   if in_grace(sweep, now, lease_ms) then
     return wait_until(now + lease_ms)
   end
-  -- Kept afterwards: the neighbours of a suspect may be judged after it, and are not to be charged either.
+  -- The suspect stays noted: other turns of its process may be judged later, and must not be charged either.
   local suspect = redis.call("HGET", suspects, c.owner)
   local losses, stalls = (tonumber(c.losses) or 0) + 1, tonumber(c.stalls) or 0
   if not suspect or suspect == run then
-    -- A crash after progress costs no attempt, but it is the first one at the step that comes next.
+    -- A crash after progress costs no attempt, but counts as the first one at the next step.
     if c.progress == "1" then
       stalls = 1
     else
@@ -99,8 +99,8 @@ if state == "running" then
     return { "wait", grant(slots, line, due, cap, now, grant_ms) }
   end
 elseif state == "parked" then
-  -- One that waits for its children is woken by their announce, and looked at only when its time is over. One that waits
-  -- in a call finds out by itself whether what it waited for has come.
+  -- A run that waits for its children is woken by their announce, so only its deadline matters here. A run that waits in
+  -- a call checks by itself whether the answer has come.
   local deadline = tonumber(redis.call("HGET", run_key, "deadline_at")) or 0
   if c.resumed == "0" and deadline > now then
     return wait_until(deadline)
@@ -110,9 +110,9 @@ elseif state == "parked" then
 elseif starts_at(c.ready_at, c.woken_at, now) > now then
   return wait_until(tonumber(c.ready_at))
 elseif cap > 0 and tonumber(c.ticket) then
-  -- Waiting for a lane, or granted a slot that nobody used: back into the line under the old ticket.
+  -- It waits for a lane, or nobody used the slot it was granted: back into the line with the old ticket.
   local slot = tonumber(redis.call("ZSCORE", slots, session) or 0)
-  if slot > now and slot <= now + grant_ms then -- one beyond that was granted before the clock stepped back
+  if slot > now and slot <= now + grant_ms then -- a later one was granted before the clock stepped back
     return wait_until(slot)
   end
   redis.call("ZREM", slots, session)

@@ -23,7 +23,7 @@
 local FIELDS = { "tokens", "cost", "calls", "seconds" }
 local unreadable = 0
 
-local function set_aside(key)
+local function reserved_by_others(key)
   local sums, others, now = {}, false, now_ms()
   for _, field in ipairs(FIELDS) do
     sums[field] = 0
@@ -38,14 +38,14 @@ local function set_aside(key)
       redis.call("HDEL", key, all[i])
     elseif all[i] ~= run then
       if tonumber(each["until"]) > now + wanted.keep_ms then
-        each["until"] = now + wanted.keep_ms -- the clock stepped back, and nobody has held on to it since
+        each["until"] = now + wanted.keep_ms -- the clock stepped back, and nobody has renewed it since
         redis.call("HSET", key, all[i], cjson.encode(each))
       end
       others = true
       for _, field in ipairs(FIELDS) do
         sums[field] = sums[field] + (tonumber(each[field]) or 0)
       end
-      -- One that lasts longer than was thought has taken more by now.
+      -- A call that lasts longer than expected has used more by now.
       sums.seconds = sums.seconds + math.max(0, lasted_seconds(each, now) - (tonumber(each.seconds) or 0))
     end
   end
@@ -62,8 +62,8 @@ local function spent_of(key, field)
 end
 
 for i, limits_of_one in ipairs(limits) do
-  local spent_key, aside_key = budgets[2 * i - 1], budgets[2 * i]
-  local sums, others = set_aside(aside_key)
+  local spent_key, reserved_key = budgets[2 * i - 1], budgets[2 * i]
+  local sums, others = reserved_by_others(reserved_key)
   for _, field in ipairs(FIELDS) do
     local limit, spent = limits_of_one[field], spent_of(spent_key, field)
     if limit and spent >= limit then
@@ -77,8 +77,8 @@ end
 wanted.since = now_ms()
 wanted["until"] = wanted.since + wanted.keep_ms
 for i = 2, #budgets, 2 do
-  local aside_key = budgets[i]
-  redis.call("HSET", aside_key, run, cjson.encode(wanted))
-  redis.call("EXPIRE", aside_key, 7 * 86400)
+  local reserved_key = budgets[i]
+  redis.call("HSET", reserved_key, run, cjson.encode(wanted))
+  redis.call("EXPIRE", reserved_key, 7 * 86400)
 end
 return { "go", unreadable }

@@ -43,7 +43,7 @@
     messages are cancelled with a receipt. Nothing that a paused owner writes can bring a deleted session back. The
     model call of an owner that is dead, or dies before it notices, is not lost (rule 14).
 ]]
-local SEEN = 200 -- newest entries, of which most of a request is made
+local SEEN = 200 -- the newest entries make up most of a request
 local now, reason = now_ms(), "session-" .. verb
 
 if redis.call("EXISTS", row) == 0 then
@@ -51,7 +51,7 @@ if redis.call("EXISTS", row) == 0 then
 end
 local old_session_id = redis.call("HGET", row, "sessionId") or ""
 if old_session_id == new_session_id then
-  return { "done", {}, 0, "" } -- a repeat (rule 13): what came since belongs to the new life
+  return { "done", {}, 0, "" } -- a repeat (rule 13): what came since belongs to the new session
 end
 local c = fields(ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how", "settling")
 local settled = 0
@@ -60,8 +60,8 @@ if unused_since ~= "" and (c.state ~= "idle" or redis.call("HGET", row, "updated
   return { "used" }
 end
 
--- With no tool at work its owner may be asking a model, and have nobody to take over from it. What that took is
--- estimated by the size of what was to be sent.
+-- Unless a tool runs, the owner may be calling a model, and nobody will take the run over to record that call. Its cost is
+-- estimated by the size of the transcript.
 local function leave_call()
   local is_lost = c.state == "queued" and c.resumed == "1" and c.how == "takeover"
   if (c.started or "") ~= "" or c.fence == c.settling or not (c.state == "running" or is_lost) then
@@ -89,7 +89,7 @@ reap(reaps, due, live, session, now, reason)
 if at_work then
   leave_call()
   if redis.call("HEXISTS", run_key, "batch") == 0 then
-    drop_announces(inbox, log, receipts, events, ctl, now) -- a child's go up with its own result
+    drop_announces(inbox, log, receipts, events, ctl, now) -- those of a child go up with its own result
   end
   local covers = settle_messages(bound, receipts, "+inf", "cancelled", run, now, reason)
   for _, id in ipairs(settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason, false, true)) do
@@ -117,10 +117,10 @@ if verb == "delete" then
   cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
     redis.call("EXISTS", files) == 1)
   redis.call("DEL", row, ctl, inbox, bound, files)
-  -- Who was whose child is still asked for: by the announce that carries up what a deleted child did not hear.
+  -- The announce that carries up what a deleted child has not read still needs to know its children.
   redis.call("EXPIRE", children, RUN_KEPT_S)
   redis.call("ZREM", sessions, session)
-  -- Viewers and senders still read how their messages ended.
+  -- Viewers and senders still look up how their messages ended.
   redis.call("EXPIRE", events, 300)
   redis.call("EXPIRE", receipts, 86400)
   redis.call("EXPIRE", ages, 86400)

@@ -71,10 +71,10 @@ local function create_session(k, child)
   event(k.events, k.ctl, now, "message.accepted", { id = id, seq = 1, mode = "followup", run = child.run }, true)
 end
 
--- Batches of these children, by key. Each is written once, after its last child: their lists are long.
+-- Batches of these children, by key. Each is written once, after its last child, because its lists are long.
 local joined = {}
 
--- Let the child join its batch, begun by the first of them; returns the child's place in it.
+-- Add a child to its batch, which the first one starts; returns the child's index in it.
 local function join(k, child)
   local batch = joined[k.batch]
   if not batch then

@@ -34,7 +34,7 @@
 ]]
 local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done",
   "waits_for")
-book(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
+record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   return { "lost" }
 end
@@ -48,12 +48,12 @@ for _, entry in ipairs(entries) do
   redis.call("RPUSH", log, entry)
 end
 if #entries > 0 and c.waits_for then
-  redis.call("HDEL", ctl, "waits_for", "waits_on", "unread") -- the call that waited has its result in the transcript
+  redis.call("HDEL", ctl, "waits_for", "waits_on", "unread") -- the call that waited has its result now
 end
 charge_work(worked, budgets)
-show(events, ctl, run_key, now, shown)
+show_events(events, ctl, run_key, now, shown)
 
--- What a message asks of its turn must hold for it: else it waits for a turn of its own.
+-- A message that asks for another model or limit than this turn has waits for a turn of its own.
 local function has_its_terms(entry)
   if keeps_terms({}, entry) then
     return true
@@ -69,7 +69,7 @@ if may_steer and abort == "" and steer_seq > steer_done then
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
     local entry = read_message(raw)
     if entry.kind == "command" then
-      steer_done = 0 -- what waits behind it may still be steered later
+      steer_done = 0 -- messages behind it may still be steered in later
       break
     end
     local backlog = entry.mode == "steer-backlog"

@@ -69,12 +69,12 @@ if is_idle then
 end
 local begun = c.state == "running" or c.resumed == "1"
 if c.run ~= run then
-  -- Not kept: the caller looks whether this run answers what was there when the stop was given.
+  -- Not kept: the caller checks whether this run answers what waited when the stop was given.
   return { "other", c.run, children, redis.call("ZRANGE", begun and bound or inbox, 0, 0, "WITHSCORES")[2] or 0 }
 end
 local upto = math.min(tonumber(c.seq) or 0, given_at)
 if not all then
-  -- One run alone: what it answers, or would have answered, and nothing that waits for a later one.
+  -- One run alone: cancel what it answers, or would have answered, and nothing for a later run.
   local entries = begun and {} or next_messages(inbox, most)
   upto = #entries > 0 and entries[#entries].seq or 0
 end

@@ -60,10 +60,10 @@ local c = fields(ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "
   "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at")
 local state, attempt, resumed, ticket = c.state, tonumber(c.attempt) or 1, c.resumed == "1", tonumber(c.ticket)
 local abort = c.abort == run and c.abort_reason or ""
--- Rule 5: a run that lost a worker without getting further, or lost two all the same, is watched.
+-- Rule 5: a run that lost a worker without progress, or two in any case, is a suspect.
 local suspect = attempt >= 2 or (tonumber(c.losses) or 0) >= 2
 
--- Only to a turn that goes on: what waited when a new one was opened is not for it, and costs it no step.
+-- Only for a turn that continues: a new turn has just bound what is for it.
 local function may_have_steering()
   local newer = (tonumber(c.steer_seq) or 0) > (tonumber(c.steer_done) or 0)
   return resumed and newer and redis.call("EXISTS", inbox) or 0
@@ -71,7 +71,7 @@ end
 
 local function answer(lease, deadline, messages)
   local length, from = redis.call("LLEN", log), 0
-  -- Not by its length alone: a failover may have lost entries, and others may stand in their place.
+  -- Not by length alone: a failover may have lost entries, and others may have taken their place.
   local last = redis.call("HGET", row, "sessionId") == known_id and redis.call("LINDEX", log, known_length - 1)
   local holds = known_length > 0 and last and redis.sha1hex(last) == known_digest
   if holds then
@@ -94,7 +94,7 @@ if state == "idle" then
   return refuse("idle")
 end
 if c.run ~= run then
-  -- The session's current run may have the slot. It has none while it still stands in line.
+  -- The session's current run may hold the slot; not while it still stands in line.
   return redis.call("ZSCORE", line, c.run .. " " .. session) and refuse("stale") or { "stale", {} }
 end
 if state == "running" then
@@ -110,7 +110,7 @@ if starts_at(c.ready_at, c.woken_at, now) > now then
   return refuse("early")
 end
 if suspect and not may_suspect then
-  -- It waits for its place in a process, and not in a slot that others could use meanwhile; it keeps its ticket.
+  -- It waits for a process without a suspect. It keeps its ticket, but no slot that others could use meanwhile.
   redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
   return refuse("suspect")
 end
@@ -124,7 +124,7 @@ if cap > 0 then
   end
   redis.call("ZADD", slots, now + lease_ms, session)
 end
-redis.call("ZREM", line, run .. " " .. session) -- also without a cap: a place that outlives its run would hold a slot later
+redis.call("ZREM", line, run .. " " .. session) -- also without a cap: a stale place would hold a slot later
 
 local fence = (tonumber(c.fence) or 0) + 1
 local lease = fence .. ":" .. nonce
@@ -135,15 +135,15 @@ redis.call("ZADD", running, now, session)
 if suspect then
   redis.call("HSET", suspects, worker, run)
 elseif may_suspect then
-  redis.call("HDEL", suspects, worker) -- a process that was only paused lost its suspect to another
+  redis.call("HDEL", suspects, worker) -- this process was paused, and another took its suspect over
 end
 
--- Rule 9: whether the session starts anew is decided here, in inbox order, and by people's messages only: what a child
--- or another session has to say belongs to the life it was asked in.
-local function start_anew_if_stale()
+-- Rule 9: whether the session is reset is decided here, in inbox order, and by messages of people only: results of children
+-- and answers of sessions belong to the session that asked for them.
+local function reset_if_stale()
   local r = fields(row, "lastInteractionAt", "lastChannel", "sessionId")
   local seen, limits = tonumber(r.lastInteractionAt) or now, stale[r.lastChannel or ""] or stale[""]
-  -- The boundary is by the worker's clock: one that is ahead would find every new life too old until we are there.
+  -- The boundary is by the worker's clock. If that is ahead of ours, every new session would look stale until then.
   local boundary = limits[1] > now and limits[1] - 86400000 or limits[1]
   local head = redis.call("ZRANGE", inbox, 0, 0)[1]
   local by_person = head and read_message(head).kind ~= "internal"
@@ -184,7 +184,7 @@ local changed = { "state", "running", "attempt", attempt, "attempts", with_attem
 if resumed then
   messages, covers = redis.call("ZRANGE", bound, 0, -1), texts_in(known.covers)
 elseif known.attempts then
-  -- A child that was waiting for its own children goes on: same run, same deadline, new messages.
+  -- A child that waited for its own children continues: same run, same deadline, new messages.
   messages, covers, first = bind()
   local before = texts_in(known.covers)
   for _, id in ipairs(covers) do
@@ -192,11 +192,11 @@ elseif known.attempts then
   end
   changed[#changed + 1], changed[#changed + 2] = "covers", list_of(before)
 else
-  local session_id = start_anew_if_stale()
+  local session_id = reset_if_stale()
   messages, covers, first = bind()
   deadline = now + (first.timeout_seconds and first.timeout_seconds * 1000 or tonumber(known.timeout_ms) or time_ms)
   if known.events_key then
-    tell(known.events_key, known.ctl_key, now, "subagent.started", {
+    event_elsewhere(known.events_key, known.ctl_key, now, "subagent.started", {
       run = run, session = session, label = known.label, worker = worker, raw = metadata_of(known.metadata),
     })
   end
@@ -206,7 +206,7 @@ else
   end
 end
 if first then
-  -- Kept with the run: whoever books what a dead owner asked may not find the message any more.
+  -- Kept with the run: whoever records the call of a dead owner may not find the message any more.
   changed[#changed + 1], changed[#changed + 2] = "wanted_model", first.model or ""
 end
 redis.call("HSET", run_key, unpack(changed))

@@ -34,7 +34,7 @@ end
 local raw = redis.call("HGET", receipts, id)
 local known, now = raw and cjson.decode(raw), now_ms()
 if known and known.accepted_at > now then
-  known.accepted_at = now -- the clock stepped back: the wait begins again, and does not last as much longer
+  known.accepted_at = now -- the clock stepped back: start the wait again, so that it does not last longer by the step
   raw = cjson.encode(known)
   redis.call("HSET", receipts, id, raw)
 end

@@ -265,6 +265,6 @@ def test_a_call_is_booked_though_sum_and_reservation_cannot_be_read(store: Store
         usage=Usage(input=3, output=2),
         cost=0.5,
     )
-    store.turns().book(lease, LedgerEntries([call], ["day"]))
+    store.turns().record_calls(lease, LedgerEntries([call], ["day"]))
     spent = store.redis.hgetall(store.keys.spent("day"))
     assert (float(spent["tokens"]), float(spent["cost"])) == (5, 0.5)

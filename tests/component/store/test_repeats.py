@@ -354,7 +354,7 @@ def book(store: StoreHarness) -> None:
         usage=Usage(input=3, output=2),
         cost=0.5,
     )
-    store.turns().book(lease, LedgerEntries([call], ["day"], vain("call-1").attempts))
+    store.turns().record_calls(lease, LedgerEntries([call], ["day"], vain("call-1").attempts))
 
 
 def page(store: StoreHarness) -> None:
@@ -405,7 +405,7 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "limit": [limit],
     "reserve": [reserve],
     "hold": [hold],
-    "book": [book],
+    "record_calls": [book],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],

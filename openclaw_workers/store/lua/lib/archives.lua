@@ -3,9 +3,9 @@
 
   includes  hashes
 ]]
-local ARCHIVE_PLACE_KEPT_S = 30 * 86400 -- results come late for a week at most: that long a blocked batch is kept
+local ARCHIVE_PLACE_KEPT_S = 30 * 86400 -- blocked batches are kept for a week, so results come at most that late
 local MOVED_AT_ONCE = 100
--- Put a list behind another one. Usually there is no other one, and nothing is copied.
+-- Append one list to another. Usually the other does not exist, and a rename copies nothing.
 local function append_list(from, to)
   if redis.call("EXISTS", to) == 0 then
     redis.call("RENAME", from, to)
@@ -17,15 +17,15 @@ local function append_list(from, to)
   redis.call("DEL", from)
 end
 
--- Cut the transcript off under a new session id. It becomes the archive of the old id, which is written out as JSONL; that
--- also removes the files of a session that is deleted, even if it has said nothing. The key of the archive is made here,
--- because nobody else knows the old id for certain.
+-- Turn the transcript into the archive of the old session id, and start the new one. A worker writes the archive to disk
+-- as JSONL, and removes the files of a deleted session even if its transcript is empty. The key of the archive is built
+-- here, because only the script knows the old id for certain.
 local function cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, why, has_files)
   local has_log = redis.call("EXISTS", log) == 1
   if has_log or has_files then
     local old = fields(row, "sessionId", "agentId", "sessionKey", "lastThreadId", "sessionStartedAt",
       "spawnedWorkspaceDir")
-    old.sessionId = old.sessionId or "unnamed-" .. now -- a damaged row must not keep what was said from being written
+    old.sessionId = old.sessionId or "unnamed-" .. now -- a damaged row must not keep the transcript from being written
     if has_log then
       local archive = archive_prefix .. old.sessionId
       append_list(log, archive)
@@ -40,6 +40,6 @@ local function cut_transcript(row, log, archive_prefix, archives, due, new_sessi
     redis.call("HSET", row, "sessionId", new_session_id, "sessionStartedAt", now, "updatedAt", now,
       "lastInteractionAt", now, "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite", 0, "contextTokens", 0,
       "compactionCount", 0, "turns", 0)
-    redis.call("HDEL", row, "authProfileOverride") -- a new conversation has no cache that a key would keep
+    redis.call("HDEL", row, "authProfileOverride") -- a new conversation has no prompt cache to stay with
   end
 end

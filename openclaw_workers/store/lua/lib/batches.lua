@@ -4,8 +4,9 @@
   includes  hashes, events, messages, transcripts, runs
 ]]
 local CHORD_MS = 2000 -- how long a settled batch waits for its chord before the sweep announces it
--- A batch is kept for so many seconds from now on, or without an end while it is to be announced; and with it the records
--- of its runs, and what they carry up.
+
+-- Let a batch expire after so many seconds, or keep it while it waits to be announced. The records of its runs, and the
+-- batches that they carry up, follow it.
 local function keep_batch(batch, seconds)
   local function keep(key)
     if seconds then
@@ -19,7 +20,7 @@ local function keep_batch(batch, seconds)
     keep(run_key)
     local siblings = redis.call("HGET", run_key, "children_key") or ""
     if redis.call("TTL", siblings) > 0 then
-      redis.call("EXPIRE", siblings, RUN_KEPT_S) -- of a session that is gone: it leads to what is carried up
+      redis.call("EXPIRE", siblings, RUN_KEPT_S) -- its session is gone, but this index leads to what is carried up
     end
     for _, carried in ipairs(keys_in(run_key, "carried_keys")) do
       keep_batch(carried, seconds)
@@ -27,7 +28,7 @@ local function keep_batch(batch, seconds)
   end
 end
 
--- The announce of a run will tell what this batch found: it is kept as long as the run's own.
+-- A run's announce will include the results of this batch, so the batch is kept as long as the run's own.
 local function carry(run_key, batch_key)
   if redis.call("EXISTS", run_key) == 1 then
     local carried = keys_in(run_key, "carried_keys")
@@ -52,8 +53,8 @@ local function count_child(run_key, now, due)
   end
 end
 
--- A batch that came for a child, which will not hear it any more: its own announce carries it up. One that another run
--- had asked for is entered in its record, because nothing else would lead to it.
+-- A child has ended before it read this batch: its own announce carries the results up. A batch that another run asked
+-- for is noted in the child's record, because nothing else leads to it.
 local function fold_batch(run_key, run, batch_key)
   redis.call("HSET", batch_key, "state", "folded", "folded_into", run)
   carry(run_key, batch_key)
@@ -76,21 +77,20 @@ local function fold_announces(run_key, run, inbox, receipts, now)
   end
 end
 
--- How many of the batches that a run spawned are not announced yet. By run and not by session: a later run of the same
--- session must not wait for what an earlier one left behind.
+-- How many batches of a run are not announced yet. By run and not by session: a later run must not wait for the children
+-- of an earlier one.
 local function open_batches(run_key)
   return tonumber(redis.call("HGET", run_key, "open_batches")) or 0
 end
 
--- A record that has expired must not come back by it (rule 19).
+-- An expired record must not come back (rule 19).
 local function count_batch(run_key, change)
   if redis.call("EXISTS", run_key) == 1 then
     redis.call("HINCRBY", run_key, "open_batches", change)
   end
 end
 
--- Rule 18: results that wait for a life that is over are not said in the next one. They join the transcript that asked
--- for them, which is cut off next.
+-- Rule 18: results for the old session do not enter the new one. They join the old transcript, which is archived next.
 local function drop_announces(inbox, log, receipts, events, ctl, now)
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
     local entry = read_message(raw)

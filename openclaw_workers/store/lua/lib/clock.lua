@@ -20,8 +20,8 @@ local function in_grace(sweep, now, lease_ms)
   return math.abs(now - last) > lease_ms / 2 or (now < grace_until and grace_until <= now + lease_ms)
 end
 
--- When a lease ends. One that ends later than a lease from now was written before the clock stepped back: it ends as much
--- earlier. Where that step is not known, it lasts one lease more.
+-- When a lease ends. A lease that seems to end later than one lease from now was written before the clock stepped back:
+-- it ends earlier by that step, or one lease from now if the step is not known.
 local function lease_end(sweep, ends, now, lease_ms)
   if ends <= now + lease_ms then
     return ends
@@ -31,9 +31,9 @@ local function lease_end(sweep, ends, now, lease_ms)
   return math.min(is_recent and ends - step.stepped_by or ends, now + lease_ms)
 end
 
--- When a run may start that waits for quiet since `woken_at`. If that lies ahead, the clock stepped back: it has waited.
+-- When a debounced run may start. If `woken_at` is in the future, the clock stepped back, and the run has waited enough.
 local function starts_at(ready_at, woken_at, now)
   return (tonumber(woken_at) or 0) <= now and tonumber(ready_at) or 0
 end
 
-local FORGET_MS = 1000 -- how long after the end of a record that expires somebody looks
+local FORGET_MS = 1000 -- how long after a record expires a sweep looks

@@ -1,8 +1,8 @@
 --[[
   A message that its channel delivers twice gets the reply of the first delivery.
 ]]
--- A channel may deliver a message again, also after its thread came to belong to another session. What the first
--- delivery led to is kept for so many seconds; 0 where nobody delivers it again. A repeat gets the first reply.
+-- A channel may deliver a message again, even after its thread was bound to another session. The reply to the first
+-- delivery is kept for `keep_s` seconds; 0 if the channel delivers once.
 local function first_reply(dedupe, keep_s)
   local reply = keep_s > 0 and redis.call("HGET", dedupe, "reply")
   return reply and cjson.decode(reply) or nil

@@ -4,8 +4,8 @@
   includes  hashes
 ]]
 local EVENTS_KEPT = 2000
--- What viewers are shown, as JSON. `raw` holds, by name, JSON that is put in as it is: cjson would make objects of empty
--- lists in it, and round numbers of more than fourteen digits.
+-- An event as JSON. `raw` holds JSON by name that goes in unchanged: cjson would turn its empty lists into objects, and
+-- round numbers of more than fourteen digits.
 local function event_body(data)
   local raw = data.raw
   data.raw = nil
@@ -28,28 +28,28 @@ local function event(events, ctl, now, kind, data, create)
     "XADD", events, "NOMKSTREAM", "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
 end
 
--- Tell another session's viewers; one that was deleted meanwhile must not come back by it (rule 19).
-local function tell(events, ctl, now, kind, data)
+-- Show an event to the viewers of another session, unless it was deleted meanwhile (rule 19).
+local function event_elsewhere(events, ctl, now, kind, data)
   if redis.call("EXISTS", ctl) == 1 then
     event(events, ctl, now, kind, data)
   end
 end
 
--- Stored JSON that can be put into an event, or what stands for it where it cannot be read.
+-- Stored JSON for an event, or a default if it cannot be read.
 local function readable(raw, otherwise)
   local ok, given = pcall(cjson.decode, raw or "")
   return ok and type(given) == "table" and raw or otherwise
 end
 
--- What a child was spawned with for those who watch it; each event of it that its parent's viewers see carries it.
+-- Metadata that a child was spawned with; every event of the child that its parent's viewers see carries it.
 local function metadata_of(raw)
   return { metadata = readable(raw, "{}") }
 end
 
--- What a run shows its viewers; where its parent asked for it (`deliver`), those who watch the parent see it too.
+-- Show events of a run to its viewers, and to those of its parent if the parent asked for that (`deliver`).
 local SEEN_ABOVE = { ["text.delta"] = "subagent.delta", ["tool.started"] = "subagent.tool",
   ["tool.output"] = "subagent.tool", ["tool.ended"] = "subagent.tool" }
-local function show(events, ctl, run_key, now, shown)
+local function show_events(events, ctl, run_key, now, shown)
   for _, item in ipairs(shown) do
     event(events, ctl, now, item.type, item.data)
   end
@@ -61,7 +61,7 @@ local function show(events, ctl, run_key, now, shown)
     if SEEN_ABOVE[item.type] then
       item.data.session, item.data.label, item.data.raw = r.session_key, r.label, metadata_of(r.metadata)
       item.data.phase = string.match(item.type, "^tool%.(.+)$")
-      tell(r.events_key, r.ctl_key, now, SEEN_ABOVE[item.type], item.data)
+      event_elsewhere(r.events_key, r.ctl_key, now, SEEN_ABOVE[item.type], item.data)
     end
   end
 end

@@ -10,10 +10,10 @@ local function fields(key, ...)
   return found
 end
 
--- Fields of an object, in one command.
-local function set_fields(key, fields)
+-- Set several fields in one command.
+local function set_fields(key, values)
   local flat = {}
-  for field, value in pairs(fields) do
+  for field, value in pairs(values) do
     flat[#flat + 1], flat[#flat + 2] = field, value
   end
   if #flat > 0 then
@@ -26,7 +26,7 @@ local function list_of(items)
   return #items > 0 and cjson.encode(items) or "[]"
 end
 
--- The texts of a list that is stored as JSON; none where it cannot be read.
+-- The strings of a list that is stored as JSON; none if it cannot be read.
 local function texts_in(raw)
   local ok, list = pcall(cjson.decode, raw or "[]")
   local texts = {}
@@ -36,7 +36,7 @@ local function texts_in(raw)
   return texts
 end
 
--- Keys that a record names; none where they cannot be read.
+-- Keys in a list that a record holds as JSON; none if it cannot be read.
 local function keys_in(record, field)
   local ok, keys = pcall(cjson.decode, redis.call("HGET", record, field) or "[]")
   return ok and type(keys) == "table" and keys or {}

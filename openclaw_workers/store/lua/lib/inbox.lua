@@ -3,9 +3,9 @@
 
   includes  messages
 ]]
--- What a message may say of its turn, which holds for that message alone.
+-- What a message may ask of its turn, for that message alone.
 local TERMS = { "model", "extra_system_prompt", "thinking", "context_tokens", "timeout_seconds" }
--- Whether a turn that keeps the terms of one message keeps those of another.
+-- Whether a turn with the terms of one message suits another one.
 local function keeps_terms(first, entry)
   for _, term in ipairs(TERMS) do
     if entry[term] and entry[term] ~= first[term] then
@@ -23,8 +23,8 @@ local function merges(first, entry)
   return is_plain(first) and is_plain(entry) and entry.authority == first.authority and entry.address == first.address
 end
 
--- Rule 10: the head of the inbox, and with it what may be collected: what the next turn answers. Not more bytes than one
--- message may have: they become one entry, and Redis serves nobody else while it is written or read.
+-- Rule 10: the messages that the next turn answers: the head of the inbox, and what may be collected with it. Together
+-- they are no larger than one message may be, because they become one entry, and Redis blocks while it handles that.
 local COLLECTED_BYTES, READ_AT_ONCE = 1000000, 5
 local function next_messages(inbox, most)
   local entries, raws, reach, size = {}, {}, 0, 0
@@ -45,7 +45,7 @@ local function next_messages(inbox, most)
   end
 end
 
--- Collected messages wait for quiet, but not for ever: at most five times the debounce from the first of them.
+-- Collecting ends when no message came for the debounce time, and at the latest five times that after the first one.
 local function quiet_at(head, last_at, debounce_ms)
   return math.min(last_at + debounce_ms, head.accepted_at + 5 * debounce_ms)
 end

@@ -1,7 +1,7 @@
 --[[
   Lanes: slots, the line of those who wait for one, and the queue of wake-ups.
 ]]
--- Put a wake-up into the lane's queue in the same moment it becomes due; without one the caller publishes.
+-- Push a wake-up into the lane's queue in the moment it becomes due. If there is none, the caller publishes.
 local function push_wake(queue, wake)
   if wake == "" then
     return false
@@ -10,8 +10,8 @@ local function push_wake(queue, wake)
   return true
 end
 
--- Rule 16: a freed slot goes to the head of the line for a short time; `due` looks again if it is not used. Without a
--- cap nobody needs a slot: whoever still stands in line from before is woken, a few at a time, and wakes more at its end.
+-- Rule 16: grant a freed slot to the head of the line, for a short time; `due` looks again if it is not used. Without a
+-- cap nobody needs a slot: runs that still stand in line are woken a few at a time, and each wakes more when it ends.
 local WOKEN_UNCAPPED = 20
 local function grant(slots, line, due, cap, now, grant_ms)
   local granted = {}
@@ -31,13 +31,13 @@ local function grant(slots, line, due, cap, now, grant_ms)
   return granted
 end
 
--- The run does not go on now: its place in line and its slot are for others.
+-- Free the place in line and the slot of a run that does not continue now.
 local function leave_lane(slots, line, run, session)
   redis.call("ZREM", line, run .. " " .. session)
   redis.call("ZREM", slots, session)
 end
 
--- Whether a run may start: its session holds a slot, or one is free and nobody stands in line before it.
+-- Whether a run may start: its session holds a slot, or one is free and nobody stands in line ahead of it.
 local function has_room(slots, line, run, session, cap)
   if redis.call("ZSCORE", slots, session) then
     return true
@@ -46,7 +46,7 @@ local function has_room(slots, line, run, session, cap)
   return redis.call("ZCARD", slots) < cap and (not head or head == run .. " " .. session)
 end
 
--- Wait for a slot under one's ticket. Whoever frees one grants it to the head of the line; `due` looks in any case.
+-- Wait in line for a slot, in the order of tickets. The sweep looks again after a minute in case a grant was lost.
 local LINE_LOOK_MS = 60000
 local function stand_in_line(line, due, run, session, ticket, now)
   redis.call("ZADD", line, ticket, run .. " " .. session)

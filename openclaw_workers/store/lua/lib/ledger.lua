@@ -3,17 +3,17 @@
 
   includes  hashes, reservations
 ]]
--- The part of a run's tokens that its session has not been charged with: a child's run commits several times.
-local function unbooked(run_key, spent)
-  local before, new = cjson.decode(redis.call("HGET", run_key, "booked") or "{}"), {}
+-- The part of a run's tokens that its session has not been charged for yet: a child's run commits several times.
+local function uncharged(run_key, spent)
+  local before, new = cjson.decode(redis.call("HGET", run_key, "charged") or "{}"), {}
   for field, sum in pairs(spent) do
     new[field] = sum - (before[field] or 0)
   end
-  redis.call("HSET", run_key, "booked", cjson.encode(spent))
+  redis.call("HSET", run_key, "charged", cjson.encode(spent))
   return new
 end
 
--- What the calls of a run took, as usage fields: the sum of those that are booked.
+-- The usage of all recorded calls of a run.
 local USAGE = { input = "input", output = "output", cacheRead = "cache_read", cacheWrite = "cache_write" } -- in an entry
 local function usage_of(run_key)
   local r = fields(run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
@@ -29,7 +29,7 @@ local function add_usage(run_key, usage)
   set_fields(run_key, changed)
 end
 
--- Models that were asked in vain, or passed over: each joins the run record once, by its id, whoever tells of it.
+-- Add failed or skipped model attempts to the run record, each once, by its id.
 local function add_attempts(run_key, attempts)
   if #attempts == 0 or redis.call("EXISTS", run_key) == 0 then
     return
@@ -44,7 +44,7 @@ local function add_attempts(run_key, attempts)
   redis.call("HSET", run_key, "model_attempts", list)
 end
 
--- A sum that cannot be read begins anew: the turn that would add to it must not fail for that.
+-- A sum that cannot be read starts again: it must not fail the turn that adds to it.
 local function add_to(key, field, amount)
   local sum = redis.pcall("HINCRBYFLOAT", key, field, amount)
   if type(sum) == "table" and sum.err then
@@ -52,11 +52,11 @@ local function add_to(key, field, amount)
   end
 end
 
--- Enter a call, and return what it adds to what is known of it, as amounts and as usage: nothing the second time, and
--- after its owner was taken for dead over it what the estimate was short of, or over.
+-- Enter a call, and return the amounts and usage that it adds: nothing the second time, and the difference to the estimate
+-- if its owner had been taken for dead.
 local function enter(ledger, before, id, entry, amounts, usage)
   if redis.call("HEXISTS", before, id) == 1 then
-    ledger = before -- somebody told of it before midnight
+    ledger = before -- it was entered before midnight
   end
   if redis.call("HSETNX", ledger, id, entry) == 1 then
     return amounts, usage
@@ -75,8 +75,8 @@ local function enter(ledger, before, id, entry, amounts, usage)
     seconds = amounts.seconds }, more
 end
 
--- An owner that died while it may have been calling a model is named in its run's record until that call is booked,
--- whoever books it: so the call has the same id, however many workers take the run over meanwhile. An owner with a tool
+-- An owner that died while it may have been calling a model is named in its run's record until that call is recorded,
+-- whoever records it: so the call has the same id, however many workers take the run over meanwhile. An owner with a tool
 -- at work was not calling a model, and neither was a sweeper that settles a lost run.
 local function note_dead_owner(run_key, fence, started, settling)
   local r = fields(run_key, "id", "dead")
@@ -87,7 +87,8 @@ local function note_dead_owner(run_key, fence, started, settling)
   redis.call("HSET", run_key, "dead", string.sub(dead, 1, -2) .. (dead == "[]" and "" or ",") .. fence .. "]")
 end
 
-local function booked_for(run_key, id)
+-- The call of a dead owner is recorded: its run need not name that owner any more.
+local function forget_dead_owner(run_key, id)
   local fence, dead, others = string.match(id, "(%d+)%p%d+$"), redis.call("HGET", run_key, "dead"), {}
   for each in string.gmatch(dead or "", "%d+") do
     if each ~= fence then
@@ -99,16 +100,16 @@ local function booked_for(run_key, id)
   end
 end
 
--- Rule 14: a call was billed whoever owns the run by now, so it is booked before the lease is looked at; once, by its id.
--- `budgets` holds two keys for each budget that it counts against: what is spent, and what is reserved. What an owner
--- books while it `owns` the run tells its heir how many of its calls are known, and so the id of the one that is not.
-local function book(ledger, before, given, run, run_key, owns, budgets)
+-- Rule 14: a call was billed whoever owns the run by now, so it is recorded before the lease is checked; once, by its id.
+-- `budgets` holds two keys for each budget: spent, reserved. An owner's last recorded call tells the next owner the id of
+-- the call that was in progress.
+local function record_calls(ledger, before, given, run, run_key, owns, budgets)
   add_attempts(run_key, given.attempts)
   for _, call in ipairs(given.calls) do
     local id, entry = call[1], call[2]
     local added, usage = enter(ledger, before, id, entry, call[3], call[4])
     if string.find(entry, '"outcome":"lost"', 1, true) then
-      booked_for(run_key, id)
+      forget_dead_owner(run_key, id)
     end
     if added then
       redis.call("EXPIRE", ledger, 90 * 86400)
@@ -130,15 +131,15 @@ local function book(ledger, before, given, run, run_key, owns, budgets)
       end
     end
     for i = 2, #budgets, 2 do
-      local aside = reserved(redis.call("HGET", budgets[i], run) or "")
-      if aside and aside.call == id then
+      local reservation = reserved(redis.call("HGET", budgets[i], run) or "")
+      if reservation and reservation.call == id then
         redis.call("HDEL", budgets[i], run)
       end
     end
   end
 end
 
--- Time that the tools of a turn took counts against the budgets too.
+-- The time of tools counts against budgets too.
 local function charge_work(seconds, budgets)
   for i = 1, #budgets, 2 do
     if seconds > 0 then

@@ -3,9 +3,9 @@
 
   includes  hashes
 ]]
--- A full Redis refuses a script at its first write, if that needs memory; one whose first write frees some may write on.
--- The loader puts the same line in front of every script but those that bring new work. `key` is one of ours, because
--- our user may touch no other.
+-- A full Redis refuses a script at its first write if that needs memory, and allows all others after a first write that
+-- needs none. The loader puts the same line in front of every script except those that bring new work. `key` is one of
+-- ours, because our user may touch no other.
 local function write_although_full(key)
   local nothing = key .. " nothing"
   redis.call("DEL", nothing)
@@ -13,17 +13,18 @@ end
 
 local MEMORY_EVERY_MS, MEMORY_KEPT_S = 1000, 10
 local MEMORY_HIGH, MEMORY_LOW = 90, 85 -- per cent of maxmemory
+
 local function number_in(info, name)
   return tonumber(string.match(info, "\n" .. name .. ":" .. "(%d+)")) or 0
 end
 
--- Note how full Redis is, once a second. While nobody looks the note expires: it must not outlive what it tells.
+-- Note how full Redis is, at most once a second. The note expires, so that an old one is never believed.
 local function watch_memory(memory, now)
   local m = fields(memory, "at", "high")
   if m.at and math.abs(now - tonumber(m.at)) < MEMORY_EVERY_MS then
     return
   end
-  local info = redis.pcall("INFO", "memory") -- which our user may not be allowed
+  local info = redis.pcall("INFO", "memory") -- our user may lack the permission
   info = type(info) == "string" and info or ""
   local limit, used = number_in(info, "maxmemory"), number_in(info, "used_memory")
   local counted = used - number_in(info, "mem_not_counted_for_evict")
@@ -33,7 +34,7 @@ local function watch_memory(memory, now)
   redis.call("EXPIRE", memory, MEMORY_KEPT_S)
 end
 
--- How full Redis is, in per cent, if that is too much for new work.
+-- The percentage of memory in use if it is too high for new work; otherwise nil.
 local function lacks_memory(memory)
   local m = fields(memory, "high", "percent")
   return m.high == "1" and (tonumber(m.percent) or 100) or nil

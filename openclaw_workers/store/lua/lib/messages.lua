@@ -2,8 +2,8 @@
   Messages in an inbox, and their receipts.
 ]]
 local RECEIPTS_KEPT = 2000
--- The shape of a message, as far as scripts rely on it: a script that found out halfway would leave half a change.
--- `InboxEntry` in domain/messages.py is at least as strict, so that what is unreadable here is not answered there.
+-- The shape of a message, as far as scripts rely on it. It is checked first, because a script that fails halfway leaves
+-- half a change. `InboxEntry` in domain/messages.py is at least as strict.
 local NEEDED = { id = "string", seq = "number", accepted_at = "number", kind = "string", text = "string" }
 local KINDS = { user = true, command = true, internal = true }
 local WITH_DEFAULT = { sender = "", mode = "collect", metadata = {}, attachments = {} }
@@ -38,8 +38,7 @@ local function is_message(entry)
   return KINDS[entry.kind] or false
 end
 
--- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly,
--- under its id as far as that can be found.
+-- A stored message. One that cannot be read is taken alone and fails visibly, under its own id if that can be found.
 local function read_message(raw)
   local ok, entry = pcall(cjson.decode, raw)
   if ok and type(entry) == "table" and is_message(entry) then
@@ -66,8 +65,8 @@ local function is_announce(entry)
   return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
 end
 
--- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it. Commands can be spared, and
--- results of children (I4).
+-- Settle and remove the messages of `inbox` or `bound` up to a sequence number. Commands and results of children (I4) can
+-- be spared.
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
   local ids, by_person, exchanges = {}, false, {}
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
@@ -85,8 +84,8 @@ local function settle_messages(zset, receipts, upto, state, run, now, reason, sp
   return ids, by_person, exchanges
 end
 
--- Sessions that wait for answers to these messages: they have come, or will not any more. Returns whom it makes due.
-local function heard_by(waiters, ids, due, now)
+-- Make sessions due that wait for answers to these messages, and return them: the answers came, or never will.
+local function wake_waiting_for(waiters, ids, due, now)
   local heard = {}
   for _, id in ipairs(ids) do
     local waiting = redis.call("HGET", waiters, id)
@@ -99,8 +98,7 @@ local function heard_by(waiters, ids, due, now)
   return heard
 end
 
--- Receipts are kept for the newest messages; those that are not final yet are kept in any case. One that cannot be read
--- goes like any other: nobody could learn more from it.
+-- Keep the receipts of the newest messages, and all that are not final yet. One that cannot be read counts as final.
 local function forget_old_receipts(receipts, ages)
   local surplus = redis.call("HLEN", receipts) - RECEIPTS_KEPT
   if surplus <= 0 then

@@ -1,18 +1,18 @@
 --[[
   What is reserved in a budget for a call under way.
 ]]
--- What a run has set aside, as it is stored; nil if that cannot be read.
+-- The reservation of a run, as it is stored; nil if it cannot be read.
 local function reserved(raw)
-  local ok, aside = pcall(cjson.decode, raw)
-  return ok and type(aside) == "table" and tonumber(aside["until"]) and aside or nil
+  local ok, reservation = pcall(cjson.decode, raw)
+  return ok and type(reservation) == "table" and tonumber(reservation["until"]) and reservation or nil
 end
 
--- How long the call has lasted that this is set aside for.
-local function lasted_seconds(aside, now)
-  return math.max(0, now - (tonumber(aside.since) or now)) / 1000
+-- How long the call of this reservation has lasted.
+local function lasted_seconds(reservation, now)
+  return math.max(0, now - (tonumber(reservation.since) or now)) / 1000
 end
 
--- The run makes no call now, so nothing is set aside for one; a call that was not made in the end is never booked.
+-- The run makes no call now. The reservation of a call that was never made would otherwise stay until it expires.
 local function unreserve(run, budgets)
   for i = 2, #budgets, 2 do
     redis.call("HDEL", budgets[i], run)

@@ -4,7 +4,7 @@
   includes  hashes
 ]]
 local RUN_KEPT_S = 7 * 86400
--- Open the next run of a session that has messages waiting; returns its state word and delay.
+-- Open the next run of a session that has messages waiting.
 local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms)
   redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
     "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1)
@@ -21,7 +21,7 @@ local function with_attempt(list, worker, now, how)
   return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
 end
 
--- Messages that a run has settled join those that its record names; a child's run settles some in each of its turns.
+-- Add messages that a run has settled to its record; a child's run settles some in each of its turns.
 local function add_covers(run_key, ids)
   local all, known = texts_in(redis.call("HGET", run_key, "covers")), {}
   for _, id in ipairs(all) do
@@ -35,7 +35,7 @@ local function add_covers(run_key, ids)
   redis.call("HSET", run_key, "covers", list_of(all))
 end
 
--- A child's record goes with its batch: until that is announced, or given up, its siblings may be at work for long.
+-- A child's record expires with its batch, because its siblings may run for long.
 local function end_run(run_key, state, reason, now)
   redis.call("HSET", run_key, "state", state, "reason", reason, "ended_at", now)
   local batch = redis.call("HGET", run_key, "batch_key")

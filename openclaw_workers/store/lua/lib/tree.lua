@@ -4,8 +4,8 @@
 
   includes  hashes, events, batches
 ]]
--- Rule 12: what the session spawned is to be stopped, or what one `run` of it has, up to the child spawned last; the sweep
--- sees to it if need be. What is to be stopped anyway is not ordered again because its parent has ended.
+-- Rule 12: order the children of a session, or of one `run` of it, to be stopped, up to the one spawned last. The sweep
+-- carries the order out if nobody else does. An order that covers them already is not replaced when their parent ends.
 local function reap(reaps, due, live, session, now, reason, run)
   local last = tonumber(redis.call("ZRANGE", live, -1, -1, "WITHSCORES")[2])
   if not last or run == "" then
@@ -22,7 +22,7 @@ local function reap(reaps, due, live, session, now, reason, run)
   redis.call("ZADD", due, now, "reap|" .. order)
 end
 
--- A follow-up whose parent waits in a call for one of the messages it answered is read there, and not announced too.
+-- A parent that waits in a call for one of these answers reads the follow-up there; it is not announced too.
 local function leave_to_waiter(run_key, run, covers)
   local r = fields(run_key, "batch", "batch_key", "ctl_key")
   if r.batch ~= "batch-" .. run or redis.call("EXISTS", r.batch_key) == 0 then
@@ -38,7 +38,7 @@ local function leave_to_waiter(run_key, run, covers)
   end
 end
 
--- A run ends that waited in a call. What it has not read of the answer is announced after all.
+-- A run that waited in a call has ended. An answer that it has not read is announced after all.
 local function end_wait(ctl, run_key, due, now)
   local batch_key = redis.call("HGET", ctl, "unread")
   redis.call("HDEL", ctl, "waits_for", "waits_on", "unread")
@@ -60,7 +60,7 @@ local function end_wait(ctl, run_key, due, now)
   end
 end
 
--- A child's run has ended. It counts as settled once what it spawned has settled too; until then that is stopped.
+-- A child's run has ended. It is settled once its own children are; until then these are stopped.
 local function settle_child(run_key, session, inbox, receipts, now, due, own_live, reaps)
   local r = fields(run_key, "id", "state", "error", "events_key", "ctl_key", "batch", "label", "metadata")
   if not r.batch then
@@ -68,7 +68,7 @@ local function settle_child(run_key, session, inbox, receipts, now, due, own_liv
   end
   if r.state ~= "ok" then
     fold_announces(run_key, r.id, inbox, receipts, now)
-    tell(r.events_key, r.ctl_key, now, "subagent.failed", {
+    event_elsewhere(r.events_key, r.ctl_key, now, "subagent.failed", {
       run = r.id, session = session, label = r.label, state = r.state, error = r.error, raw = metadata_of(r.metadata),
     })
   end
@@ -80,15 +80,15 @@ local function settle_child(run_key, session, inbox, receipts, now, due, own_liv
   return 1
 end
 
--- Something came for a child that waits for its children: the same run goes on.
+-- Something came for a child that waits for its own children: the same run continues.
 local function unpark(ctl, due, session, now, rewake_ms)
   redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 1, "woken_at", now)
   redis.call("HSET", redis.call("HGET", ctl, "run_key"), "state", "queued")
   redis.call("ZADD", due, now + rewake_ms, "turn|" .. session)
 end
 
--- The next child's place among its siblings: by the clock, and after all that are at work, so that in a session that was
--- deleted and begun anew it lies beyond what an order to stop the old children reaches.
+-- The next child's place among its siblings: by the clock, and after all unsettled ones. So an order to stop the children
+-- of a deleted session does not reach those of a new session with the same key.
 local function spawn_place(ctl, live, now)
   local last = tonumber(redis.call("ZRANGE", live, -1, -1, "WITHSCORES")[2]) or 0
   local place = math.max((tonumber(redis.call("HGET", ctl, "spawn_seq")) or 0) + 1, last + 1, now)
@@ -96,8 +96,8 @@ local function spawn_place(ctl, live, now)
   return place
 end
 
--- To whom a child's next run would be announced: what the batch of its last one says of them, or nil for nobody. A parent
--- that is gone must not come back by it (rule 19).
+-- To whom a child's next run is announced: facts about the parent from the batch of the last run, or nil for nobody. A
+-- parent that is gone must not come back (rule 19).
 local function reports_to(old_key)
   local r = fields(old_key, "batch_key", "spawn_mode", "ctl_key")
   local about = r.batch_key and fields(r.batch_key, "parent_session", "parent_session_id", "parent_run", "batches_key", "root", "mode",
@@ -106,7 +106,7 @@ local function reports_to(old_key)
   return not nobody and about or nil
 end
 
--- Which limit of the tree another run after this one would break, as `spawn` was given them; nil if none.
+-- Which limit of `spawn` another run of this child would exceed; nil if none.
 local function lacks_room(old_key)
   if not reports_to(old_key) then
     return nil -- it would be nobody's child
@@ -118,8 +118,8 @@ local function lacks_room(old_key)
   return l.most_tree and redis.call("ZCARD", l.tree_key) >= tonumber(l.most_tree) and "tree" or nil
 end
 
--- A message to a child whose run is over starts another run, announced to the same parent in a batch of its own. Whoever
--- may be refused is so before (`lacks_room`); messages of people and results of its own children always have room.
+-- A message to a child whose run has ended starts another run, announced to the same parent in a batch of its own. Limits
+-- were checked before (`lacks_room`); messages of people and results of its own children are never refused.
 local function follow_up(old_key, run_key, run, batch_key, open_key, now)
   local about = reports_to(old_key)
   if not about then
@@ -130,7 +130,7 @@ local function follow_up(old_key, run_key, run, batch_key, open_key, now)
     "label", "task", "metadata", "wake_on_descendant_settle", "timeout_ms", "most_children", "most_tree" }
   local old, batch = fields(old_key, unpack(copied)), "batch-" .. run
   set_fields(run_key, old)
-  local mode = about.mode_before or about.mode -- that its parent waited for the last one holds for that one alone
+  local mode = about.mode_before or about.mode -- a parent that waited for the last run need not wait for this one
   redis.call("HSET", run_key, "batch", batch, "batch_key", batch_key, "open_key", open_key, "batch_index", 0, "announce", mode)
   redis.call("HSET", batch_key, "id", batch, "state", "running", "mode", mode, "created_at", now, "parent_session", about.parent_session,
     "parent_session_id", about.parent_session_id, "parent_run", about.parent_run, "batches_key", about.batches_key,
@@ -148,7 +148,7 @@ local function follow_up(old_key, run_key, run, batch_key, open_key, now)
   end
   redis.call("ZADD", old.tree_key, now, run)
   local r = fields(run_key, "session_key", "label", "parent_run_id", "depth", "metadata")
-  tell(old.events_key, old.ctl_key, now, "subagent.spawned", {
+  event_elsewhere(old.events_key, old.ctl_key, now, "subagent.spawned", {
     run = run, session = r.session_key, label = r.label, batch = batch, parentRun = r.parent_run_id,
     depth = tonumber(r.depth), raw = metadata_of(r.metadata), followUp = true,
   })

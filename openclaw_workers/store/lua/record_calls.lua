@@ -20,5 +20,5 @@
     A call is recorded once, by its id, whoever owns the run by now (rule 14). So is a failed attempt.
 ]]
 local owns = check_lease(ctl, lease)
-book(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
+record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 return { "ok" }
