@@ -59,7 +59,7 @@ def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32
     return redis.Redis.from_url(
         url,
         decode_responses=True,
-        encoding_errors="replace",  # else a damaged byte fails every script that meets it, and nobody sets it aside
+        encoding_errors="replace",  # otherwise one damaged byte fails every script that reads it
         socket_timeout=timeout_seconds,
         socket_connect_timeout=timeout_seconds,
         max_connections=max_connections,

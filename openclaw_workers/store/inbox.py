@@ -216,7 +216,7 @@ class Inbox:
         """Stop the named run, or whatever is current; `run=None` in the answer means that no run was there to stop.
 
         What it has spawned is to be stopped with it; all that the session has, if waiting messages are cancelled too,
-        or as `with_all_children` says. `partial`: what there is of the result of a run that nobody carries.
+        or as `with_all_children` says. `partial`: what a run without an owner had written so far.
         `delivery` is that of the message that orders this: if it comes again it gets the first answer.
         """
         whole = with_waiting if with_all_children is None else with_all_children

@@ -10,7 +10,7 @@
     {ns}:reaps                     hash    when done        session key, or `run session` for what one run of it spawned
                                                             -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
-    {ns}:orphans                   hash    when booked      `run:fence` -> a model call whose run was taken away (JSON)
+    {ns}:orphans                   hash    when recorded    `run:fence` -> a model call whose run was taken away (JSON)
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
@@ -30,14 +30,14 @@
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
-    {ns}:health:{id}               hash    7 days           how a provider's key works: pauses by reason
-    {ns}:health:{id}:probe         string  30 s             somebody tries a key that is left alone
+    {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
+    {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
     {ns}:limit:{id}:recent         zset    1 hour           calls of the last minute -> when they began (ms)
     {ns}:limit:{id}:working        zset    1 hour           runs that are calling -> when their place ends (ms)
     {ns}:limit:{id}:waiting        zset    1 hour           runs that are held up -> when they came
     {ns}:limit:{id}:asked          hash    1 hour           when each of them last asked, and about which call
     {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
-    {ns}:budget:{id}:aside         hash    7 days           run -> what its call may cost (JSON)
+    {ns}:budget:{id}:reserved      hash    7 days           run -> what its call may cost (JSON)
     {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
     {ns}:archive:{id}              list    when written     by session id: a transcript cut off by reset or deletion,
                                                             and results that came too late for it
@@ -173,11 +173,11 @@ class Keys:
     def run(self, run_id: str) -> str:
         return f"{self.namespace}:run:{run_id}"
 
-    def health(self, name: str) -> str:
-        return f"{self.namespace}:health:{name}"
+    def cooldown(self, name: str) -> str:
+        return f"{self.namespace}:cooldown:{name}"
 
     def probe(self, name: str) -> str:
-        return f"{self.namespace}:health:{name}:probe"
+        return f"{self.namespace}:cooldown:{name}:probe"
 
     def recent(self, name: str) -> str:
         return f"{self.namespace}:limit:{name}:recent"
@@ -194,8 +194,8 @@ class Keys:
     def spent(self, name: str) -> str:
         return f"{self.namespace}:budget:{name}:spent"
 
-    def aside(self, name: str) -> str:
-        return f"{self.namespace}:budget:{name}:aside"
+    def reserved(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:reserved"
 
     def ledger(self, day: str) -> str:
         return f"{self.namespace}:ledger:{day}"

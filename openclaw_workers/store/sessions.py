@@ -56,9 +56,9 @@ class Sessions:
         return bool(reply[0] == "ok")
 
     def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
-        """Begin a new life under the same key, at once; None when there is no such session.
+        """Start a new session under the same key, at once; None when there is no such session.
 
-        `partial`: what there is of the result of a run that is taken away.
+        `partial`: what a run that ends with it had written so far.
         """
         return self._end(key, lane, _Order("reset", cap, partial))
 

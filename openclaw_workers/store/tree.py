@@ -244,7 +244,7 @@ class Tree:
     ) -> RunId | None:
         """Note that the last try failed. Returns the child's run that waited for it, if that is settled now.
 
-        `partial`: what there is of the result of a child that waits for the batch.
+        `partial`: what a child that waits for the batch had written so far.
         """
         k = self._keys
         with store_errors():

@@ -69,9 +69,9 @@ class Taken:
     tail: list[str]
     row: dict[str, str]
     how: str = "taken"
-    """As in models.runs.Attempt."""
+    """As in domain.runs.Attempt."""
     dead: tuple[int, ...] = ()
-    """Owners before, by their fence, that died over a model call which is not booked yet."""
+    """Earlier owners, by their fence, that may have died during a model call which is not recorded yet."""
     steering_waits: bool = False
     """Whether messages may wait that were sent into this turn while it had another owner, or none."""
     known_holds: bool = False
@@ -118,7 +118,7 @@ class Committed:
     how: Literal["ended", "unsettled", "settled", "again", "parked"]
     """A child's run is `settled` when all it spawned is over too; `again` and `parked` go on."""
     answered: tuple[SessionKey, ...]
-    """Sessions whose runs were waiting for this answer, or that will be told of it."""
+    """Sessions whose runs waited for this answer, or that will receive it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The life of a turn in Redis: take, step, emit, commit, release. Every write is fenced by the lease."""
+"""A turn in Redis: take, step, emit, commit, release. Every write is fenced by the lease."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class Turns:
         )
 
     def let_go(self, lease: Lease, books: LedgerEntries) -> None:
-        """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
+        """The run was taken away, and the calls of its owner are recorded: nobody has to estimate them."""
         if books.calls or books.attempts:
             self.record_calls(lease, books)
         Orphans(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")

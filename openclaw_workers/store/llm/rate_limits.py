@@ -109,7 +109,7 @@ class RateLimits:
         return float("inf") if int(reply[1]) < 0 else int(reply[1]) / 1000
 
     def reserve(self, run: RunId, call: str, amounts: Amounts, budgets: Sequence[Budget]) -> Exhausted | bool:
-        """Set a call's price aside; False when others have set the rest aside and it is worth asking again."""
+        """Reserve what a call may cost; False when others have reserved the rest and it is worth asking again."""
         reply = run_script(
             self._redis,
             "reserve",
@@ -144,7 +144,7 @@ class RateLimits:
         )
 
     def _budget_keys(self, budgets: Sequence[Budget]) -> list[str]:
-        return [key for budget in budgets for key in (self._keys.spent(budget.name), self._keys.aside(budget.name))]
+        return [key for budget in budgets for key in (self._keys.spent(budget.name), self._keys.reserved(budget.name))]
 
 
 def _limit_keys(k: Keys, name: str) -> tuple[str, str, str, str]:

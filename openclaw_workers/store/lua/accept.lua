@@ -144,7 +144,8 @@ end
 
 if kind == "user" and mode == "interrupt" and state ~= "idle" then
   -- Rule 11: cancel what came before this message, and name the run to stop, not the session.
-  wake_waiting_for(waiters, settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
+  wake_waiting_for(waiters, settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true,
+    true), due, now)
   if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
     redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
   end

@@ -57,7 +57,8 @@ if at.state == "parked" and at.resumed == "0" and at.run == b.parent_run then
   end_run(parent_key, "error", "error", now)
   event(events, ctl, now, "run.ended", { run = b.parent_run, state = "error", reason = "error", error = failure })
   event_elsewhere(p.events_key, p.ctl_key, now, "subagent.failed", {
-    run = b.parent_run, session = parent, label = p.label, state = "error", error = failure, raw = metadata_of(p.metadata),
+    run = b.parent_run, session = parent, label = p.label, state = "error", error = failure,
+    raw = metadata_of(p.metadata),
   })
 elseif not is_final(p.state) then
   return { "blocked", 0 } -- still running: its own commit ends it

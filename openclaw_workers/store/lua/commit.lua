@@ -68,17 +68,133 @@ local now = now_ms()
 
 local owns = check_lease(ctl, lease)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
-if not owns then
-  if redis.call("HGET", run_key, "committed_by") == lease then
-    local c = fields(ctl, "state", "run", "ready_at")
-    if c.state == "queued" then
-      return { "committed", c.run, math.max(0, (tonumber(c.ready_at) or 0) - now), {}, c.run == run and "again" or "ended", {} }
-    end
-    local r = fields(run_key, "batch", "settled_at", "state")
-    local how = not r.batch and "ended" or r.settled_at and "settled" or is_final(r.state) and "unsettled" or "parked"
-    return { "committed", "", 0, {}, how, {} }
+
+-- Rule 13: the answer to a repeat, from what the first call left behind.
+local function answer_again()
+  local c = fields(ctl, "state", "run", "ready_at")
+  if c.state == "queued" then
+    local delay_ms = math.max(0, (tonumber(c.ready_at) or 0) - now)
+    return { "committed", c.run, delay_ms, {}, c.run == run and "again" or "ended", {} }
   end
-  return { "lost" }
+  local r = fields(run_key, "batch", "settled_at", "state")
+  local how = not r.batch and "ended" or r.settled_at and "settled" or is_final(r.state) and "unsettled" or "parked"
+  return { "committed", "", 0, {}, how, {} }
+end
+
+if not owns then
+  return redis.call("HGET", run_key, "committed_by") == lease and answer_again() or { "lost" }
+end
+
+local is_child = redis.call("HEXISTS", run_key, "batch") == 1
+local spent = usage_of(run_key)
+
+local function charge_session(by_person)
+  local new = is_child and uncharged(run_key, spent) or spent
+  local r = fields(row, "inputTokens", "outputTokens", "cacheRead", "cacheWrite", "totalTokens", "turns",
+    "lastInteractionAt")
+  local function plus(field, amount)
+    return (tonumber(r[field]) or 0) + amount
+  end
+  redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_tokens,
+    "inputTokens", plus("inputTokens", new.input), "outputTokens", plus("outputTokens", new.output),
+    "cacheRead", plus("cacheRead", new.cacheRead), "cacheWrite", plus("cacheWrite", new.cacheWrite),
+    "totalTokens", plus("totalTokens", new.input + new.output + new.cacheRead + new.cacheWrite),
+    "turns", plus("turns", 1), "lastInteractionAt", by_person and now or r.lastInteractionAt or now)
+  touch(sessions, session, now)
+end
+
+-- Answers to messages of other sessions become due. Returns who gets them.
+local function pass_answers_on(exchanges)
+  local receivers = {}
+  for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
+    redis.call("HSET", relays, entry.id, cjson.encode({
+      session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
+      metadata = entry.metadata,
+    }))
+    redis.call("ZADD", due, now, "relay|" .. entry.id)
+    receivers[#receivers + 1] = entry.metadata.from
+  end
+  return receivers
+end
+
+-- Rule 2: whether a child continues because messages wait, or parks because its children are unfinished.
+local function goes_on()
+  if not is_child or outcome.state ~= "ok" then
+    return false, false
+  end
+  if redis.call("ZCARD", inbox) > 0 then
+    return true, false
+  end
+  local parks = open_batches(run_key) > 0
+  -- If a stop came during its last step, whoever takes it next ends it.
+  local is_stopped = parks and redis.call("HGET", ctl, "abort") == run
+  return is_stopped, parks and not is_stopped
+end
+
+-- Returns the text of the answer.
+local function record_answer(covers)
+  local text, cut = outcome.text, outcome.reason == "length" and 1 or 0
+  if is_child and text == "" then
+    local before = fields(run_key, "text", "cut") -- an empty answer keeps the one before
+    text, cut = before.text or "", before.cut or 0
+  end
+  redis.call("HSET", run_key, "committed_by", lease, "text", text, "error", outcome.error,
+    "partial", outcome.partial or "", "model", outcome.model, "cut", cut)
+  if is_child then
+    add_covers(run_key, covers)
+  else
+    redis.call("HSET", run_key, "covers", list_of(covers))
+  end
+  return text
+end
+
+local function end_this_run(text, covers)
+  end_run(run_key, outcome.state, outcome.reason, now)
+  event(events, ctl, now, "run.ended", {
+    run = run, state = outcome.state, reason = outcome.reason, text = text, error = outcome.error,
+    usage = spent, raw = { covers = list_of(covers) },
+  })
+  local settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps) == 1
+  return settled and "settled" or is_child and "unsettled" or "ended"
+end
+
+local function reset_session()
+  reap(reaps, due, live, session, now, "session-reset")
+  unbind_thread(row, threads)
+  cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "command")
+  event(events, ctl, now, "session.reset", { reason = "command", sessionId = new_session_id })
+end
+
+-- Returns the granted slots.
+local function free_owner()
+  redis.call("HDEL", ctl, "lease", "lease_until", "owner")
+  redis.call("ZREM", running, session)
+  if redis.call("HGET", suspects, worker) == run then
+    redis.call("HDEL", suspects, worker)
+  end
+  -- Also without a cap: a worker that was still configured with one may have granted the slot.
+  redis.call("ZREM", slots, session)
+  return grant(slots, line, due, cap, now, grant_ms)
+end
+
+-- Open a run for what waits. Returns the run that the caller must wake, if any, and the milliseconds until it may
+-- start.
+local function open_next()
+  local waiting = redis.call("ZRANGE", inbox, 0, 0)[1]
+  if not waiting then
+    redis.call("HSET", ctl, "state", "idle")
+    redis.call("ZREM", due, "turn|" .. session)
+    return "", 0
+  end
+  local ready_at, head = 0, read_message(waiting)
+  if head.mode == "collect" and head.kind == "user" then
+    local last = read_message(redis.call("ZRANGE", inbox, -1, -1)[1])
+    ready_at = quiet_at(head, math.min(last.accepted_at, now), last.debounce_ms)
+  end
+  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
+  follow_up(run_key, next_key, next_run, next_batch, next_open, now)
+  local is_pushed = ready_at <= now and push_wake(queue, wake_message)
+  return is_pushed and "" or next_run, math.max(0, ready_at - now)
 end
 
 unreserve(run, budgets)
@@ -86,88 +202,36 @@ charge_work(outcome.worked, budgets)
 if #entries > 0 then
   redis.call("RPUSH", log, unpack(entries))
 end
-local covers, by_person, exchanges = settle_messages(bound, receipts, "+inf", outcome.messages, run, now, outcome.reason)
-local spent = usage_of(run_key)
-
-local is_child = redis.call("HEXISTS", run_key, "batch") == 1
-local new = is_child and uncharged(run_key, spent) or spent
-local total = new.input + new.output + new.cacheRead + new.cacheWrite
-local r = fields(row, "inputTokens", "outputTokens", "cacheRead", "cacheWrite", "totalTokens", "turns",
-  "lastInteractionAt")
-redis.call("HSET", row, "updatedAt", now, "contextTokens", outcome.context_tokens,
-  "inputTokens", (tonumber(r.inputTokens) or 0) + new.input, "outputTokens", (tonumber(r.outputTokens) or 0) + new.output,
-  "cacheRead", (tonumber(r.cacheRead) or 0) + new.cacheRead, "cacheWrite", (tonumber(r.cacheWrite) or 0) + new.cacheWrite,
-  "totalTokens", (tonumber(r.totalTokens) or 0) + total, "turns", (tonumber(r.turns) or 0) + 1,
-  "lastInteractionAt", by_person and now or r.lastInteractionAt or now)
-touch(sessions, session, now)
-
+local covers, by_person, exchanges = settle_messages(bound, receipts, "+inf", outcome.messages, run, now,
+  outcome.reason)
+charge_session(by_person)
 local answered = wake_waiting_for(waiters, covers, due, now)
-for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
-  redis.call("HSET", relays, entry.id, cjson.encode({
-    session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
-    metadata = entry.metadata,
-  }))
-  redis.call("ZADD", due, now, "relay|" .. entry.id)
-  answered[#answered + 1] = entry.metadata.from
+for _, receiver in ipairs(pass_answers_on(exchanges)) do
+  answered[#answered + 1] = receiver
 end
-
 if outcome.reset then
   drop_announces(inbox, log, receipts, events, ctl, now)
 end
-local again = is_child and outcome.state == "ok" and redis.call("ZCARD", inbox) > 0
-local parked = is_child and outcome.state == "ok" and not again and open_batches(run_key) > 0
-if parked and redis.call("HGET", ctl, "abort") == run then
-  again, parked = true, false -- a stop came during its last step: whoever takes it next ends it
-end
-if is_child and not again and not parked then
+
+local again, parks = goes_on()
+if is_child and not again and not parks then
   leave_to_waiter(run_key, run, covers)
 end
 end_wait(ctl, run_key, due, now)
-local said, cut = outcome.text, outcome.reason == "length" and 1 or 0
-if is_child and said == "" then
-  local before = fields(run_key, "text", "cut") -- an empty answer keeps the one before
-  said, cut = before.text or "", before.cut or 0
-end
-redis.call("HSET", run_key, "committed_by", lease, "text", said, "error", outcome.error, "partial", outcome.partial or "",
-  "model", outcome.model, "cut", cut)
-if is_child then
-  add_covers(run_key, covers)
-else
-  redis.call("HSET", run_key, "covers", list_of(covers))
-end
-local how = is_child and "unsettled" or "ended"
-if again or parked then
+local text, how = record_answer(covers), again and "again" or "parked"
+if again or parks then
   redis.call("HSET", run_key, "state", again and "queued" or "parked")
   event(events, ctl, now, "run.parked", { run = run, text = outcome.text, batches = open_batches(run_key) })
-  how = again and "again" or "parked"
 else
-  end_run(run_key, outcome.state, outcome.reason, now)
-  event(events, ctl, now, "run.ended", {
-    run = run, state = outcome.state, reason = outcome.reason, text = said, error = outcome.error,
-    usage = spent, raw = { covers = list_of(covers) },
-  })
-  if settle_child(run_key, session, inbox, receipts, now, due, live, reaps) == 1 then
-    how = "settled"
-  end
+  how = end_this_run(text, covers)
 end
 if outcome.reset then
-  reap(reaps, due, live, session, now, "session-reset")
-  unbind_thread(row, threads)
-  cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "command")
-  event(events, ctl, now, "session.reset", { reason = "command", sessionId = new_session_id })
+  reset_session()
 end
 set_fields(row, outcome.row)
+local granted = free_owner()
 
-redis.call("HDEL", ctl, "lease", "lease_until", "owner")
-redis.call("ZREM", running, session)
-if redis.call("HGET", suspects, worker) == run then
-  redis.call("HDEL", suspects, worker)
-end
--- Also without a cap: a worker that was still configured with one may have granted the slot.
-redis.call("ZREM", slots, session)
-local granted = grant(slots, line, due, cap, now, grant_ms)
-
-if parked then
+if parks then
   redis.call("HSET", ctl, "state", "parked", "resumed", 0, "how", "unpark", "started", "", "ticket", "", "stalls", 0)
   redis.call("ZADD", due, redis.call("HGET", run_key, "deadline_at"), "turn|" .. session)
   return { "committed", "", 0, granted, how, answered }
@@ -178,20 +242,5 @@ if again then
   redis.call("ZADD", due, now + rewake_ms, "turn|" .. session)
   return { "committed", run, 0, granted, how, answered }
 end
-local waiting = redis.call("ZRANGE", inbox, 0, 0)[1]
-if not waiting then
-  redis.call("HSET", ctl, "state", "idle")
-  redis.call("ZREM", due, "turn|" .. session)
-  return { "committed", "", 0, granted, how, answered }
-end
-local ready_at, head = 0, read_message(waiting)
-if head.mode == "collect" and head.kind == "user" then
-  local last = read_message(redis.call("ZRANGE", inbox, -1, -1)[1])
-  ready_at = quiet_at(head, math.min(last.accepted_at, now), last.debounce_ms)
-end
-open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
-follow_up(run_key, next_key, next_run, next_batch, next_open, now)
-if ready_at <= now and push_wake(queue, wake_message) then
-  next_run = ""
-end
-return { "committed", next_run, math.max(0, ready_at - now), granted, how, answered }
+local next_to_wake, delay_ms = open_next()
+return { "committed", next_to_wake, delay_ms, granted, how, answered }

@@ -4,7 +4,7 @@
   includes  clock, hashes
 
   keys
-    health  hash  cooldowns of the key: until_<reason>, count_<reason>, failed_at, used_at, call
+    cooldowns  hash  of the key: until_<reason>, count_<reason>, failed_at, used_at, call
   args
     call        text    call id
     reason      text    reason of the failure; empty for a success
@@ -32,20 +32,20 @@ local function number(raw)
 end
 
 local until_field, count_field = "until_" .. reason, "count_" .. reason
-local h = fields(health, "call", "failed_at", until_field, count_field)
+local h = fields(cooldowns, "call", "failed_at", until_field, count_field)
 if h.call == call then
   return { "ok" }
 end
 local stepped_back = number(h.failed_at) > now
 if stepped_back or (reason == "" and now - took_ms >= number(h.failed_at)) then
-  redis.call("DEL", health)
+  redis.call("DEL", cooldowns)
 end
-redis.call("HSET", health, "call", call, "used_at", now)
-redis.call("EXPIRE", health, 7 * 86400)
+redis.call("HSET", cooldowns, "call", call, "used_at", now)
+redis.call("EXPIRE", cooldowns, 7 * 86400)
 if reason == "" or (first_ms == 0 and asked_ms == 0) then
   return { "ok" }
 end
-redis.call("HSET", health, "failed_at", now)
+redis.call("HSET", cooldowns, "failed_at", now)
 local ends, count = stepped_back and 0 or number(h[until_field]), number(h[count_field])
 local is_paused = ends > now
 if is_paused and asked_ms == 0 then
@@ -54,5 +54,5 @@ end
 count = is_paused and count or now - ends > FORGIVEN_MS and 1 or count + 1
 local pause = asked_ms > 0 and asked_ms or math.min(first_ms * 2 ^ (count - 1), longest_ms)
 ends = math.max(ends, now + math.floor(pause * (1 + jitter / 1000)))
-redis.call("HSET", health, until_field, ends, count_field, count)
+redis.call("HSET", cooldowns, until_field, ends, count_field, count)
 return { "ok" }

@@ -51,7 +51,8 @@ redis.call("HDEL", ctl, "lease", "lease_until", "owner")
 local parks = wait_ms > 0 and c.abort ~= run and redis.call("HEXISTS", waiters, message) == 1
 local rests_ms = math.min(wait_ms, (tonumber(redis.call("HGET", run_key, "deadline_at")) or now + wait_ms) - now)
 local state = parks and "parked" or "queued"
-redis.call("HSET", ctl, "state", state, "resumed", 1, "how", parks and "unpark" or "handover", "ready_at", 0, "wakes", 1,
+redis.call("HSET", ctl, "state", state, "resumed", 1, "how", parks and "unpark" or "handover", "ready_at", 0,
+  "wakes", 1,
   "woken_at", now)
 if c.progress == "1" then
   redis.call("HSET", ctl, "stalls", 0) -- it made progress: a loss at the next step is the first one there

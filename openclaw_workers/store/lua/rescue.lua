@@ -99,8 +99,8 @@ if state == "running" then
     return { "wait", grant(slots, line, due, cap, now, grant_ms) }
   end
 elseif state == "parked" then
-  -- A run that waits for its children is woken by their announce, so only its deadline matters here. A run that waits in
-  -- a call checks by itself whether the answer has come.
+  -- A run that waits for its children is woken by their announce, so only its deadline matters here. A run that waits
+  -- in a call checks by itself whether the answer has come.
   local deadline = tonumber(redis.call("HGET", run_key, "deadline_at")) or 0
   if c.resumed == "0" and deadline > now then
     return wait_until(deadline)

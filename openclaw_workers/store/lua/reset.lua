@@ -60,8 +60,8 @@ if unused_since ~= "" and (c.state ~= "idle" or redis.call("HGET", row, "updated
   return { "used" }
 end
 
--- Unless a tool runs, the owner may be calling a model, and nobody will take the run over to record that call. Its cost is
--- estimated by the size of the transcript.
+-- Unless a tool runs, the owner may be calling a model, and nobody will take the run over to record that call. Its
+-- cost is estimated by the size of the transcript.
 local function leave_call()
   local is_lost = c.state == "queued" and c.resumed == "1" and c.how == "takeover"
   if (c.started or "") ~= "" or c.fence == c.settling or not (c.state == "running" or is_lost) then
@@ -76,7 +76,8 @@ local function leave_call()
   end
   local id = run .. ":" .. c.fence
   redis.call("HSET", orphans, id, cjson.encode({
-    session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4), row = about,
+    session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4),
+    row = about,
   }))
   redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "orphan|" .. id)
 end
@@ -99,7 +100,8 @@ if at_work then
   redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"),
     "partial", partial)
   end_run(run_key, "killed", reason, now)
-  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, raw = { covers = list_of(covers) } })
+  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
+    raw = { covers = list_of(covers) } })
   leave_to_waiter(run_key, run, covers)
   end_wait(ctl, run_key, due, now)
   settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)

@@ -79,7 +79,8 @@ local function join(k, child)
   local batch = joined[k.batch]
   if not batch then
     local known = fields(k.batch, "members", "cleanup", "member_keys")
-    batch = { child = child, members = cjson.decode(known.members or "[]"), cleanup = cjson.decode(known.cleanup or "[]"),
+    batch = { child = child, members = cjson.decode(known.members or "[]"),
+    cleanup = cjson.decode(known.cleanup or "[]"),
       records = cjson.decode(known.member_keys or "[]") }
     joined[k.batch] = batch
     if redis.call("ZADD", batches, now, child.batch) == 1 then
@@ -109,7 +110,8 @@ local function register(k, child)
   open_run(k.ctl, k.run, runs, due, child.session, child.run, "subagent", child.agent, now, 0, rewake_ms)
   local place = join(k, child)
   set_fields(k.run, child.record)
-  redis.call("HSET", k.run, "batch", child.batch, "batch_index", place, "batch_key", k.batch, "open_key", k.open, "live_key", live,
+  redis.call("HSET", k.run, "batch", child.batch, "batch_index", place, "batch_key", k.batch, "open_key", k.open,
+    "live_key", live,
     "tree_key", tree, "events_key", events, "ctl_key", ctl, "children_key", children, "parent_run_id", parent_run,
     "requester_session_key", parent, "requester_session_id", parent_session_id,
     "most_children", most_children, "most_tree", most_tree)

@@ -32,7 +32,8 @@
     message is bound to this run in the moment it enters the transcript (rule 10), and never overtakes a waiting
     command (rule 9). A step that only asks for steering and finds none is no progress (rule 5).
 ]]
-local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done",
+local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq",
+  "steer_done",
   "waits_for")
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then

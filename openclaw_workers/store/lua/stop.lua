@@ -92,7 +92,8 @@ if redis.call("HEXISTS", run_key, "attempts") == 0 then
 end
 redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")", "partial", partial)
 end_run(run_key, "killed", reason, now)
-event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, raw = { covers = list_of(cancelled) } })
+event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
+  raw = { covers = list_of(cancelled) } })
 leave_to_waiter(run_key, run, cancelled)
 local settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
 if redis.call("ZCARD", inbox) > 0 then

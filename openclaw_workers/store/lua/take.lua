@@ -77,7 +77,8 @@ local function answer(lease, deadline, messages)
   if holds then
     from = known_length
   end
-  return { "taken", lease, c.step, attempt, suspect and 1 or 0, c.resumed, c.started or "", deadline, now, abort, messages, length,
+  return { "taken", lease, c.step, attempt, suspect and 1 or 0, c.resumed, c.started or "", deadline, now, abort,
+    messages, length,
     newest_entries(log, math.max(from, length - tail), length - 1), redis.call("HGETALL", row),
     c.how or "taken", redis.call("HGET", run_key, "dead") or "[]", may_have_steering(), holds and 1 or 0 }
 end
@@ -138,8 +139,8 @@ elseif may_suspect then
   redis.call("HDEL", suspects, worker) -- this process was paused, and another took its suspect over
 end
 
--- Rule 9: whether the session is reset is decided here, in inbox order, and by messages of people only: results of children
--- and answers of sessions belong to the session that asked for them.
+-- Rule 9: whether the session is reset is decided here, in inbox order, and by messages of people only: results of
+-- children and answers of sessions belong to the session that asked for them.
 local function reset_if_stale()
   local r = fields(row, "lastInteractionAt", "lastChannel", "sessionId")
   local seen, limits = tonumber(r.lastInteractionAt) or now, stale[r.lastChannel or ""] or stale[""]

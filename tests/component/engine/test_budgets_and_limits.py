@@ -297,7 +297,7 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
 
     eventually(is_shown, within=15)
     limits(wired).done([Limit("a", concurrent=1)], ELSEWHERE, "call")
-    engine.stores.redis.delete(engine.stores.keys.aside(budget.name))
+    engine.stores.redis.delete(engine.stores.keys.reserved(budget.name))
     assert finish(wired, thread, queued).state == "ok"
     (told,) = [
         event.data["why"] for event in engine.stores.reader.events(SESSION, "0") if event.type == "model.waiting"
@@ -321,7 +321,7 @@ def test_who_is_stopped_while_waiting_leaves_no_place_and_no_reservation(
     limits(wired).ask([Limit("a//m", concurrent=1)], ELSEWHERE, "call", 10)
     thread, queued = in_background(wired)
     eventually(lambda: redis.zcard(keys.waiting("a//m")), within=15)
-    (budget,) = [str(key) for key in redis.keys("*aside*")]
+    (budget,) = [str(key) for key in redis.keys("*reserved*")]
     assert redis.hlen(budget) == 1
     (handle,) = wired.engine.process.runs()
     handle.cancel.set(TurnAborted("killed"))
@@ -337,7 +337,7 @@ def test_a_reservation_covers_the_longest_answer(make_engine: MakeEngine, server
     thread, queued = in_background(wired)
     eventually(server.is_silent.is_set, within=15)
     redis = wired.engine.stores.redis
-    (budget,) = [str(key) for key in redis.keys("*aside*")]
+    (budget,) = [str(key) for key in redis.keys("*reserved*")]
     aside = json.loads(str(redis.hvals(budget)[0]))
     assert aside["tokens"] > 4096
     assert (aside["calls"], aside["seconds"]) == (1, 60)
@@ -358,7 +358,7 @@ def test_a_reservation_for_a_program_covers_all_it_may_write(make_engine: MakeEn
     )
     redis = wired.engine.stores.redis
     thread, queued = in_background(wired)
-    budget = eventually(lambda: [str(key) for key in redis.keys("*aside*")], within=15)[0]
+    budget = eventually(lambda: [str(key) for key in redis.keys("*reserved*")], within=15)[0]
     assert 20_000 < json.loads(str(redis.hvals(budget)[0]))["tokens"] < 30_000
     (handle,) = wired.engine.process.runs()
     handle.cancel.set(TurnAborted("killed"))
@@ -381,7 +381,7 @@ def test_a_reservation_is_no_less_than_what_the_api_counts(
     kinds = Counter[str]()
 
     def answer(request: Recorded) -> Reply:
-        (aside,) = [str(key) for key in redis.keys("*aside*")]
+        (aside,) = [str(key) for key in redis.keys("*reserved*")]
         reserved.append(json.loads(str(redis.hvals(aside)[0])))
         counted.append(len(json.dumps(request.body)) // 4)
         kinds["flush" if is_flush(request) else "summary" if is_summary(request) else "turn"] += 1

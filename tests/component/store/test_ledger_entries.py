@@ -116,9 +116,9 @@ def test_a_booked_call_gives_back_what_was_set_aside_for_it_and_for_no_other(sto
     first, second = (call(store, lease, number, REAL) for number in (1, 2))
     RateLimits(store.redis, store.keys).reserve(lease.run, second.id, Amounts(tokens=60), [Budget("day", tokens=100)])
     store.turns().record_calls(lease, LedgerEntries([first], ["day"]))
-    assert store.redis.hkeys(store.keys.aside("day")) == [lease.run], "the call that it is for is still made"
+    assert store.redis.hkeys(store.keys.reserved("day")) == [lease.run], "the call that it is for is still made"
     store.turns().record_calls(lease, LedgerEntries([second], ["day"]))
-    assert store.redis.hlen(store.keys.aside("day")) == 0
+    assert store.redis.hlen(store.keys.reserved("day")) == 0
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ local function append_list(from, to)
   redis.call("DEL", from)
 end
 
--- Turn the transcript into the archive of the old session id, and start the new one. A worker writes the archive to disk
--- as JSONL, and removes the files of a deleted session even if its transcript is empty. The key of the archive is built
--- here, because only the script knows the old id for certain.
+-- Turn the transcript into the archive of the old session id, and start the new one. A worker writes the archive to
+-- disk as JSONL, and removes the files of a deleted session even if its transcript is empty. The key of the archive is
+-- built here, because only the script knows the old id for certain.
 local function cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, why, has_files)
   local has_log = redis.call("EXISTS", log) == 1
   if has_log or has_files then
@@ -31,14 +31,16 @@ local function cut_transcript(row, log, archive_prefix, archives, due, new_sessi
       append_list(log, archive)
     end
     redis.call("HSET", archives, old.sessionId, cjson.encode({
-      session_id = old.sessionId, agent_id = old.agentId, session_key = old.sessionKey, thread_id = old.lastThreadId, started_at = tonumber(old.sessionStartedAt),
+      session_id = old.sessionId, agent_id = old.agentId, session_key = old.sessionKey, thread_id = old.lastThreadId,
+      started_at = tonumber(old.sessionStartedAt),
       cut_at = now, why = why, workspace = old.spawnedWorkspaceDir or nil,
     }))
     redis.call("ZADD", due, now, "archive|" .. old.sessionId)
   end
   if new_session_id ~= "" then
     redis.call("HSET", row, "sessionId", new_session_id, "sessionStartedAt", now, "updatedAt", now,
-      "lastInteractionAt", now, "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite", 0, "contextTokens", 0,
+      "lastInteractionAt", now, "inputTokens", 0, "outputTokens", 0, "totalTokens", 0, "cacheRead", 0, "cacheWrite",
+      0, "contextTokens", 0,
       "compactionCount", 0, "turns", 0)
     redis.call("HDEL", row, "authProfileOverride") -- a new conversation has no prompt cache to stay with
   end

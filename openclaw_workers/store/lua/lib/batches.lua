@@ -77,8 +77,8 @@ local function fold_announces(run_key, run, inbox, receipts, now)
   end
 end
 
--- How many batches of a run are not announced yet. By run and not by session: a later run must not wait for the children
--- of an earlier one.
+-- How many batches of a run are not announced yet. By run and not by session: a later run must not wait for the
+-- children of an earlier one.
 local function open_batches(run_key)
   return tonumber(redis.call("HGET", run_key, "open_batches")) or 0
 end

@@ -31,7 +31,8 @@ local function lease_end(sweep, ends, now, lease_ms)
   return math.min(is_recent and ends - step.stepped_by or ends, now + lease_ms)
 end
 
--- When a debounced run may start. If `woken_at` is in the future, the clock stepped back, and the run has waited enough.
+-- When a debounced run may start. If `woken_at` is in the future, the clock stepped back, and the run has waited
+-- enough.
 local function starts_at(ready_at, woken_at, now)
   return (tonumber(woken_at) or 0) <= now and tonumber(ready_at) or 0
 end

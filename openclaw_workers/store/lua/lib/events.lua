@@ -22,7 +22,8 @@ local function event(events, ctl, now, kind, data, create)
   local seq = redis.call("HINCRBY", ctl, "eseq", 1)
   local body = event_body(data)
   if create then
-    return redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
+    return redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data",
+      body)
   end
   return redis.call(
     "XADD", events, "NOMKSTREAM", "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)

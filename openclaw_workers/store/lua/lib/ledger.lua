@@ -14,10 +14,12 @@ local function uncharged(run_key, spent)
 end
 
 -- The usage of all recorded calls of a run.
-local USAGE = { input = "input", output = "output", cacheRead = "cache_read", cacheWrite = "cache_write" } -- in an entry
+-- Usage fields as an entry of the ledger names them.
+local USAGE = { input = "input", output = "output", cacheRead = "cache_read", cacheWrite = "cache_write" }
 local function usage_of(run_key)
   local r = fields(run_key, "usage_input", "usage_output", "usage_cacheRead", "usage_cacheWrite")
-  return { input = tonumber(r.usage_input) or 0, output = tonumber(r.usage_output) or 0, cacheRead = tonumber(r.usage_cacheRead) or 0,
+  return { input = tonumber(r.usage_input) or 0, output = tonumber(r.usage_output) or 0,
+    cacheRead = tonumber(r.usage_cacheRead) or 0,
     cacheWrite = tonumber(r.usage_cacheWrite) or 0 }
 end
 
@@ -52,8 +54,8 @@ local function add_to(key, field, amount)
   end
 end
 
--- Enter a call, and return the amounts and usage that it adds: nothing the second time, and the difference to the estimate
--- if its owner had been taken for dead.
+-- Enter a call, and return the amounts and usage that it adds: nothing the second time, and the difference to the
+-- estimate if its owner had been taken for dead.
 local function enter(ledger, before, id, entry, amounts, usage)
   if redis.call("HEXISTS", before, id) == 1 then
     ledger = before -- it was entered before midnight
@@ -76,8 +78,8 @@ local function enter(ledger, before, id, entry, amounts, usage)
 end
 
 -- An owner that died while it may have been calling a model is named in its run's record until that call is recorded,
--- whoever records it: so the call has the same id, however many workers take the run over meanwhile. An owner with a tool
--- at work was not calling a model, and neither was a sweeper that settles a lost run.
+-- whoever records it: so the call has the same id, however many workers take the run over meanwhile. An owner with a
+-- tool at work was not calling a model, and neither was a sweeper that settles a lost run.
 local function note_dead_owner(run_key, fence, started, settling)
   local r = fields(run_key, "id", "dead")
   if not r.id or fence == settling or (started or "") ~= "" then
@@ -100,9 +102,9 @@ local function forget_dead_owner(run_key, id)
   end
 end
 
--- Rule 14: a call was billed whoever owns the run by now, so it is recorded before the lease is checked; once, by its id.
--- `budgets` holds two keys for each budget: spent, reserved. An owner's last recorded call tells the next owner the id of
--- the call that was in progress.
+-- Rule 14: a call was billed whoever owns the run by now, so it is recorded before the lease is checked; once, by its
+-- id. `budgets` holds two keys for each budget: spent, reserved. An owner's last recorded call tells the next owner
+-- the id of the call that was in progress.
 local function record_calls(ledger, before, given, run, run_key, owns, budgets)
   add_attempts(run_key, given.attempts)
   for _, call in ipairs(given.calls) do

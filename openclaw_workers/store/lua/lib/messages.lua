@@ -65,8 +65,8 @@ local function is_announce(entry)
   return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
 end
 
--- Settle and remove the messages of `inbox` or `bound` up to a sequence number. Commands and results of children (I4) can
--- be spared.
+-- Settle and remove the messages of `inbox` or `bound` up to a sequence number. Commands and results of children (I4)
+-- can be spared.
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
   local ids, by_person, exchanges = {}, false, {}
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do

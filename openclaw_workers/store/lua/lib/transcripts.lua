@@ -1,8 +1,8 @@
 --[[
   Reading and writing transcript entries.
 ]]
--- The newest of these transcript entries, oldest first: as many as fit into an answer, and at least one. They are read one
--- by one, because Redis cannot tell the size of an entry in advance.
+-- The newest of these transcript entries, oldest first: as many as fit into an answer, and at least one. They are read
+-- one by one, because Redis cannot tell the size of an entry in advance.
 local ANSWER_BYTES = 512 * 1024
 local function newest_entries(log, first, last)
   local entries, size = {}, 0

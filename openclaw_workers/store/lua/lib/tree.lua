@@ -31,7 +31,8 @@ local function leave_to_waiter(run_key, run, covers)
   local p = fields(r.ctl_key, "waits_for", "run", "abort")
   for _, id in ipairs(p.run ~= p.abort and covers or {}) do
     if id == p.waits_for then
-      redis.call("HSET", r.batch_key, "mode_before", redis.call("HGET", r.batch_key, "mode"), "mode", "none", "run_key", run_key)
+      redis.call("HSET", r.batch_key, "mode_before", redis.call("HGET", r.batch_key, "mode"), "mode", "none",
+        "run_key", run_key)
       redis.call("HSET", run_key, "announce", "none")
       redis.call("HSET", r.ctl_key, "unread", r.batch_key)
     end
@@ -87,8 +88,8 @@ local function unpark(ctl, due, session, now, rewake_ms)
   redis.call("ZADD", due, now + rewake_ms, "turn|" .. session)
 end
 
--- The next child's place among its siblings: by the clock, and after all unsettled ones. So an order to stop the children
--- of a deleted session does not reach those of a new session with the same key.
+-- The next child's place among its siblings: by the clock, and after all unsettled ones. So an order to stop the
+-- children of a deleted session does not reach those of a new session with the same key.
 local function spawn_place(ctl, live, now)
   local last = tonumber(redis.call("ZRANGE", live, -1, -1, "WITHSCORES")[2]) or 0
   local place = math.max((tonumber(redis.call("HGET", ctl, "spawn_seq")) or 0) + 1, last + 1, now)
@@ -100,9 +101,11 @@ end
 -- parent that is gone must not come back (rule 19).
 local function reports_to(old_key)
   local r = fields(old_key, "batch_key", "spawn_mode", "ctl_key")
-  local about = r.batch_key and fields(r.batch_key, "parent_session", "parent_session_id", "parent_run", "batches_key", "root", "mode",
+  local about = r.batch_key and fields(r.batch_key, "parent_session", "parent_session_id", "parent_run",
+    "batches_key", "root", "mode",
     "parent_run_key", "above", "above_id", "mode_before")
-  local nobody = not about or not about.parent_session or r.spawn_mode == "session" or redis.call("EXISTS", r.ctl_key) == 0
+  local nobody = not about or not about.parent_session or r.spawn_mode == "session" or redis.call("EXISTS",
+    r.ctl_key) == 0
   return not nobody and about or nil
 end
 
@@ -118,21 +121,24 @@ local function lacks_room(old_key)
   return l.most_tree and redis.call("ZCARD", l.tree_key) >= tonumber(l.most_tree) and "tree" or nil
 end
 
--- A message to a child whose run has ended starts another run, announced to the same parent in a batch of its own. Limits
--- were checked before (`lacks_room`); messages of people and results of its own children are never refused.
+-- A message to a child whose run has ended starts another run, announced to the same parent in a batch of its own.
+-- Limits were checked before (`lacks_room`); messages of people and results of its own children are never refused.
 local function follow_up(old_key, run_key, run, batch_key, open_key, now)
   local about = reports_to(old_key)
   if not about then
     return
   end
   local copied = { "live_key", "tree_key", "events_key", "ctl_key", "children_key", "requester_session_key",
-    "requester_session_id", "controller_session_key", "root_session_key", "parent_run_id", "depth", "role", "cleanup", "spawn_mode", "deliver",
+    "requester_session_id", "controller_session_key", "root_session_key", "parent_run_id", "depth", "role",
+    "cleanup", "spawn_mode", "deliver",
     "label", "task", "metadata", "wake_on_descendant_settle", "timeout_ms", "most_children", "most_tree" }
   local old, batch = fields(old_key, unpack(copied)), "batch-" .. run
   set_fields(run_key, old)
   local mode = about.mode_before or about.mode -- a parent that waited for the last run need not wait for this one
-  redis.call("HSET", run_key, "batch", batch, "batch_key", batch_key, "open_key", open_key, "batch_index", 0, "announce", mode)
-  redis.call("HSET", batch_key, "id", batch, "state", "running", "mode", mode, "created_at", now, "parent_session", about.parent_session,
+  redis.call("HSET", run_key, "batch", batch, "batch_key", batch_key, "open_key", open_key, "batch_index", 0,
+    "announce", mode)
+  redis.call("HSET", batch_key, "id", batch, "state", "running", "mode", mode, "created_at", now, "parent_session",
+    about.parent_session,
     "parent_session_id", about.parent_session_id, "parent_run", about.parent_run, "batches_key", about.batches_key,
     "root", about.root, "parent_run_key", about.parent_run_key,
     "above", about.above or "", "above_id", about.above_id or "",
