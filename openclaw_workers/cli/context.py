@@ -87,7 +87,7 @@ class CliContext:
             stores.inbox,
             stores.tree,
             self.trees,
-            stores.fleet,
+            stores.workers,
             timeout_seconds=stores.settings.engine.accept_timeout_seconds,
         )
 

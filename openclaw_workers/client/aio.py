@@ -30,12 +30,12 @@ from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
 from openclaw_workers.errors import CorruptRecord, OpenClawError
 from openclaw_workers.store.client import store_errors
-from openclaw_workers.store.fleet import WorkerInfo, worker_infos
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import usable
 from openclaw_workers.store.reader import STATE_FIELDS, Event, SessionState, parse_event, parse_run, parse_state
 from openclaw_workers.store.tree import as_batch
+from openclaw_workers.store.workers import WorkerInfo, worker_infos
 
 T = TypeVar("T")
 

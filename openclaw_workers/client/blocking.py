@@ -23,25 +23,25 @@ from openclaw_workers.client.protocol import (
     Update,
 )
 from openclaw_workers.errors import OpenClawError
-from openclaw_workers.store.fleet import Fleet
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.tree_queries import Trees
+from openclaw_workers.store.workers import Workers
 
 T = TypeVar("T")
 
 
 class BlockingReader:
     def __init__(
-        self, reader: Reader, inbox: Inbox, tree: Tree, trees: Trees, fleet: Fleet, *, timeout_seconds: float
+        self, reader: Reader, inbox: Inbox, tree: Tree, trees: Trees, workers: Workers, *, timeout_seconds: float
     ) -> None:
         """`timeout_seconds` is the socket time-out of the Redis client; a read must return before it."""
         self._reader = reader
         self._inbox = inbox
         self._tree = tree
         self._trees = trees
-        self._fleet = fleet
+        self._workers = workers
         self._most_ms = int(timeout_seconds * 800)
 
     def follow(self, steps: Steps[Any]) -> Iterator[Update]:
@@ -84,7 +84,7 @@ class BlockingReader:
             case ReadState(session):
                 return self._reader.control(session)
             case ReadWorkers():
-                return self._fleet.workers()
+                return self._workers.all()
             case ReadChildren(session):
                 return self._tree.children(session)
             case ReadOpenBatches(session):

@@ -14,9 +14,9 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch
 from openclaw_workers.errors import OpenClawError
-from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.reader import Event, SessionState
+from openclaw_workers.store.workers import WorkerInfo
 
 T = TypeVar("T")
 

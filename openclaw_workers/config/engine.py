@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import MAX_DURATION_SECONDS, WEEK_SECONDS, QdrantUrl, RedisUrl, Section
+from openclaw_workers.config.base import WEEK_SECONDS, QdrantUrl, RedisUrl, Section
 
 
 class LaneSettings(Section):
@@ -50,9 +50,6 @@ class EngineSettings(Section):
 
     sweep_seconds: StrictFloat = Field(default=1.0, gt=0)
     """Seconds between two sweeps for due items; at most a quarter of leaseSeconds."""
-
-    visibility_timeout_seconds: StrictInt | None = Field(default=None, ge=1, le=MAX_DURATION_SECONDS)
-    """Seconds until Celery redelivers an unacknowledged task; unset, which is faster, only the sweep does."""
 
     accept_timeout_seconds: StrictFloat = Field(default=2.0, gt=0, le=60)
     """Seconds to wait for Redis before accepting a message fails."""

@@ -126,8 +126,6 @@ class Run(BaseModel):
     """The id of the last model call that an owner of the run recorded in the ledger."""
     dead: list[int] = Field(default_factory=list)
     """Fences of owners that may have died during a model call that is not in the ledger yet."""
-    resting: int | None = None
-    """The fence of the owner if it is not in a model call now: it waits for permission, or only settles the run."""
     queued_at: int = 0
     started_at: int | None = None
     ended_at: int | None = None

@@ -11,7 +11,6 @@ import structlog
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.report import partial_of
 from openclaw_workers.engine.wake import Waker, wake_all, wake_run
@@ -91,7 +90,6 @@ class Control:
         self._stores.tree.reaped(session, order)
 
     def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> SessionEnded:
-        mend(self._stores, session)  # the script would fail halfway, and what is damaged must not keep anyone from this
         lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
         if ended is None:

@@ -9,14 +9,16 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
 from openclaw_workers.store.client import Client, connect
-from openclaw_workers.store.fleet import Fleet
+from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_calls import Orphans
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
+from openclaw_workers.store.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ class Stores:
     caps: dict[Lane, int]
     inbox: Inbox
     sessions: Sessions
-    fleet: Fleet
+    leases: Leases
+    due: DueItems
+    workers: Workers
     reader: Reader
     tree: Tree
     exchanges: InterSession
@@ -67,7 +71,9 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         caps=lane_caps(settings),
         inbox=Inbox(redis, keys, reader, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
         sessions=Sessions(redis, keys, grant_ms=timing.grant_ms),
-        fleet=Fleet(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
+        leases=Leases(redis, keys, lease_ms=timing.lease_ms, rewake_ms=timing.rewake_ms, grant_ms=timing.grant_ms),
+        due=DueItems(redis, keys, lease_ms=timing.lease_ms),
+        workers=Workers(redis, keys, lease_ms=timing.lease_ms),
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=InterSession(redis, keys),

@@ -63,8 +63,17 @@ class Archives:
         reply = run_script(
             self._redis,
             "claim_archive",
-            [k.archives, k.archiving(archive_id), k.due, k.archives_at("")],
-            [archive_id, token, place.id, WRITER_LEASE_MS],
+            keys={
+                **k.shared("archives", "due"),
+                "writer": k.archiving(archive_id),
+                "waiting_prefix": k.archives_at(""),
+            },
+            args={
+                "id": archive_id,
+                "token": token,
+                "place": place.id,
+                "lease_ms": WRITER_LEASE_MS,
+            },
         )
         if reply[0] != "claimed":
             return None
@@ -86,8 +95,17 @@ class Archives:
         reply = run_script(
             self._redis,
             "trim_archive",
-            [k.archive(archive.id), k.archives, k.archiving(archive.id), k.due],
-            [archive.id, archive.token, archive.written, count, size, place.id, place.shown, WRITER_LEASE_MS],
+            keys={**k.shared("archives", "due"), "archive": k.archive(archive.id), "writer": k.archiving(archive.id)},
+            args={
+                "id": archive.id,
+                "token": archive.token,
+                "before": archive.written,
+                "count": count,
+                "size": size,
+                "place": place.id,
+                "host": place.shown,
+                "lease_ms": WRITER_LEASE_MS,
+            },
         )
         return int(reply[1]) if reply[0] == "trimmed" else None
 

@@ -7,11 +7,9 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
-from hashlib import sha1
-from importlib import resources
+from types import MappingProxyType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -33,6 +31,7 @@ from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
 from openclaw_workers.errors import CorruptRecord, StoreFull, StoreUnavailable
+from openclaw_workers.store import scripts
 
 Client = redis.Redis
 
@@ -47,8 +46,8 @@ DEMOTED = ("READONLY", "read only replica", "UNBLOCKED")
 FULL = ("OOM", "maxmemory")
 REFUSALS = (*DEMOTED, "LOADING", "BUSY", "MASTERDOWN", "MISCONF", "NOREPLICAS")
 
-REFUSED_WHEN_FULL = frozenset({"accept", "spawn"})
-"""Scripts that bring new work. All others carry on, end or clear up what is there, and must not be kept from it."""
+
+NO_NAMES: Mapping[str, Any] = MappingProxyType({})
 
 
 def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32) -> Client:
@@ -60,7 +59,7 @@ def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32
     return redis.Redis.from_url(
         url,
         decode_responses=True,
-        encoding_errors="replace",  # else a damaged byte fails every script that meets it, and nobody sets it aside
+        encoding_errors="replace",  # otherwise one damaged byte fails every script that reads it
         socket_timeout=timeout_seconds,
         socket_connect_timeout=timeout_seconds,
         max_connections=max_connections,
@@ -100,32 +99,29 @@ def store_errors() -> Iterator[None]:
         raise StoreUnavailable(f"Redis failed ({error})") from error
 
 
-@cache
-def script_source(name: str) -> tuple[str, str]:
-    """A script with the shared library in front of it, and its SHA."""
-    folder = resources.files("openclaw_workers.store") / "lua"
-    shared = sorted(
-        (path for path in (folder / "_lib").iterdir() if path.name.endswith(".lua")), key=lambda path: path.name
-    )
-    texts = [path.read_text() for path in shared]
-    if name not in REFUSED_WHEN_FULL:
-        texts.append("write_although_full()")
-    text = "\n".join([*texts, (folder / f"{name}.lua").read_text()])
-    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
-
-
 def run_script(
-    client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, repeats: bool = False
+    client: Client,
+    name: str,
+    *,
+    keys: Mapping[str, str] = NO_NAMES,
+    args: Mapping[str, Any] = NO_NAMES,
+    more_keys: Sequence[str] = (),
+    more_args: Sequence[Any] = (),
+    repeats: bool = False,
 ) -> list[Any]:
-    """Run one script by name and return its tagged answer. `repeats`: the caller does until Redis has answered.
+    """Run one script and return its tagged answer. Keys and arguments have the names that its header declares.
+
+    `repeats`: the caller repeats the call until Redis has answered.
 
     Raises:
+        TypeError: a name is missing, or the script declares no such name.
         StoreUnavailable: Redis did not answer; the script may or may not have run.
         CorruptRecord: a key holds something the script cannot work with.
     """
+    names, values = scripts.in_order(name, keys, args, more_keys, more_args)
     with store_errors():
         try:
-            return _ask(client, name, keys, args, trusts=repeats)
+            return _ask(client, name, names, values, trusts=repeats)
         except ResponseError as error:
             if isinstance(error, ReadOnlyError) or _says(error, DEMOTED):
                 _hang_up(client)
@@ -140,9 +136,9 @@ def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
     Raises:
         StoreUnavailable: Redis did not answer; they may or may not have been carried out.
     """
-    keys = [str(key) for key, *_ in commands]
+    targets = [str(key) for key, *_ in commands]
     words = [each for _, *rest in commands for each in (len(rest), *rest)]
-    answers = run_script(client, "write", keys, words)
+    answers = run_script(client, "write", more_keys=targets, more_args=words)
     for answer in answers:
         if isinstance(answer, ResponseError) and not str(answer).startswith("WRONGTYPE"):
             with store_errors():
@@ -151,7 +147,7 @@ def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
 
 
 def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, trusts: bool) -> list[Any]:
-    text, digest = script_source(name)
+    text, digest = scripts.script_source(name)
     held = _spare_connection(client, trusts=trusts)
     try:
         return _exchange(held, "EVALSHA", digest, keys, args)
@@ -183,9 +179,9 @@ def _exchange(
     that scripts must not have, for measurements nobody reads, and for a look at each argument.
     """
     # As text: hiredis ends the process where Ctrl-C comes while it makes one of a number.
-    told: Any = (str(each) if isinstance(each, int | float) else each for each in (len(keys), *keys, *args))
+    words: Any = (_word(each) for each in (len(keys), *keys, *args))
     try:
-        held.connection.send_packed_command([pack_command((command, script, *told))])
+        held.connection.send_packed_command([pack_command((command, script, *words))])
         answer = held.connection.read_response()
     except ResponseError:
         raise
@@ -196,6 +192,10 @@ def _exchange(
         raise
     held.used_at = time.monotonic()
     return cast("list[Any]", answer)
+
+
+def _word(value: Any) -> Any:
+    return str(int(value) if isinstance(value, bool) else value) if isinstance(value, int | float) else value
 
 
 class _PooledConnection:

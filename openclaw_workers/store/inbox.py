@@ -148,38 +148,41 @@ class Inbox:
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
             StoreFull: not accepted, because Redis has little memory left.
-            CorruptRecord: it is a repeat, and what became of the message cannot be read; or a key of the session cannot
-                be used (`Sessions.set_aside`), and nothing was changed.
+            CorruptRecord: it is a repeat, and what became of the message cannot be read.
         """
         k, key = self._keys, message.session_key
         reply = run_script(
             self._redis,
             "accept",
-            [k.row(key), k.ctl(key), k.inbox(key), k.receipts(key), k.ages(key), k.events(key), k.due]
-            + [k.sessions, k.run(run_id), k.runs, k.broker_queue(lane)]
-            + [k.batch(own_batch(run_id)), k.open(own_batch(run_id)), k.waiters(key), k.dedupe(delivery), k.memory],
-            [
-                key,
-                stored_form(message),
-                message.id,
-                message.kind,
-                rules.mode,
-                rules.cap,
-                rules.drop,
-            ]
-            + [
-                run_id,
-                lane,
-                self._rewake_ms,
-                session_id,
-                agent_id,
-                json.dumps(row_new),
-                json.dumps(row_each),
-                rules.debounce_ms,
-                wake,
-                mode or "",
-                DEDUPE_SECONDS if delivery else 0,
-            ],
+            keys={
+                **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
+                **k.shared("due", "sessions", "runs", "memory"),
+                "run_key": k.run(run_id),
+                "queue": k.broker_queue(lane),
+                "next_batch": k.batch(own_batch(run_id)),
+                "next_open": k.open(own_batch(run_id)),
+                "dedupe": k.dedupe(delivery),
+            },
+            args={
+                "session": key,
+                "message": stored_form(message),
+                "id": message.id,
+                "kind": message.kind,
+                "mode": rules.mode,
+                "cap": rules.cap,
+                "drop": rules.drop,
+                "run": run_id,
+                "lane": lane,
+                "rewake_ms": self._rewake_ms,
+                "new_session_id": session_id,
+                "agent": agent_id,
+                "row_new": json.dumps(row_new),
+                "row_each": json.dumps(row_each),
+                "debounce_ms": rules.debounce_ms,
+                "wake_message": wake,
+                "own_mode": mode or "",
+                "keep_s": DEDUPE_SECONDS if delivery else 0,
+            },
         )
         match reply:
             case ["accepted", _, run, publish, event_id]:
@@ -195,8 +198,6 @@ class Inbox:
                 raise StoreFull(int(percent))
             case ["rejected", reason, _]:
                 return Refused(reason)
-            case ["damaged"]:
-                raise CorruptRecord(f"session {key}", "one of its keys holds what it should not")
         raise AssertionError(reply)
 
     def stop(
@@ -215,7 +216,7 @@ class Inbox:
         """Stop the named run, or whatever is current; `run=None` in the answer means that no run was there to stop.
 
         What it has spawned is to be stopped with it; all that the session has, if waiting messages are cancelled too,
-        or as `with_all_children` says. `partial`: what there is of the result of a run that nobody carries.
+        or as `with_all_children` says. `partial`: what a run without an owner had written so far.
         `delivery` is that of the message that orders this: if it comes again it gets the first answer.
         """
         whole = with_waiting if with_all_children is None else with_all_children
@@ -228,12 +229,33 @@ class Inbox:
             reply = run_script(
                 self._redis,
                 "stop",
-                [k.ctl(key), k.inbox(key), k.receipts(key), k.events(key), k.due, k.run(current)]
-                + [k.slots(lane), k.line(lane), k.run(following), k.runs, k.live(key), k.reaps]
-                + [k.batch(own_batch(following)), k.open(own_batch(following)), k.bound(key), k.dedupe(delivery)],
-                [key, current, int(with_waiting), reason, cap, self._grant_ms]
-                + [following, lane, agent_of(key), self._rewake_ms, MOST_COLLECTED, int(whole)]
-                + [partial(current) if current else "", given_at, DEDUPE_SECONDS if delivery else 0],
+                keys={
+                    **k.for_session(key, "ctl", "inbox", "receipts", "events", "live", "bound"),
+                    **k.shared("due", "runs", "reaps"),
+                    **k.for_lane(lane, "slots", "line"),
+                    "run_key": k.run(current),
+                    "next_key": k.run(following),
+                    "next_batch": k.batch(own_batch(following)),
+                    "next_open": k.open(own_batch(following)),
+                    "dedupe": k.dedupe(delivery),
+                },
+                args={
+                    "session": key,
+                    "run": current,
+                    "all": with_waiting,
+                    "reason": reason,
+                    "cap": cap,
+                    "grant_ms": self._grant_ms,
+                    "next_run": following,
+                    "lane": lane,
+                    "agent": agent_of(key),
+                    "rewake_ms": self._rewake_ms,
+                    "most": MOST_COLLECTED,
+                    "whole": whole,
+                    "partial": partial(current) if current else "",
+                    "given_at": given_at,
+                    "keep_s": DEDUPE_SECONDS if delivery else 0,
+                },
             )
             match reply:
                 case ["other", later, _, first_seq] if run is None and int(first_seq) <= given_at:

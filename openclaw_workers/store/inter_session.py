@@ -45,9 +45,7 @@ class InterSession:
 
     def expect(self, target: SessionKey, message: MessageId, waiting: SessionKey) -> None:
         """Say before a message is sent that its answer will be waited for: it may come before the wait begins."""
-        k = self._keys
-        keys = [k.receipts(target), k.waiters(target), k.ctl(waiting)]
-        run_script(self._redis, "wait", keys, [message, waiting, 0, 1, target])
+        self._wait(target, message, waiting, 0, only_expect=True)
 
     def asked(self, message: MessageId, waiting: SessionKey) -> SessionKey | None:
         """Whom a session has sent the message to whose answer it waits for, or is about to."""
@@ -57,9 +55,7 @@ class InterSession:
 
     def wait(self, target: SessionKey, message: MessageId, waiting: SessionKey, wait_ms: int) -> Wait:
         """Enter `waiting` as one that waits, unless the message is settled or the time is over. Safe to repeat."""
-        k = self._keys
-        keys = [k.receipts(target), k.waiters(target), k.ctl(waiting)]
-        match run_script(self._redis, "wait", keys, [message, waiting, wait_ms, 0, target]):
+        match self._wait(target, message, waiting, wait_ms, only_expect=False):
             case ["waiting", left]:
                 return Wait("waiting", left_ms=int(left))
             case ["over", raw]:
@@ -67,6 +63,22 @@ class InterSession:
             case ["settled", raw]:
                 return Wait("settled", receipt=Receipt.model_validate_json(raw))
         return Wait("gone")
+
+    def _wait(
+        self, target: SessionKey, message: MessageId, waiting: SessionKey, wait_ms: int, *, only_expect: bool
+    ) -> list[str]:
+        return run_script(
+            self._redis,
+            "wait",
+            keys={**self._keys.for_session(target, "receipts", "waiters"), "ctl": self._keys.ctl(waiting)},
+            args={
+                "id": message,
+                "session": waiting,
+                "wait_ms": wait_ms,
+                "only_expect": only_expect,
+                "target": target,
+            },
+        )
 
     def give_up(self, target: SessionKey, message: MessageId, waiting: SessionKey) -> None:
         with store_errors(), self._redis.pipeline() as pipe:
@@ -89,7 +101,11 @@ class InterSession:
     def wake_waiters(self, session: SessionKey) -> None:
         """Messages to the session were cancelled: whoever waits for their answers need not."""
         k = self._keys
-        run_script(self._redis, "wake_waiters", [k.receipts(session), k.waiters(session), k.due], [])
+        run_script(
+            self._redis,
+            "wake_waiters",
+            keys={**k.for_session(session, "receipts", "waiters"), "due": k.due},
+        )
 
     def relay(self, message: MessageId) -> Relay | None:
         with store_errors():

@@ -10,7 +10,7 @@
     {ns}:reaps                     hash    when done        session key, or `run session` for what one run of it spawned
                                                             -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
-    {ns}:orphans                   hash    when booked      `run:fence` -> a model call whose run was taken away (JSON)
+    {ns}:orphans                   hash    when recorded    `run:fence` -> a model call whose run was taken away (JSON)
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
@@ -30,14 +30,14 @@
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
-    {ns}:health:{id}               hash    7 days           how a provider's key works: pauses by reason
-    {ns}:health:{id}:probe         string  30 s             somebody tries a key that is left alone
+    {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
+    {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
     {ns}:limit:{id}:recent         zset    1 hour           calls of the last minute -> when they began (ms)
     {ns}:limit:{id}:working        zset    1 hour           runs that are calling -> when their place ends (ms)
     {ns}:limit:{id}:waiting        zset    1 hour           runs that are held up -> when they came
     {ns}:limit:{id}:asked          hash    1 hour           when each of them last asked, and about which call
     {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
-    {ns}:budget:{id}:aside         hash    7 days           run -> what its call may cost (JSON)
+    {ns}:budget:{id}:reserved      hash    7 days           run -> what its call may cost (JSON)
     {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
     {ns}:archive:{id}              list    when written     by session id: a transcript cut off by reset or deletion,
                                                             and results that came too late for it
@@ -46,7 +46,6 @@
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
-    {ns}:damaged:{id}              any     30 days          a key of a session that held another type than it should
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
     {ns}:s:{key}:ctl               hash    with session     engine state: state, run, lease, fence, seq, step …
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
@@ -68,8 +67,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-DAMAGED_KEPT_SECONDS = 30 * 86_400
-
 TURN = "turn|"
 ARCHIVE = "archive|"
 BATCH = "batch|"
@@ -90,6 +87,17 @@ class Keys:
     """Builds key names inside one namespace; tests give each test its own."""
 
     namespace: str = "ocw"
+
+    def for_session(self, session: str, *names: str) -> dict[str, str]:
+        """Keys of one session by their names."""
+        return {name: getattr(self, name)(session) for name in names}
+
+    def for_lane(self, lane: str, *names: str) -> dict[str, str]:
+        return {name: getattr(self, name)(lane) for name in names}
+
+    def shared(self, *names: str) -> dict[str, str]:
+        """Keys that all sessions share, by their names."""
+        return {name: getattr(self, name) for name in names}
 
     @property
     def due(self) -> str:
@@ -170,11 +178,11 @@ class Keys:
     def run(self, run_id: str) -> str:
         return f"{self.namespace}:run:{run_id}"
 
-    def health(self, name: str) -> str:
-        return f"{self.namespace}:health:{name}"
+    def cooldown(self, name: str) -> str:
+        return f"{self.namespace}:cooldown:{name}"
 
     def probe(self, name: str) -> str:
-        return f"{self.namespace}:health:{name}:probe"
+        return f"{self.namespace}:cooldown:{name}:probe"
 
     def recent(self, name: str) -> str:
         return f"{self.namespace}:limit:{name}:recent"
@@ -191,8 +199,8 @@ class Keys:
     def spent(self, name: str) -> str:
         return f"{self.namespace}:budget:{name}:spent"
 
-    def aside(self, name: str) -> str:
-        return f"{self.namespace}:budget:{name}:aside"
+    def reserved(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:reserved"
 
     def ledger(self, day: str) -> str:
         return f"{self.namespace}:ledger:{day}"
@@ -220,20 +228,6 @@ class Keys:
 
     def broker_queue(self, lane: str) -> str:
         return f"{broker_prefix(self.namespace)}{lane}"
-
-    def damaged(self, token: str) -> str:
-        return f"{self.namespace}:damaged:{token}"
-
-    def of_session(self, session: str) -> dict[str, str]:
-        """Every key of a session, and the type it has."""
-        hashes = (self.row, self.ctl, self.receipts, self.waiters, self.files)
-        zsets = (self.inbox, self.bound, self.ages, self.batches, self.children, self.live)
-        return {
-            **{named(session): "hash" for named in hashes},
-            **{named(session): "zset" for named in zsets},
-            self.log(session): "list",
-            self.events(session): "stream",
-        }
 
     def row(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:row"

@@ -9,10 +9,8 @@ from typing import TypedDict
 from pydantic import ValidationError
 
 from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.ids import new_token
 from openclaw_workers.store.client import Client, store_errors, write
-from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
-from openclaw_workers.store.pipelines import each_answer
+from openclaw_workers.store.keys import Keys
 
 KEPT = 1_000
 RAW_CHARS = 10_000
@@ -38,7 +36,7 @@ class Quarantine:
     def keep(self, where: str, why: str, raw: object) -> None:
         k = self._keys
         note = json.dumps({"where": where, "why": why, "raw": str(raw)[:RAW_CHARS]}, sort_keys=True)
-        _, notes, _, times, _ = write(
+        write(
             self._redis,
             (k.quarantine, "LREM", 0, note),
             (k.quarantine, "LPUSH", note),
@@ -47,26 +45,15 @@ class Quarantine:
             (k.quarantine_times, "ZADD", "NX", now_ms(), _digest(note)),
             (k.quarantine_times, "ZREMRANGEBYRANK", 0, -KEPT - 1),
         )
-        for key, answer in ((k.quarantine, notes), (k.quarantine_times, times)):
-            if answer is None:
-                self._move_away(key)
-
-    def _move_away(self, key: str) -> None:
-        """Somebody else's. What is damaged is met again, and there will be a place to tell of it then."""
-        place = self._keys.damaged(new_token())
-        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
-            pipe.rename(key, place)
-            pipe.expire(place, DAMAGED_KEPT_SECONDS)
-            pipe.execute()
 
     def notes(self) -> list[Note]:
-        """The latest first; one that is damaged itself is told of like what it was about."""
+        """The latest first."""
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             pipe.lrange(self._keys.quarantine, 0, -1)
             pipe.zrange(self._keys.quarantine_times, 0, -1, withscores=True)
-            raws, times = each_answer(pipe)
-        known = {str(digest): int(at) for digest, at in times or []}
-        return [_note(str(raw), known.get(_digest(str(raw)))) for raw in raws or []]
+            raws, times = pipe.execute()
+        known = {str(digest): int(at) for digest, at in times}
+        return [_note(str(raw), known.get(_digest(str(raw)))) for raw in raws]
 
 
 def fields_at_fault(error: ValidationError) -> str:
@@ -77,11 +64,8 @@ def fields_at_fault(error: ValidationError) -> str:
 
 
 def _note(raw: str, at: int | None) -> Note:
-    try:
-        note = json.loads(raw)
-        return Note(where=str(note["where"]), why=str(note["why"]), raw=str(note["raw"]), at=at)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return Note(where="quarantine", why="this note about a damaged record is damaged too", raw=raw, at=at)
+    note = json.loads(raw)
+    return Note(where=note["where"], why=note["why"], raw=note["raw"], at=at)
 
 
 def _digest(note: str) -> str:

@@ -1,4 +1,4 @@
-"""Reading what is stored: sessions, runs, transcripts, events. Damaged records are set aside, never fatal."""
+"""Reading what is stored: sessions, runs, transcripts, events. Damaged records are skipped and noted, never fatal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Event:
 
 
 class Reader:
-    """Everything that looks without changing; the one exception is putting damaged records aside."""
+    """Reads without changing anything, except that it notes damaged records."""
 
     def __init__(self, redis: Client, keys: Keys) -> None:
         self._redis = redis
@@ -132,7 +132,7 @@ class Reader:
             start += page
 
     def hashes(self, kind: str, names: Sequence[str], key_of: Callable[[str], str]) -> list[dict[str, str]]:
-        """Records of one kind; empty where there is none, or something that is no record, which is told of."""
+        """Records of one kind; empty where there is none, or where a key holds something else, which is noted."""
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             for name in names:
                 pipe.hgetall(key_of(name))
@@ -154,7 +154,15 @@ class Reader:
         answers: list[list[str]] = []
         known = 0
         while True:
-            length, place, raws = run_script(self._redis, "page", [self._keys.log(key)], [start, end])
+            length, place, raws = run_script(
+                self._redis,
+                "page",
+                keys={"log": self._keys.log(key)},
+                args={
+                    "first": start,
+                    "last": end,
+                },
+            )
             if length < known:  # it was reset meanwhile: this is another transcript
                 break
             answers.append(raws)
@@ -203,7 +211,7 @@ class Reader:
         self._quarantine.keep(where, why, raw)
 
     def readable(self, where: str, read: Callable[[], T], raw: object) -> T | None:
-        """What could be made of a record; one that is damaged is told of and left out."""
+        """A parsed record; None if it is damaged, which is noted."""
         try:
             return read()
         except (ValidationError, CorruptRecord, ValueError, RecursionError) as error:

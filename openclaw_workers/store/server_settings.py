@@ -36,7 +36,7 @@ def unsafe_settings(redis: Client) -> dict[str, str]:
 def _fsync(redis: Client) -> str:
     """Empty where the server does not tell: providers forbid CONFIG, and INFO does not have it."""
     try:
-        told: Any = redis.config_get("appendfsync")
+        found: Any = redis.config_get("appendfsync")
     except ResponseError:
         return ""
-    return str(told.get("appendfsync", ""))
+    return str(found.get("appendfsync", ""))

@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id, new_token
+from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.domain.session_key import agent_of, chat_type, is_subagent
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
-from openclaw_workers.store.keys import DAMAGED_KEPT_SECONDS, Keys
-from openclaw_workers.store.turns import Granted
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.turn_records import Granted
 
 Partial = Callable[[RunId], str]
 
@@ -48,45 +47,18 @@ class Sessions:
 
         `delivery` is that of the message that asks for this: if it comes again it changes nothing.
         """
-        keys = [self._keys.row(key), self._keys.dedupe(delivery)]
-        keep_seconds = DEDUPE_SECONDS if delivery else 0
-        reply = run_script(self._redis, "patch_row", keys, [json.dumps(fields), keep_seconds])
+        reply = run_script(
+            self._redis,
+            "patch_row",
+            keys={"row": self._keys.row(key), "dedupe": self._keys.dedupe(delivery)},
+            args={"changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
+        )
         return bool(reply[0] == "ok")
 
-    def set_aside(self, key: SessionKey) -> list[str]:
-        """Move what holds another type than it should out of the session's way, and put a state right that is none.
-
-        Says of each what it was, and where it is kept.
-        """
-        k, types = self._keys, self._keys.of_session(key)
-        place, *places = (k.damaged(new_token()) for _ in range(len(types) + 1))
-        fields = {
-            "sessionKey": key,
-            "agentId": agent_of(key),
-            "sessionKind": "subagent" if is_subagent(key) else "main",
-        }
-        _, was, state, *moved = run_script(
-            self._redis,
-            "set_aside",
-            [k.row(key), k.log(key), k.ctl(key), k.due, k.sessions, place, *types, *places],
-            [
-                DAMAGED_KEPT_SECONDS,
-                new_session_id(),
-                json.dumps({**fields, "chatType": chat_type(key)}),
-                key,
-                *types.values(),
-            ],
-        )
-        wrong = [f"{k.ctl(key)} held the state {was!r}, which there is not; it goes on as {state}"] if state else []
-        return wrong + [
-            f"{name} held a {found} where a {wanted} belongs; it is kept as {place}"
-            for name, place, found, wanted in zip(*[iter(moved)] * 4, strict=True)
-        ]
-
     def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
-        """Begin a new life under the same key, at once; None when there is no such session.
+        """Start a new session under the same key, at once; None when there is no such session.
 
-        `partial`: what there is of the result of a run that is taken away.
+        `partial`: what a run that ends with it had written so far.
         """
         return self._end(key, lane, _Order("reset", cap, partial))
 
@@ -109,20 +81,36 @@ class Sessions:
             reply = run_script(
                 self._redis,
                 "reset",
-                [
-                    k.row(key),
-                    k.ctl(key),
-                    k.inbox(key),
-                    k.bound(key),
-                    k.receipts(key),
-                    k.log(key),
-                    k.events(key),
-                ]
-                + [k.due, k.running, k.run(RunId(run)), k.sessions, k.slots(lane), k.line(lane)]
-                + [k.archive(""), k.archives, k.ages(key), k.live(key), k.reaps]
-                + [k.children(key), k.files(key), k.threads, k.orphans],
-                [key, run, order.verb, new_session_id(), order.cap, self._grant_ms, taken_away]
-                + ["" if order.unused_since is None else order.unused_since],
+                keys={
+                    **k.for_session(
+                        key,
+                        "row",
+                        "ctl",
+                        "inbox",
+                        "bound",
+                        "receipts",
+                        "log",
+                        "events",
+                        "ages",
+                        "live",
+                        "children",
+                        "files",
+                    ),
+                    **k.shared("due", "running", "sessions", "archives", "reaps", "threads", "orphans"),
+                    **k.for_lane(lane, "slots", "line"),
+                    "run_key": k.run(RunId(run)),
+                    "archive_prefix": k.archive(""),
+                },
+                args={
+                    "session": key,
+                    "run": run,
+                    "verb": order.verb,
+                    "new_session_id": new_session_id(),
+                    "cap": order.cap,
+                    "grant_ms": self._grant_ms,
+                    "partial": taken_away,
+                    "unused_since": "" if order.unused_since is None else order.unused_since,
+                },
             )
             if reply[0] == "done":
                 return SessionEnded(pairs(reply[1]), RunId(run) if reply[2] else None, str(reply[3]))

@@ -15,7 +15,7 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import BATCH, FORGET, REAP, Keys
 from openclaw_workers.store.reader import Reader
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,26 @@ class Tree:
             LeaseLost: another worker owns the parent now; nothing was written.
         """
         k, s = self._keys, lease.session
-        keys = [k.row(s), k.ctl(s), k.events(s), k.batches(s), k.children(s), k.live(s), k.tree(root), k.due]
-        keys += [k.sessions, k.runs, k.threads, k.run(lease.run), k.memory]
-        for child in children:
-            c = child.session
-            keys += [k.row(c), k.ctl(c), k.inbox(c), k.receipts(c), k.ages(c), k.events(c), k.log(c), k.files(c)]
-            keys += [k.run(child.run), k.batch(child.batch), k.open(child.batch)]
-        args: list[str | int] = [lease.token, lease.run, s, most_children, most_tree, self._rewake_ms, len(children)]
-        reply = run_script(self._redis, "spawn", keys, args + [child.as_json() for child in children])
+        reply = run_script(
+            self._redis,
+            "spawn",
+            keys={
+                **k.for_session(s, "row", "ctl", "events", "batches", "children", "live"),
+                **k.shared("due", "sessions", "runs", "threads", "memory"),
+                "tree": k.tree(root),
+                "parent_key": k.run(lease.run),
+            },
+            args={
+                "lease": lease.token,
+                "parent_run": lease.run,
+                "parent": s,
+                "most_children": most_children,
+                "most_tree": most_tree,
+                "rewake_ms": self._rewake_ms,
+            },
+            more_keys=[key for child in children for key in _child_keys(k, child)],
+            more_args=[child.as_json() for child in children],
+        )
         if reply[0] == "lost":
             raise LeaseLost(f"{s} is owned by another worker now")
         return [Spawned(verdict, *number) for verdict, *number in reply]
@@ -176,29 +188,32 @@ class Tree:
         reply = run_script(
             self._redis,
             "announce",
-            [k.batch(batch.id), k.open(batch.id), k.due, k.row(s), k.ctl(s), k.inbox(s), k.receipts(s), k.ages(s)]
-            + [
-                k.events(s),
-                k.batches(batch.parent_session),
-                k.run(batch.parent_run),
-                k.run(run),
-                k.runs,
-                k.broker_queue(lane),
-            ]
-            + [k.batch(follow_up), k.open(follow_up), k.archive(asked), k.archives, k.sessions],
-            [
-                batch.id,
-                s,
-                message,
-                message_id,
-                run,
-                lane,
-                agent_of(s),
-                self._rewake_ms,
-                wake,
-                json.dumps(list(shown)),
-                climbs,
-            ],
+            keys={
+                **k.shared("due", "runs", "archives", "sessions"),
+                **k.for_session(s, "row", "ctl", "inbox", "receipts", "ages", "events"),
+                "batch": k.batch(batch.id),
+                "open": k.open(batch.id),
+                "batches": k.batches(batch.parent_session),
+                "parent_key": k.run(batch.parent_run),
+                "run_key": k.run(run),
+                "queue": k.broker_queue(lane),
+                "next_batch": k.batch(follow_up),
+                "next_open": k.open(follow_up),
+                "archive": k.archive(asked),
+            },
+            args={
+                "batch_id": batch.id,
+                "parent": s,
+                "message": message,
+                "id": message_id,
+                "run": run,
+                "lane": lane,
+                "agent": agent_of(s),
+                "rewake_ms": self._rewake_ms,
+                "wake_message": wake,
+                "shown": json.dumps(list(shown)),
+                "climbs": climbs,
+            },
         )
         if reply[0] == "vanished":
             raise Vanished(batch.parent_session)
@@ -229,27 +244,58 @@ class Tree:
     ) -> RunId | None:
         """Note that the last try failed. Returns the child's run that waited for it, if that is settled now.
 
-        `partial`: what there is of the result of a child that waits for the batch.
+        `partial`: what a child that waits for the batch had written so far.
         """
         k = self._keys
         with store_errors():
             # Read by themselves, because the record may be what is broken.
             about = self._redis.hmget(k.batch(batch_id), ["parent_session", "parent_run"])
         session, run = (str(each or "") for each in about)
-        told = partial(SessionKey(session), RunId(run)) if run else ""
-        keys = [k.batch(batch_id), k.due, k.run(run), k.ctl(session), k.events(session)]
-        _, *settled = run_script(self._redis, "block", keys, [batch_id, session, error, told])
+        _, *settled = run_script(
+            self._redis,
+            "block",
+            keys={
+                **k.for_session(session, "ctl", "events"),
+                "batch": k.batch(batch_id),
+                "due": k.due,
+                "parent_key": k.run(run),
+            },
+            args={
+                "batch_id": batch_id,
+                "parent": session,
+                "why": error,
+                "partial": partial(SessionKey(session), RunId(run)) if run else "",
+            },
+        )
         return RunId(run) if settled == [1] else None
 
     def retry(self, batch_id: BatchId) -> bool:
         """Let a failed or blocked announce be tried again now; False when there is nothing to try."""
         k = self._keys
-        return bool(run_script(self._redis, "retry", [k.batch(batch_id), k.due], [batch_id])[0] == "due")
+        return bool(
+            run_script(
+                self._redis,
+                "retry",
+                keys={"due": k.due, "batch": k.batch(batch_id)},
+                args={
+                    "id": batch_id,
+                },
+            )[0]
+            == "due"
+        )
 
     def forget(self, batch_id: BatchId, session: SessionKey) -> None:
         """A blocked batch is kept no longer: its session forgets it, unless it was tried again since."""
         k, item = self._keys, f"{FORGET}{batch_id} {session}"
-        run_script(self._redis, "forget", [k.batch(batch_id), k.batches(session), k.due], [batch_id, item])
+        run_script(
+            self._redis,
+            "forget",
+            keys={"batches": k.batches(session), "due": k.due, "batch": k.batch(batch_id)},
+            args={
+                "id": batch_id,
+                "item": item,
+            },
+        )
 
     def reap(self, session: SessionKey, run: RunId | None = None) -> Reap | None:
         """Which children of the session, or of one of its runs, are to be stopped."""
@@ -260,7 +306,21 @@ class Tree:
     def reaped(self, session: SessionKey, done: Reap) -> None:
         """They are marked; forget it, unless more came meanwhile."""
         k, name = self._keys, reap_name(session, done.run)
-        run_script(self._redis, "reaped", [k.reaps, k.due], [name, REAP + name, done.upto])
+        run_script(
+            self._redis,
+            "reaped",
+            keys={**k.shared("reaps", "due")},
+            args={
+                "order": name,
+                "item": REAP + name,
+                "upto": done.upto,
+            },
+        )
+
+
+def _child_keys(k: Keys, child: NewChild) -> list[str]:
+    of_session = k.for_session(child.session, "row", "ctl", "inbox", "receipts", "ages", "events", "log", "files")
+    return [*of_session.values(), k.run(child.run), k.batch(child.batch), k.open(child.batch)]
 
 
 def as_batch(raw: dict[str, str]) -> Batch:

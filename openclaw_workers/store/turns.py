@@ -1,22 +1,19 @@
-"""The life of a turn in Redis: take, step, emit, commit, release. Every write is fenced by the lease."""
+"""A turn in Redis: take, step, emit, commit, release. Every write is fenced by the lease."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from openclaw_workers.domain.ids import (
-    MessageId,
     RunId,
     SessionKey,
     WorkerId,
     new_run_id,
     new_session_id,
 )
-from openclaw_workers.domain.messages import MessageState
-from openclaw_workers.domain.runs import Lane, RunState
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.stored_json import to_json
 from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import own_batch
@@ -26,129 +23,18 @@ from openclaw_workers.store.inbox import MOST_COLLECTED, pairs
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_calls import Orphans
-
-Granted = tuple[tuple[RunId, SessionKey], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Proof of ownership: `fence:nonce`, checked for equality by every write."""
-
-    session: SessionKey
-    run: RunId
-    lane: Lane
-    token: str
-
-    @property
-    def fence(self) -> int:
-        return int(self.token.partition(":")[0])
-
-
-@dataclass(frozen=True, slots=True)
-class ResetTimes:
-    """When a session counts as stale: last used before the boundary, or idle for too long.
-
-    Either is enough; 0 means that it never is for this reason.
-    """
-
-    daily_boundary_ms: int = 0
-    idle_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTranscript:
-    """The beginning of a transcript that a worker has read before."""
-
-    session_id: str = ""
-    length: int = 0
-    digest: str = ""
-    """SHA-1 of its last entry as it is stored: entries carry their time and run, so no other has the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """All a worker needs to begin or continue a turn. Stored records are still raw JSON here."""
-
-    lease: Lease
-    step: int
-    attempt: int
-    suspect: bool
-    resumed: bool
-    started_call: str
-    deadline_at: int
-    now: int
-    abort: str
-    bound: list[str]
-    log_length: int
-    tail: list[str]
-    row: dict[str, str]
-    how: str = "taken"
-    """As in models.runs.Attempt."""
-    dead: tuple[int, ...] = ()
-    """Owners before, by their fence, that died over a model call which is not booked yet."""
-    steering_waits: bool = False
-    """Whether messages may wait that were sent into this turn while it had another owner, or none."""
-    known_holds: bool = False
-    """Whether the transcript still begins with what the caller said it knows."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotTaken:
-    """`why` is gone, idle, stale, held, parked, early, lane, suspect or damaged."""
-
-    why: str
-    granted: Granted = ()
-    """Lane slots that this freed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a turn ends."""
-
-    state: RunState
-    reason: str
-    messages: MessageState
-    text: str = ""
-    error: str = ""
-    model: str = ""
-    worked: float = 0.0
-    """Seconds that tools took since the last step."""
-    context_tokens: int = 0
-    entries: Sequence[TranscriptEntry] = ()
-    reset: bool = False
-    row: dict[str, str] = field(default_factory=dict)
-    partial: str = ""
-    """What there was of a result when it failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    next_run: RunId | None
-    delay_ms: int
-    granted: Granted
-    how: Literal["ended", "unsettled", "settled", "again", "parked"]
-    """A child's run is `settled` when all it spawned is over too; `again` and `parked` go on."""
-    answered: tuple[SessionKey, ...]
-    """Sessions whose runs were waiting for this answer, or that will be told of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class WaitFor:
-    """What a parked run waits for: the answer to a message that it sent to another session."""
-
-    session: SessionKey
-    message: MessageId
-    milliseconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRules:
-    """The settings the scripts need; one value per process."""
-
-    lease_ms: int
-    rewake_ms: int
-    grant_ms: int
-    tail: int = 200
+from openclaw_workers.store.turn_records import (
+    Committed,
+    Granted,
+    KnownTranscript,
+    Lease,
+    NotTaken,
+    Outcome,
+    ResetTimes,
+    Taken,
+    TurnRules,
+    WaitFor,
+)
 
 
 class Turns:
@@ -182,27 +68,32 @@ class Turns:
         reply = run_script(
             self._redis,
             "take",
-            [
-                k.row(session),
-                k.ctl(session),
-                k.inbox(session),
-                k.bound(session),
-                k.receipts(session),
-                k.log(session),
-            ]
-            + [k.events(session), k.due, k.running, k.run(run), k.suspects, k.slots(lane), k.line(lane)]
-            + [k.ticket(lane), k.archive(""), k.archives, k.live(session), k.reaps, k.sessions],
-            [session, run, nonce, self._worker, rules.lease_ms, self._cap(lane), int(may_suspect), time_ms]
-            + [
-                json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
-                new_session_id(),
-                rules.tail,
-                MOST_COLLECTED,
-                known.session_id,
-                known.length,
-                rules.grant_ms,
-                known.digest,
-            ],
+            keys={
+                **k.for_session(session, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live"),
+                **k.shared("due", "running", "suspects", "archives", "reaps", "sessions"),
+                **k.for_lane(lane, "slots", "line"),
+                "run_key": k.run(run),
+                "ticket_key": k.ticket(lane),
+                "archive_prefix": k.archive(""),
+            },
+            args={
+                "session": session,
+                "run": run,
+                "nonce": nonce,
+                "worker": self._worker,
+                "lease_ms": rules.lease_ms,
+                "cap": self._cap(lane),
+                "may_suspect": may_suspect,
+                "time_ms": time_ms,
+                "stale": json.dumps({name: [f.daily_boundary_ms, f.idle_ms] for name, f in freshness.items()}),
+                "new_session_id": new_session_id(),
+                "tail": rules.tail,
+                "most": MOST_COLLECTED,
+                "known_id": known.session_id,
+                "known_length": known.length,
+                "grant_ms": rules.grant_ms,
+                "known_digest": known.digest,
+            },
             repeats=True,
         )
         if reply[0] != "taken":
@@ -250,43 +141,43 @@ class Turns:
         reply = run_script(
             self._redis,
             "step",
-            [k.ctl(s), k.inbox(s), k.bound(s), k.receipts(s), k.log(s), k.events(s), k.run(lease.run), *books.keys(k)],
-            [
-                lease.token,
-                lease.run,
-                number,
-                starting,
-                int(may_steer),
-                worked,
-                to_json(list(events)),
-                books.entries(),
-            ]
-            + [len(entries), *map(dump_entry, entries)],
+            keys={
+                **k.for_session(s, "ctl", "inbox", "bound", "receipts", "log", "events"),
+                **books.ledger_keys(k),
+                "run_key": k.run(lease.run),
+            },
+            args={
+                "lease": lease.token,
+                "run": lease.run,
+                "step": number,
+                "starting": starting,
+                "may_steer": may_steer,
+                "worked": worked,
+                "shown": to_json(list(events)),
+                "ledger_entries": books.entries(),
+            },
+            more_keys=books.budget_keys(k),
+            more_args=[*map(dump_entry, entries)],
             repeats=True,
         )
         self._check(reply, lease)
         return str(reply[1]), json.loads(reply[2])
 
-    def book(self, lease: Lease, books: LedgerEntries) -> None:
+    def record_calls(self, lease: Lease, books: LedgerEntries) -> None:
         """Enter calls into the ledger; whoever owns the run by now, they were made (rule 14)."""
         k = self._keys
-        ledger, before, *budgets = books.keys(k)
-        keys = [ledger, before, k.run(lease.run), k.ctl(lease.session), *budgets]
-        run_script(self._redis, "book", keys, [lease.run, lease.token, books.entries()])
-
-    def rest(self, lease: Lease, *, rests: bool) -> None:
-        """Say that the owner asks no model from now on, or that it will again: what it would leave behind if it died.
-
-        Raises:
-            LeaseLost: another worker owns the session now, and the owner must not ask.
-        """
-        keys = [self._keys.ctl(lease.session), self._keys.run(lease.run)]
-        self._check(run_script(self._redis, "rest", keys, [lease.token, int(rests)], repeats=True), lease)
+        run_script(
+            self._redis,
+            "record_calls",
+            keys={**books.ledger_keys(k), "run_key": k.run(lease.run), "ctl": k.ctl(lease.session)},
+            args={"run": lease.run, "lease": lease.token, "ledger_entries": books.entries()},
+            more_keys=books.budget_keys(k),
+        )
 
     def let_go(self, lease: Lease, books: LedgerEntries) -> None:
-        """The run was taken away, and what its owner did until then is booked: nobody has to guess at it."""
+        """The run was taken away, and the calls of its owner are recorded: nobody has to estimate them."""
         if books.calls or books.attempts:
-            self.book(lease, books)
+            self.record_calls(lease, books)
         Orphans(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")
 
     def emit(self, lease: Lease, events: Sequence[dict[str, Any]]) -> None:
@@ -296,8 +187,13 @@ class Turns:
             LeaseLost: another worker owns the session now.
         """
         k = self._keys
-        keys = [k.ctl(lease.session), k.events(lease.session), k.run(lease.run)]
-        self._check(run_script(self._redis, "emit", keys, [lease.token, to_json(list(events))]), lease)
+        reply = run_script(
+            self._redis,
+            "emit",
+            keys={**k.for_session(lease.session, "ctl", "events"), "run_key": k.run(lease.run)},
+            args={"lease": lease.token, "shown": to_json(list(events))},
+        )
+        self._check(reply, lease)
 
     def commit(
         self,
@@ -316,52 +212,35 @@ class Turns:
         Raises:
             LeaseLost: another worker owns the session now; nothing was written.
         """
-        k, s, rules, lane = self._keys, lease.session, self._rules, lease.lane
+        k, s, lane = self._keys, lease.session, lease.lane
         following = next_run or new_run_id()
-        body = {
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "messages": outcome.messages,
-            "text": outcome.text,
-            "error": outcome.error,
-            "model": outcome.model,
-            "worked": outcome.worked,
-            "context_tokens": outcome.context_tokens,
-            "reset": outcome.reset,
-            "row": outcome.row,
-            "partial": outcome.partial,
-        }
         reply = run_script(
             self._redis,
             "commit",
-            [
-                k.row(s),
-                k.ctl(s),
-                k.inbox(s),
-                k.bound(s),
-                k.receipts(s),
-                k.log(s),
-                k.events(s),
-                k.due,
-                k.running,
-            ]
-            + [k.run(lease.run), k.run(following), k.runs, k.suspects, k.slots(lane), k.line(lane)]
-            + [k.archive(""), k.archives, k.broker_queue(lane), k.live(s), k.reaps, k.waiters(s)]
-            + [k.batch(own_batch(following)), k.open(own_batch(following)), k.relays, k.threads, k.sessions]
-            + books.keys(k),
-            [
-                s,
-                lease.token,
-                lease.run,
-                self._worker,
-                to_json(body),
-                following,
-                lane,
-                agent_id,
-                self._cap(lane),
-            ]
-            + [rules.grant_ms, rules.rewake_ms, new_session_id(), wake, books.entries()]
-            + [len(outcome.entries), *map(dump_entry, outcome.entries)],
+            keys={
+                **k.for_session(s, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live", "waiters"),
+                **k.for_lane(lane, "slots", "line"),
+                **k.shared("due", "running", "runs", "suspects", "archives", "reaps", "relays", "threads", "sessions"),
+                **books.ledger_keys(k),
+                "run_key": k.run(lease.run),
+                "next_key": k.run(following),
+                "next_batch": k.batch(own_batch(following)),
+                "next_open": k.open(own_batch(following)),
+                "archive_prefix": k.archive(""),
+                "queue": k.broker_queue(lane),
+            },
+            args={
+                **self._whose(lease),
+                "outcome": outcome.as_json(),
+                "next_run": following,
+                "lane": lane,
+                "agent": agent_id,
+                "new_session_id": new_session_id(),
+                "wake_message": wake,
+                "ledger_entries": books.entries(),
+            },
+            more_keys=books.budget_keys(k),
+            more_args=[*map(dump_entry, outcome.entries)],
             repeats=True,
         )
         self._check(reply, lease)
@@ -382,26 +261,37 @@ class Turns:
         reply = run_script(
             self._redis,
             "release",
-            [
-                k.ctl(s),
-                k.due,
-                k.running,
-                k.run(lease.run),
-                k.suspects,
-                k.slots(lane),
-                k.line(lane),
-                k.events(s),
-                k.waiters(wait.session if wait else s),
-                *books.keys(k),
-            ],
-            [s, lease.token, lease.run, self._worker, self._cap(lane)]
-            + [self._rules.grant_ms, self._rules.rewake_ms]
-            + ([wait.milliseconds, wait.message] if wait else [0, ""])
-            + [books.entries()],
+            keys={
+                **k.for_session(s, "ctl", "events"),
+                **k.for_lane(lane, "slots", "line"),
+                **k.shared("due", "running", "suspects"),
+                **books.ledger_keys(k),
+                "run_key": k.run(lease.run),
+                "waiters": k.waiters(wait.session if wait else s),
+            },
+            args={
+                **self._whose(lease),
+                "wait_ms": wait.milliseconds if wait else 0,
+                "message": wait.message if wait else "",
+                "ledger_entries": books.entries(),
+            },
+            more_keys=books.budget_keys(k),
             repeats=True,
         )
         self._check(reply, lease)
         return reply[0] == "released", pairs(reply[1])
+
+    def _whose(self, lease: Lease) -> dict[str, str | int]:
+        """Which turn of which worker ends, and the settings for what comes after it."""
+        return {
+            "session": lease.session,
+            "lease": lease.token,
+            "run": lease.run,
+            "worker": self._worker,
+            "cap": self._cap(lease.lane),
+            "grant_ms": self._rules.grant_ms,
+            "rewake_ms": self._rules.rewake_ms,
+        }
 
     def _cap(self, lane: Lane) -> int:
         return self._caps.get(lane, 0)

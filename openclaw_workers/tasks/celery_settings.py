@@ -27,16 +27,11 @@ task_reject_on_worker_lost = True
 # A turn takes minutes. A prefetched message would wait behind it while another worker sits idle.
 worker_prefetch_multiplier = 1
 
-# Redis knows no acknowledgements. kombu emulates them with two transactions a message, half the cost of a short turn,
-# to deliver again what was not acknowledged for long. Here the sweep does that: work without a live lease is due in
-# Redis, whoever lost the message. Who sets a visibility timeout has both; duplicates find the session owned and leave.
-_redelivery = (
-    {"ack_emulation": False}
-    if _engine.visibility_timeout_seconds is None
-    else {"visibility_timeout": _engine.visibility_timeout_seconds}
-)
 broker_transport_options = {
-    **_redelivery,
+    # Redis knows no acknowledgements. kombu emulates them with two transactions a message, half the cost of a short
+    # turn, to redeliver what nobody acknowledged. Here the sweep redelivers: work without a live lease is due in Redis,
+    # whoever lost the message.
+    "ack_emulation": False,
     # One priority: lanes are queues of their own, and a pop looks at one key instead of four.
     "priority_steps": [0],
     "sep": ":",
@@ -48,9 +43,6 @@ broker_transport_options = {
     # Nor is connecting tried again, four seconds by default. Consumers have a setting of their own for it, below.
     "max_retries": 0,
     "socket_keepalive": True,
-    # Restore unacknowledged messages soon after their time instead of every hundred seconds.
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
 }
 # A frozen Redis would hold up whoever begins or ends a chord, a turn or a sweeper, for two minutes or twenty tries. The
 # sweep sees to children whose chord was not published.

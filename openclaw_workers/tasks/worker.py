@@ -29,7 +29,8 @@ from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
-from openclaw_workers.store.turns import TurnRules, Turns
+from openclaw_workers.store.turn_records import TurnRules
+from openclaw_workers.store.turns import Turns
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
@@ -94,7 +95,7 @@ class Worker:
         self.runner.on_delayed = self._sweeper.poke
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
-            self.stores.fleet,
+            self.stores.leases,
             self.process,
             self.id,
             lambda: fields,
@@ -123,7 +124,7 @@ class Worker:
         self._sweeper.stop()
         self._ticker.stop()
         try:
-            self.stores.fleet.leave(self.id)
+            self.stores.workers.leave(self.id)
         except StoreUnavailable as error:
             log.warning("worker.left_unnoticed", error=error.message)
 

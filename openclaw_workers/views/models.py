@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from openclaw_workers.store.llm.cooldown_list import Cooldown
+from openclaw_workers.store.llm.cooldowns import Cooldown
 
 
 def cooldown_json(cooldown: Cooldown, now_ms: int) -> dict[str, Any]:

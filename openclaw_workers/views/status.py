@@ -7,8 +7,8 @@ from typing import Any
 
 from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.domain.tree import Batch, BatchState
-from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
+from openclaw_workers.store.workers import WorkerInfo
 
 
 def status_json(

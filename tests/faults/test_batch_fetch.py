@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet
 from tests.support.programs import program, say
@@ -58,17 +57,6 @@ def test_a_worker_never_takes_more_wake_ups_than_it_has_slots(fleet: Fleet) -> N
     eventually(lambda: len(fleet.stores.reader.running()) == 40, within=60)
 
     assert fleet.stores.redis.llen(fleet.queue_key) == 20
-    check(fleet.stores, sent, one_each=True)
-
-
-def test_a_worker_whose_messages_come_back_takes_them_one_by_one(make_fleet: MakeFleet) -> None:
-    fleet = make_fleet({"engine": {"visibilityTimeoutSeconds": 60}})
-    sent = [fleet.send(LASTING, f"s{n}") for n in range(20)]
-
-    fleet.worker(concurrency=20, wait=False)
-    eventually(lambda: len(fleet.stores.reader.running()) == 20, within=60)
-
-    assert commands(fleet, "rpop") == 0
     check(fleet.stores, sent, one_each=True)
 
 

@@ -10,6 +10,7 @@ import pytest
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.engine import stores
 from openclaw_workers.store import client as connection
+from openclaw_workers.store import scripts
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.clock import Clock, shifted_connect, shifted_source
@@ -29,7 +30,7 @@ def make_clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeClock:
     """Have this process go by the clock too; it is to be asked for before the fleet starts."""
     file = tmp_path / "clock"
     file.write_text("0")
-    monkeypatch.setattr(connection, "script_source", shifted_source(connection.script_source))
+    monkeypatch.setattr(scripts, "script_source", shifted_source(scripts.script_source))
     monkeypatch.setattr(stores, "connect", shifted_connect(connection.connect, file))
     return lambda fleet: Clock(fleet.stores.redis, file)
 

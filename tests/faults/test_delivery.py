@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.programs import call, mark, program, say
@@ -76,20 +75,3 @@ def test_a_wake_up_deleted_from_the_broker_is_made_good_by_the_sweep(fleet: Flee
     unpublished = fleet.send(program(say("never published")), "s0", lose_wake_up=True)
     assert fleet.outcome(unpublished).text == "never published"
     check(fleet.stores, [*sent, unpublished], one_each=True)
-
-
-def test_a_turn_longer_than_the_visibility_timeout_is_committed_once(make_fleet: MakeFleet) -> None:
-    """I1, I2: Redis delivers the message again while the turn runs; the copies find it owned and leave at once."""
-    fleet = make_fleet({"engine": {"visibilityTimeoutSeconds": 2}})
-    workers = [fleet.worker(loglevel="DEBUG", wait=False) for _ in range(2)]
-    fleet.ready(*workers)
-    queued = fleet.send(program(call(mark("tool")), say("long", delay_ms=8_000)))
-
-    outcome = fleet.outcome(queued)
-
-    assert outcome.text == "long"
-    assert outcome.run is not None
-    assert len(outcome.run.attempts) == 1
-    assert sum(skipped(worker, "held") for worker in workers) >= 1, "nothing was delivered again"
-    assert fleet.count("tool") == 1
-    check(fleet.stores, [queued], one_each=True)

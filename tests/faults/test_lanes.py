@@ -14,7 +14,8 @@ from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock
 from openclaw_workers.engine.intake.accept import Queued
-from openclaw_workers.store.turns import Granted, Lease, Outcome, ResetTimes, Taken, TurnRules, Turns
+from openclaw_workers.store.turn_records import Granted, Lease, Outcome, ResetTimes, Taken, TurnRules
+from openclaw_workers.store.turns import Turns
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.faulty_workers import rigged
@@ -254,7 +255,7 @@ class DyingWorker:
     def __init__(self, fleet: Fleet) -> None:
         stores, timing = fleet.stores, fleet.stores.timing
         self._id = WorkerId("host/1/dying")
-        self._fleet = stores.fleet
+        self._leases = stores.leases
         rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
         self._turns = Turns(stores.redis, stores.keys, self._id, rules, stores.caps)
 
@@ -273,7 +274,7 @@ class DyingWorker:
         return taken.lease
 
     def renew(self, lease: Lease) -> bool:
-        return self._fleet.tick(self._id, {}, [lease]).verdicts == ["ok"]
+        return self._leases.tick(self._id, {}, [lease]).verdicts == ["ok"]
 
     def commit(self, lease: Lease) -> Granted:
         answer = AssistantEntry(content=[TextBlock(text="done")], run_id=lease.run)

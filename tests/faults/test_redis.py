@@ -7,7 +7,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from openclaw_workers.domain.messages import Authority, MessageState, Route
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
-from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
 from tests.support.fleet import Fleet, session_key
 from tests.support.load import Load
@@ -51,19 +49,9 @@ def test_redis_killed_under_load_loses_no_accepted_message(fleet: Fleet, pool: s
     assert max(fleet.count(f"mark-{number}") for number in range(0, len(load.sent), 10)) == 1
 
 
-@pytest.mark.parametrize(
-    ("pool", "engine"),
-    [("threads", {}), ("prefork", {}), ("threads", {"visibilityTimeoutSeconds": 60})],
-    ids=["threads", "prefork", "acknowledging"],
-)
-def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis(
-    make_fleet: MakeFleet, pool: str, engine: dict[str, Any]
-) -> None:
-    """Idle children go on waiting for messages while one carries a turn: Celery has both to put right.
-
-    With a visibility timeout it also acknowledges the turn's message, by a connection that is gone.
-    """
-    fleet = make_fleet({"engine": engine})
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis(fleet: Fleet, pool: str) -> None:
+    """Idle children go on waiting for messages while one carries a turn: Celery has both to put right."""
     worker = fleet.worker(pool=pool)
     for number in range(2):
         turn = fleet.send(program(say("long", delay_ms=1_500)), "long")
@@ -78,12 +66,8 @@ def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis
     assert worker.is_running()
 
 
-@pytest.mark.parametrize("engine", [{}, {"visibilityTimeoutSeconds": 60}], ids=["plain", "acknowledging"])
-def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(
-    make_fleet: MakeFleet, engine: dict[str, Any]
-) -> None:
+def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(fleet: Fleet) -> None:
     """Celery gives the dead child's message back, by the connection that it came by and that is gone."""
-    fleet = make_fleet({"engine": engine})
     worker = fleet.worker(pool="prefork")
     turn = fleet.send(program(call(mark("tool")), say("went on", delay_ms=2_500)))
     eventually(lambda: fleet.carries(worker) == 1 and fleet.count("tool") == 1, within=20)

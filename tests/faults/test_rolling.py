@@ -131,4 +131,4 @@ def test_an_idle_worker_leaves_in_a_few_seconds(fleet: Fleet, pool: str) -> None
     worker = fleet.worker(pool=pool)
 
     assert leave(worker) < IDLE_SECONDS[pool]
-    assert fleet.stores.fleet.workers() == []
+    assert fleet.stores.workers.all() == []

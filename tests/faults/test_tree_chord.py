@@ -61,7 +61,7 @@ def is_quiet(fleet: Fleet) -> bool:
 
 def asked(fleet: Fleet, what: str) -> list[Any]:
     """What every worker answers, however long a busy machine keeps one of them from it."""
-    workers = len(fleet.stores.fleet.workers())
+    workers = len(fleet.stores.workers.all())
     told = fleet._app.control.broadcast(what, reply=True, timeout=20, limit=workers)
     assert told is not None
     assert len(told) == workers, "somebody is silent"

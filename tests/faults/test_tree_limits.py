@@ -18,7 +18,8 @@ from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.tree.spawn import Spawner
-from openclaw_workers.store.turns import ResetTimes, Taken, TurnRules, Turns
+from openclaw_workers.store.turn_records import ResetTimes, Taken, TurnRules
+from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.sessions.port import SpawnCall
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 from tests.faults.conftest import MakeFleet

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import BatchState
-from openclaw_workers.store.turns import Committed
+from openclaw_workers.store.turn_records import Committed
 from tests.component.store.harness import StoreHarness, child_key
 from tests.faults.conftest import MakeFleet
 from tests.support.faulty_workers import NO_SWEEP, staff

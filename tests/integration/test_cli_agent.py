@@ -108,18 +108,6 @@ def test_an_invalid_number_is_refused_before_anything_is_sent(
     assert len(staffed.runs()) == before
 
 
-def test_logs_of_the_engine_do_not_go_to_stdout(staffed: Fleet, ocw_cli: Ocw) -> None:
-    keys = staffed.stores.keys
-    staffed.outcome(staffed.send(program(say("whole")), "overwritten"))
-    staffed.stores.redis.set(keys.row(session_key("overwritten")), "x")
-
-    done = ocw_cli("agent", "-m", as_text(program(say("again"))), "--session", "overwritten", "--json")
-
-    assert done.json["text"] == "again"
-    assert "session.damaged" in done.err
-    assert "sessionKey=agent:main:overwritten" in done.err
-
-
 def test_the_message_may_come_from_stdin(ocw_cli: Ocw) -> None:
     done = ocw_cli("agent", "--session", "stdin", "-m", "-", stdin=as_text(program(say("read"))) + "\n")
 

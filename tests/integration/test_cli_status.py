@@ -75,7 +75,7 @@ def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(un
     leaving.term()
     leaving.wait()
     # Fifteen seconds are needed until silence counts as death; the record is aged instead of waiting.
-    [silent] = unstaffed.stores.fleet.workers()
+    [silent] = unstaffed.stores.workers.all()
     unstaffed.stores.redis.zincrby(unstaffed.stores.keys.workers, -20_000, silent.id)
 
     status = Ocw(unstaffed)("status", "--json").json

@@ -101,5 +101,5 @@ def test_a_deleted_session_ends_the_wait(unstaffed: Fleet) -> None:
 
 def _name(fleet: Fleet, pid: int) -> str:
     """Host and pid, as people are told them."""
-    ids = [info.id for info in fleet.stores.fleet.workers()]
+    ids = [info.id for info in fleet.stores.workers.all()]
     return next(worker.rpartition("/")[0] for worker in ids if worker.split("/")[-2] == str(pid))

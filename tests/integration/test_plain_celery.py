@@ -31,7 +31,7 @@ def test_celerys_own_command_starts_a_worker_that_answers(unstaffed: Fleet) -> N
 
     assert outcome.text == "by Celery's command", log.read_text()
     assert code == 0, log.read_text()
-    assert unstaffed.stores.fleet.workers() == []
+    assert unstaffed.stores.workers.all() == []
     # Both grow with the square of the fleet: each worker would listen to all events, and greet all others at start.
     assert "celeryev" not in {str(key).rpartition(".")[2] for key in bindings}
     assert "hello" not in spoken(overheard)

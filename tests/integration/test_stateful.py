@@ -17,7 +17,7 @@ from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, UserEntry
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.inbox import Accepted
-from openclaw_workers.store.turns import Outcome, Taken
+from openclaw_workers.store.turn_records import Outcome, Taken
 from tests.component.store.harness import SESSION, StoreHarness
 
 MAX_ATTEMPTS = 2
@@ -314,7 +314,7 @@ class Sessions(RuleBasedStateMachine):
         self.fence = fence
         assert self.store.ctl("state") in ("", self.model.state)
         assert self.store.reader.running() == ([SESSION] if self.model.state == "running" else [])
-        assert (self.store.due() is None) == (self.model.state == "idle"), "the sweep knows of it while it has work"
+        assert (self.store.due_at() is None) == (self.model.state == "idle"), "the sweep knows of it while it has work"
 
     @invariant()
     def the_transcript_holds_each_message_once_in_order_of_arrival(self) -> None:

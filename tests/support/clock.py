@@ -43,7 +43,7 @@ class Clock:
 
 
 def shifted_source(original: Callable[[str], tuple[str, str]]) -> Callable[[str], tuple[str, str]]:
-    """In place of `connection.script_source`."""
+    """In place of `scripts.script_source`."""
 
     @cache
     def source(name: str) -> tuple[str, str]:

@@ -75,7 +75,7 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
     A worker of the service lane builds it, because it contains files of the agent's workspace.
     """
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    if not has_worker(cli.stores.fleet.workers(), Lane.SERVICE):
+    if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
     prompt = cli.waker.prompt(agent)
     texts = {part["name"]: part["text"] for part in prompt.pop("texts")}

@@ -10,7 +10,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import span, table
 from openclaw_workers.errors import NotFound
-from openclaw_workers.store.llm.cooldown_list import CooldownList
+from openclaw_workers.store.llm.cooldowns import CooldownList
 from openclaw_workers.views.models import cooldown_json, ready_json
 
 if TYPE_CHECKING:

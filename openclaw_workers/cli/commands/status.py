@@ -10,15 +10,14 @@ from openclaw_workers.cli.render.status import status_text
 from openclaw_workers.cli.render.text import age, printable
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.fleet import WorkerInfo
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.views.status import status_json
 
 ADVICE = """\
-Everything else works without these records, and a damaged session answers its next message.
+Everything else works without these records.
 Session: `ocw sessions reset KEY` resets it now, `ocw sessions delete KEY` removes it.
 Run: `ocw sessions history KEY` still shows what it did; a run that has ended leaves the lists within 7 days.
-With --json, `raw` holds the content of a record; what was moved to another key is kept there for 30 days."""
+With --json, `raw` holds the content of a record."""
 
 
 @click.command(
@@ -39,7 +38,7 @@ def status(cli: CliContext, damaged: bool) -> None:
         return
     undelivered = cli.trees.undelivered()
     current = status_json(
-        workers=_workers(cli),
+        workers=cli.stores.workers.all(),
         held=cli.overview.held(),
         queues={lane: cli.overview.queue(lane) for lane in Lane},
         caps=cli.stores.caps,
@@ -54,15 +53,6 @@ def status(cli: CliContext, damaged: bool) -> None:
         echo_json({"ok": True, **current})
     else:
         click.echo(status_text(current, undelivered))
-
-
-def _workers(cli: CliContext) -> list[WorkerInfo]:
-    """Every known worker. A damaged record is quarantined, and its worker is listed all the same."""
-    found = cli.stores.fleet.workers()
-    for info in found:
-        if info.is_damaged:
-            cli.stores.reader.quarantine(f"worker {info.id}", "what it said of itself is no hash", "")
-    return found
 
 
 def _list_damaged(cli: CliContext) -> None:

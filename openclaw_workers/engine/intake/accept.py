@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from openclaw_workers.config.model_names import find_model
@@ -19,11 +19,10 @@ from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.engine.intake.commands.registry import ParsedCommand, parse_command
-from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.routing.thread_bindings import routing
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
-from openclaw_workers.errors import BadInput, CorruptRecord
+from openclaw_workers.errors import BadInput
 from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
 
 MAX_TEXT_BYTES = 1_000_000
@@ -180,7 +179,7 @@ class Intake:
                 delivery=delivery,
             )
 
-        accepted = within(self._stores.settings.engine.accept_timeout_seconds, lambda: self._or_mended(session, accept))
+        accepted = within(self._stores.settings.engine.accept_timeout_seconds, accept)
         match accepted:
             case Refused(reason):
                 return Rejected(message.id, reason)
@@ -188,14 +187,6 @@ class Intake:
                 if wake is not None:
                     self._waker.turn(session, wake)
                 return Queued(message.id, where, run, event_id, duplicate)
-
-    def _or_mended(self, session: SessionKey, accept: Callable[[], Accepted | Refused]) -> Accepted | Refused:
-        try:
-            return accept()
-        except CorruptRecord:
-            if not mend(self._stores, session):
-                raise
-            return accept()
 
     def _rules(self, channel: str) -> QueueRules:
         queue = self._stores.settings.messages.queue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import structlog
 
@@ -22,25 +22,6 @@ TOLD_AFTER_SECONDS = 2.0
 """Waits shorter than this are nobody's concern."""
 _NEXT_DAY = "It begins anew at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
 _UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of work"}
-
-
-@dataclass(slots=True)
-class Rest:
-    """Whether a turn asks no model while it waits for its turn to. Its heir must know, and book nothing (rule 14)."""
-
-    tell: Callable[[bool], None] = lambda _: None
-    """Writes it down; raises LeaseLost if another owns the run by now, and StoreUnavailable if Redis is away."""
-    _rests: bool = False
-
-    def begin(self) -> None:
-        if not self._rests:
-            self.tell(True)
-            self._rests = True
-
-    def end(self) -> None:
-        if self._rests:
-            self.tell(False)
-            self._rests = False
 
 
 @dataclass(slots=True)
@@ -65,7 +46,6 @@ class Admission:
     price_of: Callable[[Candidate, int], Amounts]
     on_wait: Callable[[str], None] = lambda _: None
     """Told once of a wait that takes its time, and what for."""
-    rest: Rest = field(default_factory=Rest)
     _held: _Held | None = None
     """The call that is being made or waits for its turn."""
 
@@ -75,13 +55,11 @@ class Admission:
         Raises:
             BudgetExhausted: nothing more may be spent.
             TurnEnded: the turn ended while it waited.
-            LeaseLost: it waited, and another worker owns the session now.
         """
         limits = self.limits_of(candidate)
         try:
             if limits or self.budgets:
                 self._enter(candidate, call_id, tokens(candidate), limits, cancel)
-            self.rest.end()
             if self._held:
                 self._held.began = time.monotonic()
         except BaseException:
@@ -142,7 +120,6 @@ class Admission:
 
         def wait(seconds: float) -> None:
             nonlocal told
-            self.rest.begin()
             if not told and time.monotonic() - began + seconds > TOLD_AFTER_SECONDS:
                 told = True
                 self.on_wait(why)

@@ -170,7 +170,6 @@ class ModelChain:
         seconds += random.uniform(0, min(max(PAUSE_SECONDS, seconds * SPREAD), spare))
         if seconds > TOLD_AFTER_SECONDS:
             self.guard.on_wait(f"{why}, another try in {seconds:.0f} s")
-        self.guard.rest.begin()
         self.cancel.wait(seconds)
 
     def _next(self) -> Candidate | None:

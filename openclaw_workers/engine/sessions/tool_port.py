@@ -13,7 +13,7 @@ from openclaw_workers.engine.sessions.views import Views
 from openclaw_workers.engine.sessions.visibility import Visibility
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn import Spawner
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, SendInput, StatusInput, SubagentsInput
 from openclaw_workers.tools.sessions.port import SpawnCall
 

@@ -11,7 +11,6 @@ from openclaw_workers.domain.ids import BatchId, MessageId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.announce import Announcer
@@ -78,7 +77,7 @@ class Sweeper(threading.Thread):
 
     def sweep(self) -> float:
         """Look after what is due; returns the seconds until something else will be."""
-        wait_ms, items = self._stores.fleet.due(self._archives.place_id)
+        wait_ms, items = self._stores.due.claim(self._archives.place_id)
         oldest: dict[Lane, int] = {}
         begun = time.monotonic()
         # Files last: a session that waits must not wait for a slow disk too.
@@ -91,8 +90,6 @@ class Sweeper(threading.Thread):
                 # The item stays due; a person finds the reason in the quarantine, the others are not kept waiting.
                 log.error("sweep.unreadable", item=item, error=error.message)
                 self._stores.reader.quarantine(item, error.message, "")
-                if item.startswith(TURN) and isinstance(error, CorruptRecord):
-                    mend(self._stores, SessionKey(item.removeprefix(TURN)))
             except StoreFull as error:
                 log.debug("sweep.postponed", item=item, error=error.message)  # it would bring new work; the others not
             except StoreUnavailable:
@@ -102,7 +99,7 @@ class Sweeper(threading.Thread):
                 log.exception("sweep.failed", item=item)
         if time.monotonic() - self._pruned_at > PRUNE_EVERY_SECONDS:
             self._pruned_at = time.monotonic()
-            self._stores.fleet.prune()
+            self._stores.workers.prune()
         return self._period if wait_ms < 0 else max(0.02, wait_ms / 1000)
 
     def _look_after(self, item: str, oldest: dict[Lane, int]) -> None:
@@ -125,20 +122,20 @@ class Sweeper(threading.Thread):
             self._clean_up(item, SessionKey(item.removeprefix(CLEANUP)))
         else:
             log.warning("due.unknown", item=item)
-            self._stores.fleet.done(item)
+            self._stores.due.done(item)
 
     def _clean_up(self, item: str, session: SessionKey) -> None:
         """Archive a child whose result is delivered, unless it or a child of its own has been spoken to since."""
         row = self._stores.reader.session(session)
         if row is not None:
-            fresh_ms = row.updated_at + (row.archive_after_ms or 0) - self._stores.fleet.now_ms()
+            fresh_ms = row.updated_at + (row.archive_after_ms or 0) - self._stores.due.now_ms()
             tree = self._stores.tree
             waits = fresh_ms > 0 or any(map(tree.batch, tree.batches(session)))
             # Whoever speaks to it after this look finds it gone, or keeps it: never a turn that is cut off.
             if waits or not self._control.retire(session, unused_since=row.updated_at):
-                self._stores.fleet.later(item, max(fresh_ms, CLEAN_UP_AGAIN_MS))
+                self._stores.due.later(item, max(fresh_ms, CLEAN_UP_AGAIN_MS))
                 return
-        self._stores.fleet.done(item)
+        self._stores.due.done(item)
 
     def _orphan(self, item: str, orphan_id: str) -> None:
         """A model call whose run was taken away: while its owner lives, the owner is to book it."""
@@ -149,8 +146,8 @@ class Sweeper(threading.Thread):
             orphan = None
         if orphan is None:
             self._stores.orphans.forget(orphan_id)
-        elif self._stores.fleet.is_alive(WorkerId(orphan.owner)):
-            self._stores.fleet.later(item, self._stores.timing.lease_ms)
+        elif self._stores.workers.is_alive(WorkerId(orphan.owner)):
+            self._stores.due.later(item, self._stores.timing.lease_ms)
         else:
             self._runner.settle_orphan(orphan)
             log.info("call.lost", worker=orphan.owner, **named(orphan.session, orphan.run))
@@ -160,7 +157,7 @@ class Sweeper(threading.Thread):
             self._archives.write(item.removeprefix(ARCHIVE))
         except OSError as error:
             log.error("archive.failed", item=item, error=str(error))
-            self._stores.fleet.later(item, ARCHIVE_AGAIN_MS)
+            self._stores.due.later(item, ARCHIVE_AGAIN_MS)
 
     def _oldest(self, lane: Lane, known: dict[Lane, int]) -> int:
         if lane not in known:
@@ -169,7 +166,7 @@ class Sweeper(threading.Thread):
 
     def _session(self, session: SessionKey, oldest: dict[Lane, int]) -> None:
         lane = lane_of(session)
-        run, rescue = self._stores.fleet.rescue(
+        run, rescue = self._stores.leases.rescue(
             session,
             lane,
             self._worker,

@@ -49,7 +49,7 @@ class Announcer:
         try:
             batch = self._stores.tree.batch(batch_id)
             if batch is None:
-                self._stores.fleet.done(f"batch|{batch_id}")
+                self._stores.due.done(f"batch|{batch_id}")
                 return None
             return within(self._limit_seconds(batch), lambda: self._announce(batch))
         except (CorruptRecord, ResponseError, ValueError) as error:
@@ -134,7 +134,7 @@ class Announcer:
             metadata={
                 "provenance": "subagent",
                 "batch": batch.id,
-                "k_batch": self._stores.keys.batch(batch.id),
+                "batch_key": self._stores.keys.batch(batch.id),
                 # For those who watch, if it is discarded unread.
                 "runs": json.dumps([_brief(run) for run in members]),
             },

@@ -22,7 +22,7 @@ from openclaw_workers.errors import ToolError
 from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import NewChild
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.files.task_files import numbered_file_name
 from openclaw_workers.tools.sessions.port import SpawnCall
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput

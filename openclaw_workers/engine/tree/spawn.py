@@ -22,7 +22,7 @@ from openclaw_workers.engine.tree.spawn_checks import Refusal, check
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import ToolError
 from openclaw_workers.store.tree import NewChild, Spawned
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.sessions.port import SpawnCall
 
 log = structlog.get_logger(__name__)

@@ -126,24 +126,11 @@ class RedisJournal:
         """Enter into the ledger what no record will: if this process died, nobody would know of it."""
         books = self._accounts.books()
         try:
-            self._turns.book(self._handle.lease, books)
+            self._turns.record_calls(self._handle.lease, books)
         except StoreUnavailable as error:
             log.warning("calls.unbooked", count=len(books.calls), error=error.message)  # the next record does it
         else:
             self._accounts.booked(books)
-
-    def rest(self, rests: bool) -> None:
-        """Say whether this turn asks no model for a while; what it has asked so far is booked before that.
-
-        Raises:
-            LeaseLost: another worker owns the session now.
-            StoreUnavailable: Redis is still away and this process must leave.
-        """
-        books, lease = self._accounts.books(), self._handle.lease
-        if rests and (books.calls or books.attempts):
-            persist(lambda: self._turns.book(lease, books), self._process)
-            self._accounts.booked(books)
-        persist(lambda: self._turns.rest(lease, rests=rests), self._process)
 
     def allow(self, seconds: float) -> None:
         # A tool starts now and may be slow: what was said and done so far should be on screen meanwhile.

@@ -37,7 +37,7 @@ from openclaw_workers.errors import (
     TurnTimedOut,
     TurnYielded,
 )
-from openclaw_workers.store.turns import Outcome, Taken
+from openclaw_workers.store.turn_records import Outcome, Taken
 
 PARTIAL_CHARS = 100_000
 UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log tells more"

@@ -55,7 +55,7 @@ from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, ProviderE
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
-from openclaw_workers.store.turns import KnownTranscript, Lease, ResetTimes, Taken
+from openclaw_workers.store.turn_records import KnownTranscript, Lease, ResetTimes, Taken
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.task_files import write_task_files
 from openclaw_workers.tools.policy.by_depth import tools_at
@@ -227,7 +227,6 @@ class Preparer:
         chain.seconds_left = handle.seconds_left
         handle.hold = chain.guard.hold
         chain.guard.on_wait = lambda why: journal.show("model.waiting", {"why": why})
-        chain.guard.rest.tell = journal.rest
         reasoning = shown_in(taken.row).reasoning
         return Asker(taken.lease.run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
 
@@ -250,10 +249,12 @@ class Preparer:
         budgets = [budget.name for budget in self._models.budgets(agent, tree)]
         return CallLog(lease.run, lease.session, agent.id, tree, self._models.price, budgets)
 
-    def lost(self, last: Lease, tokens: int, row: dict[str, str] | None = None) -> LedgerEntries:
-        """What owners of a run were asking when they died, the last one too; for a run that nobody goes on with."""
+    def lost(
+        self, last: Lease, tokens: int, row: dict[str, str] | None = None, *, also: Sequence[int] = ()
+    ) -> LedgerEntries:
+        """What dead owners of a run were asking, for a run that nobody continues; `also` adds owners by their fence."""
         run = self._reader.run(last.run)
-        dead = [*(run.dead if run else ()), *(() if run and run.resting == last.fence else (last.fence,))]
+        dead = [*(run.dead if run else ()), *also]
         if not dead:
             return NO_ENTRIES
         row = self._reader.row(last.session) if row is None else row

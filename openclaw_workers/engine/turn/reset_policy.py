@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from openclaw_workers.config.session import ResetSettings
-from openclaw_workers.store.turns import ResetTimes
+from openclaw_workers.store.turn_records import ResetTimes
 
 
 def boundaries(reset: ResetSettings, now: datetime, tz: tzinfo) -> ResetTimes:

@@ -18,7 +18,6 @@ from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.domain.transcript import AssistantEntry
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.engine.hooks import fire, listens
-from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.sessions.tool_port import TurnSessions
 from openclaw_workers.engine.tree.report import frozen, partial_result
 from openclaw_workers.engine.tree.spawn import Spawner
@@ -43,7 +42,8 @@ from openclaw_workers.errors import (
 from openclaw_workers.logs import run_context
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_calls import Orphan
-from openclaw_workers.store.turns import Lease, NotTaken, Outcome, Taken, Turns, WaitFor
+from openclaw_workers.store.turn_records import Lease, NotTaken, Outcome, Taken, WaitFor
+from openclaw_workers.store.turns import Turns
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +87,6 @@ class TurnRunner:
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
                 self._preparer.quarantine(session, error, "")
-                mend(self._spawner.stores, session)
                 return None
             except StoreUnavailable as error:
                 log.warning("run.untaken", error=error.message)
@@ -96,8 +95,6 @@ class TurnRunner:
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
-                elif taken.why == "damaged" and mend(self._spawner.stores, session):
-                    self._waker.turn(session, run)
                 wake_all(self._waker, taken.granted)
                 return None
             if suspect and not taken.suspect:
@@ -129,7 +126,7 @@ class TurnRunner:
     def settle_orphan(self, orphan: Orphan) -> None:
         """Book what a dead owner was asking when its run was taken away; if it only sleeps, it corrects that."""
         dead = Lease(orphan.session, orphan.run, lane_of(orphan.session), f"{orphan.fence}:")
-        self._turns.let_go(dead, self._preparer.lost(dead, orphan.tokens, orphan.row))
+        self._turns.let_go(dead, self._preparer.lost(dead, orphan.tokens, orphan.row, also=[orphan.fence]))
 
     def let_go(self, lease: Lease, books: LedgerEntries = NO_ENTRIES) -> None:
         """Say that a run which was taken away leaves nothing behind; if that cannot be written, the sweep guesses."""

@@ -11,7 +11,7 @@ from openclaw_workers.agent.context.history import estimate_tokens, reaches_back
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.store.reader import Reader
-from openclaw_workers.store.turns import KnownTranscript, Taken
+from openclaw_workers.store.turn_records import KnownTranscript, Taken
 
 PAGE = 200
 CACHED_ENTRIES = 20_000

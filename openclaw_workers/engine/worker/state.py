@@ -12,7 +12,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.errors import TurnHandedOver, TurnTimedOut
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 
 STEP_SLACK_SECONDS = 15.0
 """A step that is this much over its time is stuck: nothing it waits for looks at the cancel flag."""

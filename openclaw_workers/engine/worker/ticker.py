@@ -12,7 +12,7 @@ from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.wake import named
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted
-from openclaw_workers.store.fleet import Fleet
+from openclaw_workers.store.leases import Leases
 
 log = structlog.get_logger(__name__)
 
@@ -25,7 +25,7 @@ Facts = Callable[[], dict[str, str]]
 class Ticker(threading.Thread):
     def __init__(
         self,
-        fleet: Fleet,
+        leases: Leases,
         process: WorkerState,
         worker: WorkerId,
         facts: Facts,
@@ -36,7 +36,7 @@ class Ticker(threading.Thread):
         period_seconds: float = 1.0,
     ) -> None:
         super().__init__(name="ocw-ticker", daemon=True)
-        self._fleet = fleet
+        self._leases = leases
         self._process = process
         self._worker = worker
         self._facts = facts
@@ -93,7 +93,7 @@ class Ticker(threading.Thread):
 
     def _renew(self, handles: list[RunHandle]) -> None:
         try:
-            ticked = self._fleet.tick(self._worker, self._facts(), [handle.lease for handle in handles])
+            ticked = self._leases.tick(self._worker, self._facts(), [handle.lease for handle in handles])
         except StoreUnavailable as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()

@@ -23,10 +23,13 @@ class LedgerEntries:
     budgets: Sequence[str] = ()
     attempts: Sequence[ModelAttempt] = ()
 
-    def keys(self, k: Keys) -> list[str]:
+    def ledger_keys(self, k: Keys) -> dict[str, str]:
+        """The ledger of the day, and that of the day before: somebody may have entered a call before midnight."""
         at = self.calls[0].at if self.calls else now_ms()
-        ledgers = [k.ledger(day_of(at)), k.ledger(day_of(at - DAY_MS))]
-        return [*ledgers, *(key for name in self.budgets for key in (k.spent(name), k.aside(name)))]
+        return {"ledger": k.ledger(day_of(at)), "ledger_before": k.ledger(day_of(at - DAY_MS))}
+
+    def budget_keys(self, k: Keys) -> list[str]:
+        return [key for name in self.budgets for key in (k.spent(name), k.reserved(name))]
 
     def entries(self) -> str:
         calls = [_entry(call) for call in self.calls]

@@ -1,6 +1,7 @@
 """Model calls that were under way when their run was taken away by a reset or a deletion.
 
-An owner that lives books its call itself, and forgets the orphan. One that is dead has no heir who would do it.
+A living owner records its call itself and removes the orphan. If the owner is dead, nobody takes the run over, so the
+sweep records an estimate.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Orphans:
         self._keys = keys
 
     def get(self, orphan_id: str) -> Orphan | None:
-        """None when its owner has booked the call meanwhile.
+        """None when its owner has recorded the call meanwhile.
 
         Raises:
             CorruptRecord: it is not in the form this version writes.

@@ -89,21 +89,34 @@ class RateLimits:
         Returns how many seconds it may go on for, as far as is known now; or that the time of a budget is used up.
         """
         k = self._keys
-        keys = [key for limit in limits for key in (k.working(limit.name), k.asked(limit.name))]
-        keys += [key for budget in budgets for key in (k.spent(budget.name), k.aside(budget.name))]
-        allowed = [budget.seconds or 0 for budget in budgets]
-        reply = run_script(self._redis, "hold", keys, [run, call, KEEP_MS, len(limits), int(lasted * 1000), *allowed])
+        held = [key for limit in limits for key in (k.working(limit.name), k.asked(limit.name))]
+        reply = run_script(
+            self._redis,
+            "hold",
+            args={
+                "run": run,
+                "call": call,
+                "keep_ms": KEEP_MS,
+                "limits": len(limits),
+                "lasted_ms": int(lasted * 1000),
+            },
+            more_keys=held + self._budget_keys(budgets),
+            more_args=[budget.seconds or 0 for budget in budgets],
+        )
         if reply[0] == "over":
             _, number, spent, limit = reply
             return Exhausted(budgets[int(number) - 1], "seconds", float(spent), float(limit))
         return float("inf") if int(reply[1]) < 0 else int(reply[1]) / 1000
 
     def reserve(self, run: RunId, call: str, amounts: Amounts, budgets: Sequence[Budget]) -> Exhausted | bool:
-        """Set a call's price aside; False when others have set the rest aside and it is worth asking again."""
-        keys = [key for budget in budgets for key in (self._keys.spent(budget.name), self._keys.aside(budget.name))]
-        wanted = json.dumps({"call": call, "keep_ms": KEEP_MS, **asdict(amounts)})
-        limits = [json.dumps(budget.limits()) for budget in budgets]
-        reply = run_script(self._redis, "reserve", keys, [run, wanted, len(budgets), *limits])
+        """Reserve what a call may cost; False when others have reserved the rest and it is worth asking again."""
+        reply = run_script(
+            self._redis,
+            "reserve",
+            args={"run": run, "wanted": json.dumps({"call": call, "keep_ms": KEEP_MS, **asdict(amounts)})},
+            more_keys=self._budget_keys(budgets),
+            more_args=[json.dumps(budget.limits()) for budget in budgets],
+        )
         if int(reply[1]):
             log.warning("budget.unreadable", budgets=[budget.name for budget in budgets], count=int(reply[1]))
         if reply[0] == "over":
@@ -115,8 +128,24 @@ class RateLimits:
         self, verb: Literal["ask", "done"], limits: Sequence[Limit], run: RunId, call: str, tokens: int
     ) -> list[str]:
         k = self._keys
-        names = [limit.name for limit in limits]
-        keys = [key for name in names for key in (k.recent(name), k.working(name), k.waiting(name), k.asked(name))]
-        most = [json.dumps(limit.most()) for limit in limits]
-        given = [verb, run, tokens, KEEP_MS, SILENT_MS, call, len(limits), *most]
-        return run_script(self._redis, "limit", keys, given)
+        return run_script(
+            self._redis,
+            "limit",
+            args={
+                "verb": verb,
+                "run": run,
+                "tokens": tokens,
+                "keep_ms": KEEP_MS,
+                "silent_ms": SILENT_MS,
+                "call": call,
+            },
+            more_keys=[key for limit in limits for key in _limit_keys(k, limit.name)],
+            more_args=[json.dumps(limit.most()) for limit in limits],
+        )
+
+    def _budget_keys(self, budgets: Sequence[Budget]) -> list[str]:
+        return [key for budget in budgets for key in (self._keys.spent(budget.name), self._keys.reserved(budget.name))]
+
+
+def _limit_keys(k: Keys, name: str) -> tuple[str, str, str, str]:
+    return k.recent(name), k.working(name), k.waiting(name), k.asked(name)

@@ -1,83 +1,71 @@
 --[[
-  Take a message into its session's inbox, once, and say whether the session needs a wake-up.
+  Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  KEYS[1]  session row       hash
-  KEYS[2]  session ctl       hash
-  KEYS[3]  inbox             zset
-  KEYS[4]  receipts          hash
-  KEYS[5]  receipt ages      zset
-  KEYS[6]  events            stream
-  KEYS[7]  due               zset
-  KEYS[8]  sessions          zset
-  KEYS[9]  run to open       hash
-  KEYS[10] runs              zset
-  KEYS[11] the lane's queue  list
-  KEYS[12] batch of the run to open, if it is a child's   hash
-  KEYS[13] its open runs     set
-  KEYS[14] who waits for answers of the session  hash
-  KEYS[15] where the message went when it was first delivered   hash
-  KEYS[16] memory            hash
+  includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree
 
-  ARGV[1]  session key
-  ARGV[2]  message, a JSON object without seq, accepted_at, mode and debounce_ms
-  ARGV[3]  message id
-  ARGV[4]  kind: user | command | internal
-  ARGV[5]  queue mode by channel or default
-  ARGV[6]  inbox cap
-  ARGV[7]  drop policy: old | new | summarize
-  ARGV[8]  run id to open if the session is idle
-  ARGV[9]  lane
-  ARGV[10] milliseconds until a wake-up counts as lost
-  ARGV[11] session id if the session is new
-  ARGV[12] agent id
-  ARGV[13] row fields of a new session, JSON object of strings
-  ARGV[14] row fields of every message (routing), JSON object of strings
-  ARGV[15] debounce by channel or default, milliseconds
-  ARGV[16] wake-up for the run to open, or "" if the caller publishes it
-  ARGV[17] queue mode of this message alone, over the session's own; or ""
-  ARGV[18] seconds for which its channel may deliver it again, to whichever session; 0 if it does so once
+  keys
+    row         hash    session row
+    ctl         hash    session control record
+    inbox       zset    waiting messages
+    receipts    hash    message id -> receipt
+    ages        zset    message id -> when it was accepted
+    events      stream  events for viewers
+    due         zset    index of due items
+    sessions    zset    index of sessions
+    run_key     hash    run to open
+    runs        zset    index of runs
+    queue       list    the lane's broker queue
+    next_batch  hash    batch of the run to open, if it is a child's
+    next_open   set     unsettled runs of that batch
+    waiters     hash    sessions that wait for this one's answers
+    dedupe      hash    where the first delivery of the message went
+    memory      hash    how full Redis is
+  args
+    session         text    session key
+    message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
+    id              text    message id
+    kind            text    user | command | internal
+    mode            text    queue mode of the channel
+    cap             number  most messages in the inbox
+    drop            text    what happens to a message too many: old | new | summarize
+    run             text    run id to open if the session is idle
+    lane            text    lane
+    rewake_ms       number  milliseconds after which an unanswered wake-up counts as lost
+    new_session_id  text    session id, if the session is new
+    agent           text    agent id
+    row_new         text    row fields of a new session
+    row_each        text    row fields that every message sets
+    debounce_ms     number  debounce of the channel
+    wake_message    text    wake-up message for the run to open; empty if the caller publishes it
+    own_mode        text    queue mode of this message alone; empty for none
+    keep_s          number  seconds in which the channel may deliver the message again; 0 if it never does
 
-  Returns  {"accepted", seq, run or "", 1 if the caller must publish its wake-up, event id}
-           {"duplicate", receipt JSON or "" if it is forgotten, session that it went to}
-           {"damaged"}   a key of the session or its last run holds another type than it should, or ctl no state; nothing was changed
-           {"memory", how full Redis is in per cent}   nothing was changed
+  Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
+           {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
+           {"memory", percentage of memory in use}   nothing was changed
            {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
 
   Invariant
-    A message id enters the inbox at most once, and a message that its channel delivers again enters no other. Whatever leaves the inbox here leaves a receipt with the reason.
-    Only the change from idle to queued makes a wake-up. An agent's message starts no sub-agent again that would be one
-    too many for the session that spawned it, or for the tree: it is counted and refused in the same moment. Nor does it
-    bring back a sub-agent that was deleted (rule 19): nobody would hear its answer.
+    A message id enters the inbox at most once. A message that its channel delivers again enters no other inbox. A
+    message that leaves the inbox here gets a receipt with the reason. Only the change from idle to queued makes a
+    wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
+    counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
+    the answer.
 ]]
-local row, ctl, inbox, receipts, ages, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local due, sessions, run_key, runs, queue = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local session, message, id, kind = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local mode, cap, drop = ARGV[5], tonumber(ARGV[6]), ARGV[7]
-local run, lane, rewake_ms = ARGV[8], ARGV[9], tonumber(ARGV[10])
-local new_session_id, agent, row_new, row_each = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
-local debounce_ms, wake_message, own_mode = tonumber(ARGV[15]), ARGV[16], ARGV[17]
 local now = now_ms()
 
-if not fit({ [row] = "hash", [ctl] = "hash", [inbox] = "zset", [receipts] = "hash", [ages] = "zset", [events] = "stream",
-  [KEYS[14]] = "hash" }) then
-  return { "damaged" }
-end
 local state = redis.call("HGET", ctl, "state") or "idle"
 local last = state == "idle" and redis.call("HGET", ctl, "run_key")
-if not STATES[state] or (last and not fit({ [last] = "hash" })) then
-  return { "damaged" }
-end
 
 local known = redis.call("HGET", receipts, id)
 if known then
   return { "duplicate", known, session }
 end
-local keep_s = tonumber(ARGV[18])
-local first = keep_s > 0 and redis.call("HMGET", KEYS[15], "session", "receipts") or {}
-if first[1] then
-  return { "duplicate", redis.call("HGET", first[2], id) or "", first[1] }
+local first = keep_s > 0 and fields(dedupe, "session", "receipts") or {}
+if first.session then
+  return { "duplicate", redis.call("HGET", first.receipts, id) or "", first.session }
 end
-local percent = lacks_memory(KEYS[16])
+local percent = lacks_memory(memory)
 if percent then
   return { "memory", percent }
 end
@@ -88,23 +76,23 @@ if redis.call("EXISTS", row) == 0 then
   end
   redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
     "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
-  -- A deleted session left these to expire; now they belong to a living one again.
+  -- A deleted session left these to expire; they belong to the new one now.
   redis.call("PERSIST", receipts)
   redis.call("PERSIST", ages)
   redis.call("PERSIST", events)
   set_fields(row, cjson.decode(row_new))
 end
 if keep_s > 0 then
-  redis.call("HSET", KEYS[15], "session", session, "receipts", receipts)
-  redis.call("EXPIRE", KEYS[15], keep_s)
+  redis.call("HSET", dedupe, "session", session, "receipts", receipts)
+  redis.call("EXPIRE", dedupe, keep_s)
 end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)
 
-local overrides = redis.call("HMGET", row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
-debounce_ms = tonumber(overrides[4]) or debounce_ms
-mode = own_mode ~= "" and own_mode or overrides[1] or mode
-cap, drop = tonumber(overrides[2]) or cap, overrides[3] or drop
+local overrides = fields(row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
+debounce_ms = tonumber(overrides.queueDebounceMs) or debounce_ms
+mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
+cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
 
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
@@ -155,8 +143,9 @@ if mode == "steer" or mode == "steer-backlog" then
 end
 
 if kind == "user" and mode == "interrupt" and state ~= "idle" then
-  -- Rule 11: what came before this message is cancelled; the running turn is named, not the session.
-  heard_by(KEYS[14], settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true, true), due, now)
+  -- Rule 11: cancel what came before this message, and name the run to stop, not the session.
+  wake_waiting_for(waiters, settle_messages(inbox, receipts, seq - 1, "cancelled", nil, now, "interrupt", true,
+    true), due, now)
   if state == "running" or redis.call("HGET", ctl, "resumed") == "1" then
     redis.call("HSET", ctl, "abort", redis.call("HGET", ctl, "run"), "abort_reason", "interrupt")
   end
@@ -177,7 +166,7 @@ if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0"
 elseif state == "idle" then
   open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
   if last then
-    follow_up(last, run_key, run, KEYS[12], KEYS[13], now)
+    follow_up(last, run_key, run, next_batch, next_open, now)
   end
   wake, opened = push_wake(queue, wake_message) and 0 or 1, run
 end

@@ -1,65 +1,67 @@
 --[[
-  Give up announcing a batch after its last try, and let go of a child that waits for it.
+  Give up announcing a batch after the last try, and end the wait of a child that spawned it.
 
-  KEYS[1]  batch              hash
-  KEYS[2]  due                zset
-  KEYS[3]  the run that spawned the batch    hash
-  KEYS[4]  ctl of that run's session         hash
-  KEYS[5]  events of that session            stream
+  includes  clock, hashes, events, runs, batches
 
-  ARGV[1]  batch id
-  ARGV[2]  session key of the run that spawned it
-  ARGV[3]  what went wrong
-  ARGV[4]  what there is of the result of the run that spawned it
+  keys
+    batch       hash    batch
+    due         zset    index of due items
+    parent_key  hash    run that spawned the batch
+    ctl         hash    control record of that run's session
+    events      stream  events of that session
+  args
+    batch_id  text  batch id
+    parent    text  session key of the run that spawned it
+    why       text  what went wrong
+    partial   text  what the run had written so far
 
-  Returns  {"blocked", 1 if the run that spawned the batch is settled by now} | {"no"}   where it is gone or was announced
+  Returns  {"blocked", 1 if the run that spawned the batch is settled now} | {"no"}   the batch is gone or was announced
 
   Invariant
-    The results are kept, and can be announced later. A child that waited for them ends with that as its error: whoever
-    asked it hears so, instead of waiting for ever (I4). A batch is let go once, however often it is blocked. When its
-    record ends, its session is to forget it.
+    The results are kept and can be announced later. A child that waited for them ends with this error, so that its
+    parent does not wait for ever (I4). A batch is counted down once, however often it is blocked. When its record
+    expires, its session forgets it.
 ]]
-local batch, due, parent_key, ctl, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local batch_id, parent, why = ARGV[1], ARGV[2], ARGV[3]
 local DONE = { delivered = true, none = true, attached = true, folded = true, archived = true, nobody = true }
 local now = now_ms()
 
-local b = redis.call("HMGET", batch, "state", "parent_run", "let_go")
-if not b[1] or DONE[b[1]] then
+local b = fields(batch, "state", "parent_run", "let_go")
+if not b.state or DONE[b.state] then
   return { "no" }
 end
-if b[1] ~= "blocked" then
+if b.state ~= "blocked" then
   redis.call("HINCRBY", batch, "tries", 1)
   redis.call("HSET", batch, "state", "blocked", "last_error", why, "ends_told", 1)
   keep_batch(batch, RUN_KEPT_S)
   redis.call("ZREM", due, "batch|" .. batch_id)
   redis.call("ZADD", due, now + RUN_KEPT_S * 1000 + FORGET_MS, "forget|" .. batch_id .. " " .. parent)
 end
-local p = redis.call("HMGET", parent_key, "state", "batch", "settled_at", "k_events", "k_ctl", "label", "metadata")
-if not p[2] then
+local p = fields(parent_key, "state", "batch", "settled_at", "events_key", "ctl_key", "label", "metadata")
+if not p.batch then
   return { "blocked", 0 }
 end
-if not b[3] then
+if not b.let_go then
   redis.call("HSET", batch, "let_go", 1)
   count_batch(parent_key, -1)
 end
-if p[3] or open_batches(parent_key) > 0 then
-  return { "blocked", p[3] and 1 or 0 }
+if p.settled_at or open_batches(parent_key) > 0 then
+  return { "blocked", p.settled_at and 1 or 0 }
 end
 
-local at = redis.call("HMGET", ctl, "state", "resumed", "run")
-if at[1] == "parked" and at[2] == "0" and at[3] == b[2] then
-  local told = "the results of its sub-agents could not be delivered (" .. why .. ")"
+local at = fields(ctl, "state", "resumed", "run")
+if at.state == "parked" and at.resumed == "0" and at.run == b.parent_run then
+  local failure = "the results of its sub-agents could not be delivered (" .. why .. ")"
   redis.call("HSET", ctl, "state", "idle")
   redis.call("ZREM", due, "turn|" .. parent)
-  redis.call("HSET", parent_key, "error", told, "partial", ARGV[4])
+  redis.call("HSET", parent_key, "error", failure, "partial", partial)
   end_run(parent_key, "error", "error", now)
-  event(events, ctl, now, "run.ended", { run = b[2], state = "error", reason = "error", error = told })
-  tell(p[4], p[5], now, "subagent.failed", {
-    run = b[2], session = parent, label = p[6], state = "error", error = told, raw = metadata_of(p[7]),
+  event(events, ctl, now, "run.ended", { run = b.parent_run, state = "error", reason = "error", error = failure })
+  event_elsewhere(p.events_key, p.ctl_key, now, "subagent.failed", {
+    run = b.parent_run, session = parent, label = p.label, state = "error", error = failure,
+    raw = metadata_of(p.metadata),
   })
-elseif not is_final(p[1]) then
-  return { "blocked", 0 } -- still speaking: its own last word ends it
+elseif not is_final(p.state) then
+  return { "blocked", 0 } -- still running: its own commit ends it
 end
 count_child(parent_key, now, due)
 return { "blocked", 1 }

@@ -1,24 +1,25 @@
 --[[
-  Claim what is due for a look, a bounded number, without scanning (rule 15).
+  Claim a bounded number of due items without scanning (rule 15).
 
-  KEYS[1]  due               zset
-  KEYS[2]  sweep             hash
-  KEYS[3]  archives that wait for a writer at this place   set
-  KEYS[4]  what was due when the clock stepped back   zset
+  includes  clock, hashes
 
-  ARGV[1]  lease, milliseconds
-  ARGV[2]  most items to claim
-  ARGV[3]  how long a claim keeps other sweepers away, milliseconds
+  keys
+    due      zset  index of due items
+    sweep    hash  when sweeps ran, and clock steps
+    waiting  set   archives that wait for a writer at this place
+    stepped  zset  what was due when the clock stepped back
+  args
+    lease_ms  number  length of a lease
+    most      number  most items to claim
+    claim_ms  number  how long a claim keeps other sweepers away
 
   Returns  {milliseconds until the next item is due or -1, item, item …}
 
   Invariant
-    After a freeze or a clock step nobody is judged for one lease (rule 7): the first sweep to notice opens a grace.
-    When the clock stepped back, all times that count from now are shifted once, a bounded number by each sweep. Calendar
-    times stay. What was put into `due` since is newer, and stays too.
+    After a freeze or a clock step nobody is judged for one lease (rule 7): the first sweep that notices opens a grace
+    period. If the clock stepped back, all times that count from now are shifted once, a bounded number by each sweep.
+    Calendar times stay, and so do items that were added since.
 ]]
-local due, sweep, waiting, stepped = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local lease_ms, most, claim_ms = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now = now_ms()
 local SHIFTED_AT_ONCE = 500
 local FROM_NOW = { turn = true, archive = true, batch = true, reap = true, relay = true, orphan = true, forget = true,
@@ -35,8 +36,8 @@ local function shift()
   return redis.call("EXISTS", stepped) == 1
 end
 
-local seen = redis.call("HMGET", sweep, "last", "grace_until")
-local last, grace_until = tonumber(seen[1]), tonumber(seen[2]) or 0
+local seen = fields(sweep, "last", "grace_until")
+local last, grace_until = tonumber(seen.last), tonumber(seen.grace_until) or 0
 if last and math.abs(now - last) > lease_ms / 2 then
   grace_until = now + lease_ms
 end
@@ -44,7 +45,7 @@ local is_shifting = redis.call("EXISTS", stepped) == 1
 local stepped_by = last and last - now or 0
 if stepped_by <= lease_ms / 2 then
   last = now
-elseif not is_shifting then -- a second step is noticed when the first is dealt with
+elseif not is_shifting then -- a second step is handled after the first
   redis.call("HSET", sweep, "stepped_at", now, "stepped_by", stepped_by)
   last, is_shifting = now, redis.call("EXISTS", due) == 1
   if is_shifting then

@@ -1,22 +1,23 @@
 --[[
-  Show viewers something that is not worth a journal entry: text as it streams, output of a running tool.
+  Show viewers something that is not worth a journal entry: streamed text, output of a running tool.
 
-  KEYS[1]  session ctl       hash
-  KEYS[2]  events            stream
-  KEYS[3]  run               hash
+  includes  clock, fence, events
 
-  ARGV[1]  lease
-  ARGV[2]  events, a JSON list of {type, data}
+  keys
+    ctl      hash    session control record
+    events   stream  events for viewers
+    run_key  hash    run record
+  args
+    lease  text  lease of the caller
+    shown  json  events to show, a list of {type, data}
 
   Returns  {"ok"} | {"lost"}
 
   Invariant
-    Only the owner of a session can be heard, here and by those who watch its parent.
+    Only the owner of a session can show events, to its viewers and to those of its parent.
 ]]
-local ctl, events, run_key = KEYS[1], KEYS[2], KEYS[3]
-local lease, shown = ARGV[1], cjson.decode(ARGV[2])
-if redis.call("HGET", ctl, "lease") ~= lease then
+if not check_lease(ctl, lease) then
   return { "lost" }
 end
-show(events, ctl, run_key, now_ms(), shown)
+show_events(events, ctl, run_key, now_ms(), shown)
 return { "ok" }

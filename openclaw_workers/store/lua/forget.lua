@@ -1,20 +1,23 @@
 --[[
-  Forget a blocked batch whose time is over: its session does not wait for it any more.
+  Remove a blocked batch from the index of its session once its record has expired.
 
-  KEYS[1]  batch              hash
-  KEYS[2]  unfinished batches of the session that spawned it   zset
-  KEYS[3]  due                zset
+  includes  clock
 
-  ARGV[1]  batch id
-  ARGV[2]  its item in due
+  keys
+    batch    hash  batch
+    batches  zset  unannounced batches of the session that spawned it
+    due      zset  index of due items
+  args
+    id    text  batch id
+    item  text  its item in `due`
 
-  Returns  {"forgotten"} | {"later"}   it is blocked, and kept until then
-           {"known"}                   it is tried again, or was announced; that clears up after itself
+  Returns  {"forgotten"}
+           {"later"}   it is still blocked and not expired
+           {"known"}   it is tried again or was announced, and cleans up after itself
 
   Invariant
     Only a batch whose record is gone leaves the index (rule 19).
 ]]
-local batch, batches, due, id, item = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
 local state = redis.call("HGET", batch, "state")
 if state == "blocked" then
   redis.call("ZADD", due, now_ms() + math.max(0, redis.call("PTTL", batch)) + FORGET_MS, item)

@@ -1,39 +1,40 @@
 --[[
-  Hold on to what a model call has taken from limits and budgets, for as long as it lasts: its owner is alive.
+  Keep what a model call has taken from limits and budgets while the call lasts.
 
-  KEYS[1]  for each limit two, from KEYS[1] on: calls at work (zset) and what they are about (hash), as in `limit`; then
-           for each budget two: what is spent (hash), and what is set aside (hash: run -> JSON)
+  includes  clock, reservations
 
-  ARGV[1]  run id
-  ARGV[2]  id of the call
-  ARGV[3]  how long it is kept from now on, milliseconds
-  ARGV[4]  how many limits there are
-  ARGV[5]  how long the call has lasted, milliseconds; 0 while it waits to begin
-  ARGV[6]  for each budget, from ARGV[6] on, how many seconds it allows; 0 for no limit
+  keys
+    held…  keys  for each limit two: calls in progress (zset) and their call ids (hash), as in `limit`; then for each
+                 budget two: spent (hash), reserved (hash: run -> JSON)
+  args
+    run        text    run id
+    call       text    call id
+    keep_ms    number  how long it is kept from now on
+    limits     number  how many limits there are
+    lasted_ms  number  how long the call has lasted; 0 while it waits to begin
+    allowed…   number  seconds that each budget allows; 0 for no limit
 
-  Returns  {"ok", milliseconds until its seconds are used up, if nothing changes; -1 if that is not limited}
-           {"over", which budget, from 1, seconds spent with those of the calls under way, limit}
+  Returns  {"ok", milliseconds until the seconds of a budget are used up; -1 if none is limited}
+           {"over", which budget, from 1, seconds spent including calls in progress, limit}
 
   Invariant
-    It gives nothing back that has ended, and touches nothing that another call of the run has taken since. Time is what
-    a call cannot be told beforehand: so it counts while it passes, that of all calls under way together.
+    Nothing that has expired comes back, and nothing that another call of the run has taken since is touched. The
+    duration of a call is not known in advance, so the seconds of all calls in progress count while they pass.
 ]]
-local run, call, keep_ms, limits, lasted_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local first_key, first_seconds = 1, 6
-local first_budget = first_key + 2 * limits
+local first_budget = 1 + 2 * limits
 local now = now_ms()
 local ends = now + keep_ms
 
-for i = first_key, first_budget - 1, 2 do
-  if redis.call("HGET", KEYS[i + 1], "call " .. run) == call then
-    redis.call("ZADD", KEYS[i], "XX", ends, run)
+for i = 1, first_budget - 1, 2 do
+  if redis.call("HGET", held[i + 1], "call " .. run) == call then
+    redis.call("ZADD", held[i], "XX", ends, run)
   end
 end
 
--- Seconds that the calls under way have lasted so far, and how many they are.
-local function passing(aside_key)
+-- How many calls are in progress, and how many seconds they have lasted together.
+local function passing(reserved_key)
   local seconds, count = 0, 0
-  for _, raw in ipairs(redis.call("HVALS", aside_key)) do
+  for _, raw in ipairs(redis.call("HVALS", reserved_key)) do
     local each = reserved(raw)
     if each and tonumber(each["until"]) > now then
       seconds, count = seconds + lasted_seconds(each, now), count + 1
@@ -43,16 +44,16 @@ local function passing(aside_key)
 end
 
 local left_ms = -1
-for i = first_budget, #KEYS, 2 do
-  local aside = reserved(redis.call("HGET", KEYS[i + 1], run) or "")
-  if aside and aside.call == call then
-    aside["until"], aside.since = ends, now - lasted_ms
-    redis.call("HSET", KEYS[i + 1], run, cjson.encode(aside))
+for i = first_budget, #held, 2 do
+  local reservation = reserved(redis.call("HGET", held[i + 1], run) or "")
+  if reservation and reservation.call == call then
+    reservation["until"], reservation.since = ends, now - lasted_ms
+    redis.call("HSET", held[i + 1], run, cjson.encode(reservation))
     local number = (i - first_budget) / 2
-    local limit = tonumber(ARGV[first_seconds + number])
+    local limit = allowed[number + 1]
     if limit > 0 then
-      local seconds, count = passing(KEYS[i + 1])
-      local spent = (tonumber(redis.call("HGET", KEYS[i], "seconds") or 0) or 0) + seconds
+      local passed, count = passing(held[i + 1])
+      local spent = (tonumber(redis.call("HGET", held[i], "seconds") or 0) or 0) + passed
       if spent >= limit then
         return { "over", number + 1, tostring(spent), tostring(limit) }
       end

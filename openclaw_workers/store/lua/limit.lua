@@ -1,39 +1,36 @@
 --[[
-  Ask to make a call within the limits that the whole fleet shares; those who must wait are served in the order they came.
+  Ask to make a call within limits that all workers share. Those who must wait are served in order.
 
-  KEYS[1]  for each limit four, from KEYS[1] on: calls of the last minute, `tokens call` -> when it began (zset), calls at
-           work, run -> when its place is free at the latest (zset), who waits, run -> when it first asked in
-           microseconds (zset), and when each of them last asked, with `call <run>` -> the call it is about (hash)
+  includes  clock
 
-  ARGV[1]  ask | done
-  ARGV[2]  run id
-  ARGV[3]  tokens the call will take, about
-  ARGV[4]  how long a place is kept that nobody holds on to, milliseconds
-  ARGV[5]  how long a waiter may be silent, milliseconds
-  ARGV[6]  id of the call
-  ARGV[7]  how many limits follow; then for each, from ARGV[8] on, JSON: requests and tokens per minute, and concurrent
-           calls; 0 for no limit
+  keys
+    limit_keys…  keys  for each limit four: recent calls (zset: `tokens call` -> start), calls in progress (zset: run
+                       -> when its place ends), the line (zset: run -> first request, microseconds), and (hash) when
+                       each run last asked, with `call <run>` -> call id
+  args
+    verb       text    ask | done
+    run        text    run id
+    tokens     number  estimated tokens of the call
+    keep_ms    number  how long a place is kept if nobody renews it
+    silent_ms  number  how long a waiting run may be silent
+    call       text    call id
+    allowed…   json    for each limit: requests and tokens per minute, and concurrent calls; 0 for no limit
 
   Returns  {"go"} | {"wait", milliseconds until it is worth asking again} | {"done"}
 
   Invariant
-    A call has a place in all of its limits or in none: who waits for one takes nothing from those who need only others,
-    and stands in line only where it is held up. Nobody overtakes a waiter that came before and still asks, but a run
-    that asks again with the place it has. A place that nobody holds on to ends by itself (`hold`), and an owner that
-    has lost its run gives back nothing that the next one has asked for. What lies ahead, because the clock stepped back,
-    holds nobody up.
+    A call has a place in all of its limits or in none. A run that waits for one limit takes nothing from runs that
+    need only others, and stands in line only where it is held up. Nobody overtakes a run that came first and still
+    asks, except a run that already has a place. A place that nobody renews expires (`hold`). An owner that has lost
+    its run gives back nothing that the next owner has asked for. Times in the future, left by a clock step, hold
+    nobody up.
 ]]
-local verb, run, tokens, call = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6]
-local keep_ms, silent_ms = tonumber(ARGV[4]), tonumber(ARGV[5])
-local count = tonumber(ARGV[7])
-local first_key, first_limit = 1, 8
 local now, since = now_ms(), now_us()
 
 local limits = {}
-for i = 0, count - 1 do
-  local recent, working, line, asked = unpack(KEYS, first_key + 4 * i, first_key + 4 * i + 3)
-  local most = cjson.decode(ARGV[first_limit + i])
-  limits[i + 1] = { recent = recent, working = working, line = line, asked = asked, most = most }
+for i, each in ipairs(allowed) do
+  local recent, working, line, asked = unpack(limit_keys, 4 * i - 3, 4 * i)
+  limits[i] = { recent = recent, working = working, line = line, asked = asked, most = each }
 end
 
 local function leave(limit, place, who)
@@ -59,7 +56,7 @@ for _, limit in ipairs(limits) do
   since = math.min(since, tonumber(redis.call("ZSCORE", limit.line, run)) or since)
 end
 
--- Whether another waits here that came before and still asks.
+-- Whether another run that came first still waits here.
 local function comes_later(limit)
   while true do
     local head = redis.call("ZRANGE", limit.line, 0, 0, "WITHSCORES")
@@ -103,7 +100,7 @@ local function held_up(limit)
     leave(limit, limit.working, gone)
   end
   local has_place = redis.call("ZSCORE", limit.working, run)
-  -- Those in line may be waiting for the very place that this run has.
+  -- Those in line may be waiting for the place that this run has.
   if not has_place and comes_later(limit) then
     return 200
   end
@@ -116,7 +113,7 @@ local function held_up(limit)
   if most.requests > 0 and redis.call("ZCARD", limit.recent) >= most.requests then
     return minute_left(limit)
   end
-  -- A call larger than the whole limit goes alone: waiting would not help it.
+  -- A call larger than the whole limit runs alone: waiting would not help.
   local spent = most.tokens > 0 and tokens_of_minute(limit) or 0
   return spent > 0 and spent + tokens > most.tokens and minute_left(limit) or nil
 end

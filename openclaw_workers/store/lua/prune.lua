@@ -1,20 +1,20 @@
 --[[
-  Forget in the index the runs whose records have expired, and the suspects of processes long dead.
+  Remove expired runs from the index, and the suspects of dead processes.
 
-  KEYS[1]  runs              zset
-  KEYS[2]  suspects          hash
-  KEYS[3]  workers           zset
+  includes  clock
 
-  ARGV[1]  how long a run's record is kept, milliseconds
+  keys
+    runs      zset  index of runs
+    suspects  hash  worker -> the suspect run it carries
+    workers   zset  index of workers
+  args
+    kept_ms  number  how long a run's record is kept
 
   Returns  {"ok"}
 
   Invariant
     A process that ticks again meanwhile keeps its suspect (rule 5).
 ]]
-local runs, suspects, workers = KEYS[1], KEYS[2], KEYS[3]
-local kept_ms = tonumber(ARGV[1])
-
 redis.call("ZREMRANGEBYSCORE", runs, "-inf", now_ms() - kept_ms)
 for _, worker in ipairs(redis.call("HKEYS", suspects)) do
   if not redis.call("ZSCORE", workers, worker) then

@@ -1,20 +1,19 @@
 --[[
-  A session's children were stopped, or those of one of its runs: forget the order, unless it reaches further by now.
+  Children were stopped as ordered: remove the order, unless it covers more by now.
 
-  KEYS[1]  reaps             hash
-  KEYS[2]  due               zset
-
-  ARGV[1]  the order: a session key, or a run and its session
-  ARGV[2]  its item in due
-  ARGV[3]  up to which child it was done
+  keys
+    reaps  hash  orders to stop children
+    due    zset  index of due items
+  args
+    order  text    the order: a session key, or a run and its session
+    item   text    its item in `due`
+    upto   number  last child that was stopped
 
   Returns  {"ok"}
 
   Invariant
-    An order that reaches further than what was done stays (rule 12).
+    An order that covers more children than were stopped stays (rule 12).
 ]]
-local reaps, due = KEYS[1], KEYS[2]
-local order, item, upto = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local raw = redis.call("HGET", reaps, order)
 if not raw or cjson.decode(raw).upto <= upto then
   redis.call("HDEL", reaps, order)

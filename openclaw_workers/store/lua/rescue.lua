@@ -1,59 +1,54 @@
 --[[
-  Look at one session that is due, and put right what is wrong with it.
+  Look at one due session and repair what is wrong with it: wake it, requeue it, or settle its lost run.
 
-  KEYS[1]  session ctl       hash
-  KEYS[2]  due               zset
-  KEYS[3]  running           zset
-  KEYS[4]  suspects          hash
-  KEYS[5]  sweep             hash
-  KEYS[6]  run               hash
-  KEYS[7]  lane slots        zset
-  KEYS[8]  lane line         zset
-  KEYS[9]  events            stream
+  includes  clock, hashes, events, ledger, lanes
 
-  ARGV[1]  session key
-  ARGV[2]  run the sweeper believes is current
-  ARGV[3]  lease, milliseconds
-  ARGV[4]  attempts a run gets at one step; three times as many in all
-  ARGV[5]  milliseconds until a wake-up counts as lost
-  ARGV[6]  when the oldest message in the lane's queue was published, epoch milliseconds, 0 if the queue is empty
-  ARGV[7]  lane cap, 0 for none
-  ARGV[8]  how long a granted slot is kept, milliseconds
-  ARGV[9]  nonce, for the lease that the sweeper takes to settle a lost run
-  ARGV[10] worker id of the sweeper
+  keys
+    ctl       hash    session control record
+    due       zset    index of due items
+    running   zset    index of running sessions
+    suspects  hash    worker -> the suspect run it carries
+    sweep     hash    when sweeps ran, and clock steps
+    run_key   hash    run record
+    slots     zset    slots of the lane
+    line      zset    line for a slot of the lane
+    events    stream  events for viewers
+  args
+    session    text    session key
+    run        text    run that the sweeper believes is current
+    lease_ms   number  length of a lease
+    most       number  attempts of a run at one step; three times as many in all
+    rewake_ms  number  milliseconds after which an unanswered wake-up counts as lost
+    oldest     number  when the oldest message in the lane's queue was published, 0 if the queue is empty
+    cap        number  cap of the lane, 0 for none
+    grant_ms   number  how long a granted slot is kept
+    nonce      text    nonce of the lease with which the sweeper settles a lost run
+    sweeper    text    worker id of the sweeper
 
-  Returns  {"wake", granted} | {"settle", lease, granted, workers it lost, 1 if it stood still} | {"wait"} | {"gone", granted} | {"other", run}
-           {"damaged"}   what the session is doing is none of the states there are; nothing was changed
+  Returns  {"wake", granted} | {"wait"} | {"wait", granted} | {"gone", granted} | {"other", run}
+           {"settle", lease, granted, workers the run has lost, 1 if the last one made no progress}
 
   Invariant
-    An expired lease is replaced in the same moment it is judged (rule 6). A crash is charged to the suspect of its
-    process if there was one, and never to a run whose journal moved since it was taken (rule 5). Wake-ups are repeated
-    with growing distance, and not while the queue still holds older ones (rule 15). An owner that may have been asking a
-    model is not forgotten before its call is booked (rule 14).
+    An expired lease is replaced in the moment it is judged (rule 6). A crash is charged to the suspect of its process
+    if there was one, and never to a run that made progress since it was taken (rule 5). Wake-ups are repeated at
+    growing intervals, and not while the queue still holds older ones (rule 15). An owner that may have been calling a
+    model is remembered until its call is recorded (rule 14).
 ]]
-local ctl, due, running, suspects, sweep, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local slots, line, events = KEYS[7], KEYS[8], KEYS[9]
-local session, run, lease_ms, most, rewake_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local oldest, cap, grant_ms, nonce, sweeper = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
-local CLOCKS_APART_MS = 5000 -- the queue's times are by the publishers' clocks
+local CLOCKS_APART_MS = 5000 -- times in the queue are by the publishers' clocks
 local now = now_ms()
 local item = "turn|" .. session
 
-local c = redis.call("HMGET", ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
-  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started")
-local state, attempt = c[1], tonumber(c[6]) or 1
-local woken_at = math.min(tonumber(c[9]) or 0, now) -- it lies ahead if the clock stepped back
+local c = fields(ctl, "state", "run", "lease_until", "owner", "progress", "attempt", "ticket", "ready_at",
+  "woken_at", "wakes", "losses", "stalls", "resumed", "fence", "started", "settling")
+local state, attempt = c.state, tonumber(c.attempt) or 1
+local woken_at = math.min(tonumber(c.woken_at) or 0, now) -- in the future if the clock stepped back
 if not state or state == "idle" then
   redis.call("ZREM", due, item)
-  redis.call("ZREM", slots, session)
-  redis.call("ZREM", line, run .. " " .. session)
+  leave_lane(slots, line, run, session)
   return { "gone", grant(slots, line, due, cap, now, grant_ms) }
 end
-if not STATES[state] then
-  return { "damaged" }
-end
-if c[2] ~= run then
-  return { "other", c[2] }
+if c.run ~= run then
+  return { "other", c.run }
 end
 
 local function wait_until(at)
@@ -62,8 +57,8 @@ local function wait_until(at)
 end
 
 if state == "running" then
-  local ends = lease_end(sweep, tonumber(c[3]) or 0, now, lease_ms)
-  if ends ~= tonumber(c[3]) then
+  local ends = lease_end(sweep, tonumber(c.lease_until) or 0, now, lease_ms)
+  if ends ~= tonumber(c.lease_until) then
     redis.call("HSET", ctl, "lease_until", ends)
   end
   if ends > now then
@@ -72,26 +67,25 @@ if state == "running" then
   if in_grace(sweep, now, lease_ms) then
     return wait_until(now + lease_ms)
   end
-  -- Kept afterwards: the neighbours of a suspect may be judged after it, and are not to be charged either.
-  local suspect = redis.call("HGET", suspects, c[4])
-  local losses, stalls = (tonumber(c[11]) or 0) + 1, tonumber(c[12]) or 0
+  -- The suspect stays noted: other turns of its process may be judged later, and must not be charged either.
+  local suspect = redis.call("HGET", suspects, c.owner)
+  local losses, stalls = (tonumber(c.losses) or 0) + 1, tonumber(c.stalls) or 0
   if not suspect or suspect == run then
-    -- A crash after progress costs no attempt, but it is the first one at the step that comes next.
-    if c[5] == "1" then
+    -- A crash after progress costs no attempt, but counts as the first one at the next step.
+    if c.progress == "1" then
       stalls = 1
     else
       stalls, attempt = stalls + 1, attempt + 1
     end
   end
-  event(events, ctl, now, "run.lost", { run = run, worker = c[4], attempt = attempt })
-  bury(run_key, c[14], c[15])
+  event(events, ctl, now, "run.lost", { run = run, worker = c.owner, attempt = attempt })
+  note_dead_owner(run_key, c.fence, c.started, c.settling)
   redis.call("ZREM", slots, session)
   if stalls >= most or losses > 3 * most then
     local fence = redis.call("HINCRBY", ctl, "fence", 1)
     local lease = fence .. ":" .. nonce
-    redis.call("HSET", run_key, "resting", fence) -- a sweeper asks no model
     redis.call("HSET", ctl, "lease", lease, "lease_until", now + lease_ms, "owner", sweeper,
-      "attempt", attempt, "losses", losses, "stalls", stalls)
+      "settling", fence, "attempt", attempt, "losses", losses, "stalls", stalls)
     redis.call("ZADD", due, now + lease_ms, item)
     return { "settle", lease, grant(slots, line, due, cap, now, grant_ms), losses, stalls >= most and 1 or 0 }
   end
@@ -101,37 +95,35 @@ if state == "running" then
   redis.call("HSET", run_key, "state", "queued", "attempt", attempt)
   redis.call("ZREM", running, session)
   if cap > 0 then
-    redis.call("ZADD", line, tonumber(c[7]) or 0, run .. " " .. session)
-    redis.call("ZADD", due, now + 60000, item)
+    stand_in_line(line, due, run, session, tonumber(c.ticket) or 0, now)
     return { "wait", grant(slots, line, due, cap, now, grant_ms) }
   end
 elseif state == "parked" then
-  -- One that waits for its children is woken by their announce, and looked at only when its time is over. One that waits
-  -- in a call finds out by itself whether what it waited for has come.
+  -- A run that waits for its children is woken by their announce, so only its deadline matters here. A run that waits
+  -- in a call checks by itself whether the answer has come.
   local deadline = tonumber(redis.call("HGET", run_key, "deadline_at")) or 0
-  if c[13] == "0" and deadline > now then
+  if c.resumed == "0" and deadline > now then
     return wait_until(deadline)
   end
   redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 0)
   redis.call("HSET", run_key, "state", "queued")
-elseif starts_at(c[8], c[9], now) > now then
-  return wait_until(tonumber(c[8]))
-elseif cap > 0 and tonumber(c[7]) then
-  -- Waiting for a lane, or granted a slot that nobody used: back into the line under the old ticket.
+elseif starts_at(c.ready_at, c.woken_at, now) > now then
+  return wait_until(tonumber(c.ready_at))
+elseif cap > 0 and tonumber(c.ticket) then
+  -- It waits for a lane, or nobody used the slot it was granted: back into the line with the old ticket.
   local slot = tonumber(redis.call("ZSCORE", slots, session) or 0)
-  if slot > now and slot <= now + grant_ms then -- one beyond that was granted before the clock stepped back
+  if slot > now and slot <= now + grant_ms then -- a later one was granted before the clock stepped back
     return wait_until(slot)
   end
   redis.call("ZREM", slots, session)
-  redis.call("ZADD", line, tonumber(c[7]), run .. " " .. session)
-  redis.call("ZADD", due, now + 60000, item)
+  stand_in_line(line, due, run, session, tonumber(c.ticket), now)
   return { "wait", grant(slots, line, due, cap, now, grant_ms) }
-elseif (tonumber(c[8]) or 0) == 0 and oldest > 0 and oldest <= woken_at + CLOCKS_APART_MS then
+elseif (tonumber(c.ready_at) or 0) == 0 and oldest > 0 and oldest <= woken_at + CLOCKS_APART_MS then
   redis.call("HSET", ctl, "woken_at", woken_at)
   return wait_until(now + 4 * lease_ms)
 end
 
-local wakes = (tonumber(c[10]) or 0) + 1
+local wakes = (tonumber(c.wakes) or 0) + 1
 if state == "running" then
   wakes = 1
 end

@@ -1,31 +1,29 @@
 --[[
-  Set aside what a model call may cost, in every budget that it counts against, before it is made.
+  Reserve what a model call may cost, in every budget that it counts against, before it is made.
 
-  KEYS[1]  for each budget two, from KEYS[1] on: what is spent (hash), and what is set aside (hash: run -> JSON)
+  includes  clock, reservations
 
-  ARGV[1]  run id
-  ARGV[2]  what to set aside, JSON: call, tokens, cost, calls, seconds, keep_ms (how long it is kept if nobody
-           holds on to it)
-  ARGV[3]  how many budgets follow; then for each, from ARGV[4] on, its limits as JSON: tokens, cost, calls, seconds,
-           those that are set
+  keys
+    budgets…  hashes  for each budget two: spent, reserved (run -> JSON)
+  args
+    run      text  run id
+    wanted   json  call, tokens, cost, calls, seconds, keep_ms (how long the reservation lasts if nobody renews it)
+    limits…  json  for each budget its limits: tokens, cost, calls, seconds, those that are set
 
   Returns  {"go", unreadable}
-           {"over", unreadable, which budget, from 1, what, spent, limit}   nothing was set aside, and waiting will
-                                                                            not help
-           {"wait", unreadable, which budget}                               others have set the rest aside
-           unreadable: how many stored values could not be read; they were taken away, and count for nothing
+           {"over", unreadable, which budget, from 1, what, spent, limit}   nothing was reserved; waiting is in vain
+           {"wait", unreadable, which budget}   others have reserved the rest
+           unreadable: how many stored values could not be read; they were removed and do not count
 
   Invariant
-    What is spent passes a limit by one reservation at most: with nothing set aside by others a call may still begin,
-    with something it may not. Seconds that a call takes beyond those are counted while it lasts (`hold`). A run has one reservation in each budget; asking again replaces it. One that nobody
-    holds on to, because its owner died, ends by itself (`hold`).
+    Spending exceeds a limit by at most one reservation: a call may begin if others have reserved nothing. Seconds
+    beyond the reserved ones count while the call lasts (`hold`). A run has one reservation in each budget; asking
+    again replaces it. The reservation of a dead owner expires (`hold`).
 ]]
-local run, wanted, count = ARGV[1], cjson.decode(ARGV[2]), tonumber(ARGV[3])
-local first_key, first_limit = 1, 4
 local FIELDS = { "tokens", "cost", "calls", "seconds" }
 local unreadable = 0
 
-local function set_aside(key)
+local function reserved_by_others(key)
   local sums, others, now = {}, false, now_ms()
   for _, field in ipairs(FIELDS) do
     sums[field] = 0
@@ -40,14 +38,14 @@ local function set_aside(key)
       redis.call("HDEL", key, all[i])
     elseif all[i] ~= run then
       if tonumber(each["until"]) > now + wanted.keep_ms then
-        each["until"] = now + wanted.keep_ms -- the clock stepped back, and nobody has held on to it since
+        each["until"] = now + wanted.keep_ms -- the clock stepped back, and nobody has renewed it since
         redis.call("HSET", key, all[i], cjson.encode(each))
       end
       others = true
       for _, field in ipairs(FIELDS) do
         sums[field] = sums[field] + (tonumber(each[field]) or 0)
       end
-      -- One that lasts longer than was thought has taken more by now.
+      -- A call that lasts longer than expected has used more by now.
       sums.seconds = sums.seconds + math.max(0, lasted_seconds(each, now) - (tonumber(each.seconds) or 0))
     end
   end
@@ -63,25 +61,24 @@ local function spent_of(key, field)
   return tonumber(raw or 0) or 0
 end
 
-for i = 0, count - 1 do
-  local spent_key, aside_key = KEYS[first_key + 2 * i], KEYS[first_key + 2 * i + 1]
-  local limits = cjson.decode(ARGV[first_limit + i])
-  local sums, others = set_aside(aside_key)
+for i, limits_of_one in ipairs(limits) do
+  local spent_key, reserved_key = budgets[2 * i - 1], budgets[2 * i]
+  local sums, others = reserved_by_others(reserved_key)
   for _, field in ipairs(FIELDS) do
-    local limit, spent = limits[field], spent_of(spent_key, field)
+    local limit, spent = limits_of_one[field], spent_of(spent_key, field)
     if limit and spent >= limit then
-      return { "over", unreadable, i + 1, field, tostring(spent), tostring(limit) }
+      return { "over", unreadable, i, field, tostring(spent), tostring(limit) }
     end
     if limit and others and spent + sums[field] + wanted[field] > limit then
-      return { "wait", unreadable, i + 1 }
+      return { "wait", unreadable, i }
     end
   end
 end
 wanted.since = now_ms()
 wanted["until"] = wanted.since + wanted.keep_ms
-for i = 0, count - 1 do
-  local aside_key = KEYS[first_key + 2 * i + 1]
-  redis.call("HSET", aside_key, run, cjson.encode(wanted))
-  redis.call("EXPIRE", aside_key, 7 * 86400)
+for i = 2, #budgets, 2 do
+  local reserved_key = budgets[i]
+  redis.call("HSET", reserved_key, run, cjson.encode(wanted))
+  redis.call("EXPIRE", reserved_key, 7 * 86400)
 end
 return { "go", unreadable }

@@ -1,52 +1,49 @@
 --[[
-  Start a session anew at once, taking away whatever runs in it; or delete it.
+  Reset or delete a session at once, ending whatever runs in it.
 
-  KEYS[1]  session row       hash
-  KEYS[2]  session ctl       hash
-  KEYS[3]  inbox             zset
-  KEYS[4]  bound             zset
-  KEYS[5]  receipts          hash
-  KEYS[6]  transcript        list
-  KEYS[7]  events            stream
-  KEYS[8]  due               zset
-  KEYS[9]  running           zset
-  KEYS[10] current run       hash
-  KEYS[11] sessions          zset
-  KEYS[12] lane slots        zset
-  KEYS[13] lane line         zset
-  KEYS[14] what the key of an archive begins with   list
-  KEYS[15] archives          hash
-  KEYS[16] receipt ages      zset
-  KEYS[17] unsettled children of the session   zset
-  KEYS[18] reaps             hash
-  KEYS[19] all children of the session         zset
-  KEYS[20] files of the session                hash
-  KEYS[21] threads           hash
-  KEYS[22] orphans           hash
+  includes  clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree
 
-  ARGV[1]  session key
-  ARGV[2]  the run the caller believes is current, or ""
-  ARGV[3]  reset | delete
-  ARGV[4]  new session id
-  ARGV[5]  lane cap, 0 for none
-  ARGV[6]  how long a granted slot is kept, milliseconds
-  ARGV[7]  what there is of the run's result
-  ARGV[8]  only if it is idle and was last used at this time; "" in any case
+  keys
+    row             hash    session row
+    ctl             hash    session control record
+    inbox           zset    waiting messages
+    bound           zset    messages that the current run answers
+    receipts        hash    message id -> receipt
+    log             list    transcript
+    events          stream  events for viewers
+    due             zset    index of due items
+    running         zset    index of running sessions
+    run_key         hash    current run
+    sessions        zset    index of sessions
+    slots           zset    slots of the lane
+    line            zset    line for a slot of the lane
+    archive_prefix  list    start of the key of an archive
+    archives        hash    archives that wait to be written
+    ages            zset    message id -> when it was accepted
+    live            zset    unsettled children of the session
+    reaps           hash    orders to stop children
+    children        zset    all children of the session
+    files           hash    files that the session was spawned with
+    threads         hash    thread -> the session bound to it
+    orphans         hash    model calls whose run was taken away
+  args
+    session         text    session key
+    run             text    run that the caller believes is current; empty for none
+    verb            text    reset | delete
+    new_session_id  text    new session id
+    cap             number  cap of the lane, 0 for none
+    grant_ms        number  how long a granted slot is kept
+    partial         text    what the run had written so far
+    unused_since    text    act only if the session is idle and was last used at this time; empty in any case
 
-  Returns  {"done", granted, settled 0|1, session id that is over} | {"missing"} | {"used"} | {"other", current run}
+  Returns  {"done", granted, settled 0|1, old session id} | {"missing"} | {"used"} | {"other", current run}
 
   Invariant
-    The lease goes with the old life (rule 6), so that nothing of a turn still in flight enters the new transcript.
-    Waiting messages are cancelled with a receipt; nothing a paused owner writes can bring a deleted session back.
-    The model call of an owner that is dead, or dies before it hears of this, is not forgotten (rule 14).
+    The lease goes with the old session (rule 6), so that nothing of a running turn enters the new transcript. Waiting
+    messages are cancelled with a receipt. Nothing that a paused owner writes can bring a deleted session back. The
+    model call of an owner that is dead, or dies before it notices, is not lost (rule 14).
 ]]
-local row, ctl, inbox, bound, receipts, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local events, due, running, run_key, sessions = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local slots, line, archive_prefix, archives, ages = KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local session, run, verb, new_session_id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local live, reaps, children, files, orphans = KEYS[17], KEYS[18], KEYS[19], KEYS[20], KEYS[22]
-local cap, grant_ms = tonumber(ARGV[5]), tonumber(ARGV[6])
-local SEEN = 200 -- newest entries, of which most of a request is made
+local SEEN = 200 -- the newest entries make up most of a request
 local now, reason = now_ms(), "session-" .. verb
 
 if redis.call("EXISTS", row) == 0 then
@@ -54,45 +51,46 @@ if redis.call("EXISTS", row) == 0 then
 end
 local old_session_id = redis.call("HGET", row, "sessionId") or ""
 if old_session_id == new_session_id then
-  return { "done", {}, 0, "" } -- a repeat (rule 13): what came since belongs to the new life
+  return { "done", {}, 0, "" } -- a repeat (rule 13): what came since belongs to the new session
 end
-local c = redis.call("HMGET", ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how")
+local c = fields(ctl, "state", "run", "started", "fence", "owner", "lease_until", "resumed", "how", "settling")
 local settled = 0
-c[1] = state_of(ctl)
-if ARGV[8] ~= "" and (c[1] ~= "idle" or redis.call("HGET", row, "updatedAt") ~= ARGV[8]) then
+c.state = c.state or "idle"
+if unused_since ~= "" and (c.state ~= "idle" or redis.call("HGET", row, "updatedAt") ~= unused_since) then
   return { "used" }
 end
 
--- With no tool at work its owner may be asking a model, and have nobody to take over from it. What that took is
--- estimated by the size of what was to be sent.
+-- Unless a tool runs, the owner may be calling a model, and nobody will take the run over to record that call. Its
+-- cost is estimated by the size of the transcript.
 local function leave_call()
-  local is_lost = c[1] == "queued" and c[7] == "1" and c[8] == "takeover"
-  if (c[3] or "") ~= "" or not (c[1] == "running" or is_lost) then
+  local is_lost = c.state == "queued" and c.resumed == "1" and c.how == "takeover"
+  if (c.started or "") ~= "" or c.fence == c.settling or not (c.state == "running" or is_lost) then
     return
   end
-  local size, fields, about = 0, redis.call("HGETALL", row), {}
+  local size, flat, about = 0, redis.call("HGETALL", row), {}
   for _, raw in ipairs(redis.call("LRANGE", log, -SEEN, -1)) do
     size = size + #raw
   end
-  for i = 1, #fields, 2 do
-    about[fields[i]] = fields[i + 1]
+  for i = 1, #flat, 2 do
+    about[flat[i]] = flat[i + 1]
   end
-  local id = run .. ":" .. c[4]
+  local id = run .. ":" .. c.fence
   redis.call("HSET", orphans, id, cjson.encode({
-    session = session, run = run, fence = tonumber(c[4]), owner = c[5] or "", tokens = math.ceil(size / 4), row = about,
+    session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4),
+    row = about,
   }))
-  redis.call("ZADD", due, math.max(now, tonumber(c[6]) or now), "orphan|" .. id)
+  redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "orphan|" .. id)
 end
 
-local at_work = c[1] ~= "idle"
-if at_work and c[2] ~= run then
-  return { "other", c[2] }
+local at_work = c.state ~= "idle"
+if at_work and c.run ~= run then
+  return { "other", c.run }
 end
 reap(reaps, due, live, session, now, reason)
 if at_work then
   leave_call()
   if redis.call("HEXISTS", run_key, "batch") == 0 then
-    drop_announces(inbox, log, receipts, events, ctl, now) -- a child's go up with its own result
+    drop_announces(inbox, log, receipts, events, ctl, now) -- those of a child go up with its own result
   end
   local covers = settle_messages(bound, receipts, "+inf", "cancelled", run, now, reason)
   for _, id in ipairs(settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason, false, true)) do
@@ -100,31 +98,31 @@ if at_work then
   end
   add_covers(run_key, covers)
   redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"),
-    "partial", ARGV[7])
+    "partial", partial)
   end_run(run_key, "killed", reason, now)
-  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason, raw = { covers = list_of(covers) } })
+  event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
+    raw = { covers = list_of(covers) } })
   leave_to_waiter(run_key, run, covers)
   end_wait(ctl, run_key, due, now)
   settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
   settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason)
 end
-unbind_thread(row, KEYS[21])
+unbind_thread(row, threads)
 redis.call("HDEL", ctl, "lease", "lease_until", "owner", "dropped")
 redis.call("HSET", ctl, "state", "idle")
 redis.call("ZREM", due, "turn|" .. session)
 redis.call("ZREM", running, session)
-redis.call("ZREM", slots, session)
-redis.call("ZREM", line, run .. " " .. session)
+leave_lane(slots, line, run, session)
 event(events, ctl, now, verb == "delete" and "session.deleted" or "session.reset",
   { reason = reason, sessionId = new_session_id })
 if verb == "delete" then
   cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
     redis.call("EXISTS", files) == 1)
   redis.call("DEL", row, ctl, inbox, bound, files)
-  -- Who was whose child is still asked for: by the announce that carries up what a deleted child did not hear.
+  -- The announce that carries up what a deleted child has not read still needs to know its children.
   redis.call("EXPIRE", children, RUN_KEPT_S)
   redis.call("ZREM", sessions, session)
-  -- Viewers and senders still read how their messages ended.
+  -- Viewers and senders still look up how their messages ended.
   redis.call("EXPIRE", events, 300)
   redis.call("EXPIRE", receipts, 86400)
   redis.call("EXPIRE", ages, 86400)

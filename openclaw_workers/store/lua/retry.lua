@@ -1,17 +1,19 @@
 --[[
-  Let an announce that failed be tried again at once, with all its tries before it.
+  Make a failed announce due at once, with all its tries again.
 
-  KEYS[1]  batch   hash
-  KEYS[2]  due     zset
+  includes  clock, batches
 
-  ARGV[1]  batch id
+  keys
+    batch  hash  batch
+    due    zset  index of due items
+  args
+    id  text  batch id
 
-  Returns  {"due"} | {"no"}   where there is no such batch, or it is delivered or still at work
+  Returns  {"due"} | {"no"}   there is no such batch, or it is delivered or still running
 
   Invariant
-    Only a settled batch that nobody has heard of is announced again (rule 1).
+    Only a settled batch that nobody has received is announced again (rule 1).
 ]]
-local batch, due, id = KEYS[1], KEYS[2], ARGV[1]
 local state = redis.call("HGET", batch, "state")
 if state ~= "blocked" and state ~= "settled" then
   return { "no" }

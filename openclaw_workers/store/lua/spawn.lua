@@ -1,98 +1,96 @@
 --[[
   Register the children that one assistant message asks for: count, create, queue and batch them in one moment.
 
-  KEYS[1]  parent's row       hash
-  KEYS[2]  parent's ctl       hash
-  KEYS[3]  parent's events    stream
-  KEYS[4]  its unfinished batches   zset
-  KEYS[5]  all its children   zset
-  KEYS[6]  its unsettled children   zset
-  KEYS[7]  unsettled runs of the tree   zset
-  KEYS[8]  due                zset
-  KEYS[9]  sessions           zset
-  KEYS[10] runs               zset
-  KEYS[11] threads            hash
-  KEYS[12] parent's run       hash
-  KEYS[13] memory             hash
-  KEYS[14] for each child eleven, from KEYS[14] on: row, ctl, inbox, receipts, receipt ages, events, transcript, files,
-           run, its batch and the batch's open runs
+  includes  clock, hashes, memory, fence, events, messages, runs, batches, tree
 
-  ARGV[1]  parent's lease
-  ARGV[2]  parent's run
-  ARGV[3]  parent's session key
-  ARGV[4]  most unsettled children of one session
-  ARGV[5]  most unsettled runs of the tree
-  ARGV[6]  milliseconds until a wake-up counts as lost
-  ARGV[7]  how many children follow; then for each, from ARGV[8] on, a JSON object: run, session, session_id, agent, message_id,
-           message (text of a JSON object, without its place), row and record (objects of strings), entries (transcript to begin with), files, batch,
-           mode, cleanup_ms (-1 for never), thread (address it is bound to, or "")
+  keys
+    row          hash    parent's row
+    ctl          hash    parent's control record
+    events       stream  parent's events
+    batches      zset    parent's unannounced batches
+    children     zset    all its children
+    live         zset    its unsettled children
+    tree         zset    unsettled runs of the tree
+    due          zset    index of due items
+    sessions     zset    index of sessions
+    runs         zset    index of runs
+    threads      hash    thread -> the session bound to it
+    parent_key   hash    parent's run
+    memory       hash    how full Redis is
+    child_keys…  keys    for each child eleven: row, ctl, inbox, receipts, ages, events, transcript, files, run, its
+                         batch and the batch's unsettled runs
+  args
+    lease          text    parent's lease
+    parent_run     text    parent's run id
+    parent         text    parent's session key
+    most_children  number  most unsettled children of one session
+    most_tree      number  most unsettled runs of the tree
+    rewake_ms      number  milliseconds after which an unanswered wake-up counts as lost
+    new_children…  json    for each child: run, session, session_id, agent, message_id, message (JSON text without its
+                           place), row and record (objects of strings), entries (first transcript entries), files,
+                           batch, mode, cleanup_ms (-1 for never), thread (address it is bound to, or "")
 
-  Returns  {"lost"}, or a list with for each child
-           {"accepted", place in its batch} | {"children", how many there are} | {"tree", how many} | {"cancelled"}
-           {"memory", how full Redis is in per cent}
+  Returns  {"lost"}, or a list with one answer for each child:
+           {"accepted", index in its batch} | {"children", how many there are} | {"tree", how many} | {"cancelled"}
+           {"memory", percentage of memory in use}
 
   Invariant
-    Limits hold whoever spawns at the same time. Nothing is spawned under a run that is to stop (rule 12). A repeat finds
-    its children registered, or refused, and changes nothing (rules 3, 13): by then there may be room again, and the batch
-    that one more would join may be announced.
+    Limits hold however many spawn at the same time. A run that must stop spawns nothing (rule 12). A repeat finds its
+    children registered or refused, and changes nothing (rules 3, 13), even if there is room by then: the batch may
+    have been announced.
 ]]
-local row, ctl, events, batches, children, live, tree = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local due, sessions, runs, threads = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local lease, parent_run, parent, rewake_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[6])
-local most_children, most_tree, count = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
-local parent_key = KEYS[12]
-local first_key, first_child = 14, 8
-local keys_each = 11
+local CHILD_KEYS = { "row", "ctl", "inbox", "receipts", "ages", "events", "log", "files", "run", "batch", "open" }
 local now = now_ms()
 
-local c = redis.call("HMGET", ctl, "lease", "abort")
-if c[1] ~= lease then
+local owns, c = check_lease(ctl, lease, "abort")
+if not owns then
   return { "lost" }
 end
-local about = redis.call("HMGET", row, "sessionId", "spawnedBy", "parentSessionId")
-local parent_session_id = about[1]
+local about = fields(row, "sessionId", "spawnedBy", "parentSessionId")
+local parent_session_id = about.sessionId
 
 local function create_session(k, child)
-  redis.call("HSET", k[1], "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
+  redis.call("HSET", k.row, "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
     "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
-  set_fields(k[1], child.row)
+  set_fields(k.row, child.row)
   if child.thread ~= "" then
     redis.call("HSET", threads, child.thread, child.session)
-    redis.call("HSET", k[1], "threadBinding", child.thread)
+    redis.call("HSET", k.row, "threadBinding", child.thread)
   end
   redis.call("ZADD", sessions, now, child.session)
   for _, entry in ipairs(child.entries) do
-    redis.call("RPUSH", k[7], entry)
+    redis.call("RPUSH", k.log, entry)
   end
-  set_fields(k[8], child.files)
+  set_fields(k.files, child.files)
   local id = child.message_id
-  redis.call("HSET", k[2], "seq", 1)
-  redis.call("ZADD", k[3], 1, '{"seq":1,"accepted_at":' .. now .. ',"mode":"followup","debounce_ms":0,'
+  redis.call("HSET", k.ctl, "seq", 1)
+  redis.call("ZADD", k.inbox, 1, '{"seq":1,"accepted_at":' .. now .. ',"mode":"followup","debounce_ms":0,'
     .. string.sub(child.message, 2))
-  receipt(k[4], { id = id, seq = 1, accepted_at = now }, "accepted", nil, now)
-  redis.call("ZADD", k[5], now, id)
-  event(k[6], k[2], now, "message.accepted", { id = id, seq = 1, mode = "followup", run = child.run }, true)
+  receipt(k.receipts, { id = id, seq = 1, accepted_at = now }, "accepted", nil, now)
+  redis.call("ZADD", k.ages, now, id)
+  event(k.events, k.ctl, now, "message.accepted", { id = id, seq = 1, mode = "followup", run = child.run }, true)
 end
 
--- Batches of these children, by key. Each is written once, after its last child: their lists are long.
+-- Batches of these children, by key. Each is written once, after its last child, because its lists are long.
 local joined = {}
 
--- Let the child join its batch, begun by the first of them; returns the child's place in it.
+-- Add a child to its batch, which the first one starts; returns the child's index in it.
 local function join(k, child)
-  local batch = joined[k[10]]
+  local batch = joined[k.batch]
   if not batch then
-    local known = redis.call("HMGET", k[10], "members", "cleanup", "k_members")
-    batch = { child = child, members = cjson.decode(known[1] or "[]"), cleanup = cjson.decode(known[2] or "[]"),
-      records = cjson.decode(known[3] or "[]") }
-    joined[k[10]] = batch
+    local known = fields(k.batch, "members", "cleanup", "member_keys")
+    batch = { child = child, members = cjson.decode(known.members or "[]"),
+    cleanup = cjson.decode(known.cleanup or "[]"),
+      records = cjson.decode(known.member_keys or "[]") }
+    joined[k.batch] = batch
     if redis.call("ZADD", batches, now, child.batch) == 1 then
       count_batch(parent_key, 1)
     end
   end
   local place = #batch.members
-  batch.members[place + 1], batch.records[place + 1] = child.run, k[9]
+  batch.members[place + 1], batch.records[place + 1] = child.run, k.run
   batch.cleanup[place + 1] = { child.session, child.cleanup_ms }
-  redis.call("SADD", k[11], child.run)
+  redis.call("SADD", k.open, child.run)
   return place
 end
 
@@ -101,23 +99,24 @@ local function write_batches()
     local child = batch.child
     redis.call("HSET", key, "id", child.batch, "state", "running", "mode", child.mode, "created_at", now,
       "parent_session", parent, "parent_session_id", parent_session_id, "parent_run", parent_run,
-      "root", child.record.root_session_key, "above", about[2] or "", "above_id", about[3] or "",
-      "k_batches", batches, "k_parent_run", parent_key, "members", cjson.encode(batch.members),
-      "k_members", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0)
+      "root", child.record.root_session_key, "above", about.spawnedBy or "", "above_id", about.parentSessionId or "",
+      "batches_key", batches, "parent_run_key", parent_key, "members", cjson.encode(batch.members),
+      "member_keys", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0)
   end
 end
 
 local function register(k, child)
   create_session(k, child)
-  open_run(k[2], k[9], runs, due, child.session, child.run, "subagent", child.agent, now, 0, rewake_ms)
+  open_run(k.ctl, k.run, runs, due, child.session, child.run, "subagent", child.agent, now, 0, rewake_ms)
   local place = join(k, child)
-  set_fields(k[9], child.record)
-  redis.call("HSET", k[9], "batch", child.batch, "batch_index", place, "k_batch", k[10], "k_open", k[11], "k_live", live,
-    "k_tree", tree, "k_events", events, "k_ctl", ctl, "k_children", children, "parent_run_id", parent_run,
+  set_fields(k.run, child.record)
+  redis.call("HSET", k.run, "batch", child.batch, "batch_index", place, "batch_key", k.batch, "open_key", k.open,
+    "live_key", live,
+    "tree_key", tree, "events_key", events, "ctl_key", ctl, "children_key", children, "parent_run_id", parent_run,
     "requester_session_key", parent, "requester_session_id", parent_session_id,
     "most_children", most_children, "most_tree", most_tree)
   local seq = spawn_place(ctl, live, now)
-  redis.call("HSET", k[9], "spawn_seq", seq)
+  redis.call("HSET", k.run, "spawn_seq", seq)
   redis.call("ZADD", children, seq, child.run)
   redis.call("PERSIST", children)
   redis.call("ZREMRANGEBYRANK", children, 0, -1001)
@@ -131,19 +130,19 @@ local function register(k, child)
 end
 
 local refused, answers = cjson.decode(redis.call("HGET", parent_key, "refused") or "{}"), {}
-local refusals, percent = 0, lacks_memory(KEYS[13])
-for i = 0, count - 1 do
-  local child, k = cjson.decode(ARGV[first_child + i]), {}
-  for n = 1, keys_each do
-    k[n] = KEYS[first_key + keys_each * i + n - 1]
+local refusals, percent = 0, lacks_memory(memory)
+for i, child in ipairs(new_children) do
+  local k = {}
+  for n, name in ipairs(CHILD_KEYS) do
+    k[name] = child_keys[#CHILD_KEYS * (i - 1) + n]
   end
-  local place, answer = redis.call("HGET", k[9], "batch_index"), nil
+  local place, answer = redis.call("HGET", k.run, "batch_index"), nil
   local siblings, all = redis.call("ZCARD", live), redis.call("ZCARD", tree)
   if place then
     answer = { "accepted", tonumber(place) }
   elseif refused[child.run] then
     answer = refused[child.run]
-  elseif c[2] == parent_run then
+  elseif c.abort == parent_run then
     answer = { "cancelled" }
   elseif percent then
     answer = { "memory", percent }
@@ -162,7 +161,7 @@ end
 write_batches()
 if refusals > 0 then
   if percent then
-    write_although_full()
+    write_although_full(memory)
   end
   redis.call("HSET", parent_key, "refused", cjson.encode(refused))
 end

@@ -1,61 +1,60 @@
 --[[
-  Journal one step of a running turn: append its entries, and bring back what the owner must know.
+  Journal one step of a running turn, and return what the owner must know.
 
-  KEYS[1]  session ctl       hash
-  KEYS[2]  inbox             zset
-  KEYS[3]  bound             zset
-  KEYS[4]  receipts          hash
-  KEYS[5]  transcript        list
-  KEYS[6]  events            stream
-  KEYS[7]  run               hash
-  KEYS[8]  ledger of the day   hash
-  KEYS[9]  ledger of the day before   hash
-  KEYS[10] for each budget two, from KEYS[10] on: what is spent and what is set aside   hashes
+  includes  clock, fence, events, messages, ledger, inbox, transcripts
 
-  ARGV[1]  lease
-  ARGV[2]  run id
-  ARGV[3]  step number, one more than the last
-  ARGV[4]  call id of the tool call that starts next, or ""
-  ARGV[5]  1 if a model call comes next, so that steering may land
-  ARGV[6]  seconds that tools took since the last step
-  ARGV[7]  events, a JSON list of {type, data}
-  ARGV[8]  what to book, JSON: calls, a list of {id, entry, amounts, usage}, and attempts, a list of {id, attempt}
-  ARGV[9]  how many entries follow, then the entries (JSON) from ARGV[10] on
+  keys
+    ctl            hash    session control record
+    inbox          zset    waiting messages
+    bound          zset    messages that the current run answers
+    receipts       hash    message id -> receipt
+    log            list    transcript
+    events         stream  events for viewers
+    run_key        hash    run record
+    ledger         hash    ledger of the day
+    ledger_before  hash    ledger of the day before
+    budgets…       hashes  for each budget two: spent, reserved
+  args
+    lease           text    lease of the caller
+    run             text    run id
+    step            number  step number, one more than the last
+    starting        text    id of the tool call that starts next; empty for none
+    may_steer       flag    whether a model call comes next, so that messages may be steered in
+    worked          number  seconds that tools took since the last step
+    shown           json    events to show, a list of {type, data}
+    ledger_entries  json    calls {id, entry, amounts, usage} and attempts {id, attempt} to record
+    entries…        text    transcript entries (JSON)
 
   Returns  {"ok", abort reason or "", steered user entries as a JSON list} | {"lost"}
 
   Invariant
-    A step is written once, by the owner (rules 6, 13); its calls are booked in any case (rule 14). A steered message is bound to this run in the same moment it
-    enters the transcript (rule 10), and never from behind a waiting command (rule 9). A step that only asks for steering
-    and finds none is no progress (rule 5).
+    A step is written once, by the owner (rules 6, 13). Its model calls are recorded in any case (rule 14). A steered
+    message is bound to this run in the moment it enters the transcript (rule 10), and never overtakes a waiting
+    command (rule 9). A step that only asks for steering and finds none is no progress (rule 5).
 ]]
-local ctl, inbox, bound, receipts, log, events, run_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local lease, run, step, starting, may_steer = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == "1"
-local shown, count = cjson.decode(ARGV[7]), tonumber(ARGV[9])
-local first_entry, first_budget = 10, 10
-
-local c = redis.call("HMGET", ctl, "lease", "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq", "steer_done",
+local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq",
+  "steer_done",
   "waits_for")
-book(KEYS[8], KEYS[9], ARGV[8], run, run_key, c[1] == lease, KEYS, first_budget)
-if c[1] ~= lease then
+record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
+if not owns then
   return { "lost" }
 end
-local abort = c[3] == run and c[4] or ""
-if step <= tonumber(c[2]) then
-  return { "ok", abort, c[5] }
+local abort = c.abort == run and c.abort_reason or ""
+if step <= tonumber(c.step) then
+  return { "ok", abort, c.steered }
 end
 
 local now = now_ms()
-for i = first_entry, first_entry + count - 1 do
-  redis.call("RPUSH", log, ARGV[i])
+for _, entry in ipairs(entries) do
+  redis.call("RPUSH", log, entry)
 end
-if count > 0 and c[9] then
-  redis.call("HDEL", ctl, "waits_for", "waits_on", "unread") -- the call that waited has its result in the transcript
+if #entries > 0 and c.waits_for then
+  redis.call("HDEL", ctl, "waits_for", "waits_on", "unread") -- the call that waited has its result now
 end
-charge_work(tonumber(ARGV[6]), KEYS, first_budget)
-show(events, ctl, run_key, now, shown)
+charge_work(worked, budgets)
+show_events(events, ctl, run_key, now, shown)
 
--- What a message asks of its turn must hold for it: else it waits for a turn of its own.
+-- A message that asks for another model or limit than this turn has waits for a turn of its own.
 local function has_its_terms(entry)
   if keeps_terms({}, entry) then
     return true
@@ -64,14 +63,14 @@ local function has_its_terms(entry)
   return keeps_terms(head and read_message(head) or {}, entry)
 end
 
-local steered, ids, shown_seq = {}, {}, tonumber(c[6]) or 0
-local steer_seq, steer_done = tonumber(c[7]) or 0, tonumber(c[8]) or 0
+local steered, ids, shown_seq = {}, {}, tonumber(c.shown_seq) or 0
+local steer_seq, steer_done = tonumber(c.steer_seq) or 0, tonumber(c.steer_done) or 0
 if may_steer and abort == "" and steer_seq > steer_done then
   steer_done = steer_seq
   for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
     local entry = read_message(raw)
     if entry.kind == "command" then
-      steer_done = 0 -- what waits behind it may still be steered later
+      steer_done = 0 -- messages behind it may still be steered in later
       break
     end
     local backlog = entry.mode == "steer-backlog"
@@ -96,7 +95,7 @@ if #ids > 0 then
 end
 redis.call("HSET", ctl, "step", step, "started", starting, "steered", answer, "shown_seq", shown_seq,
   "steer_done", steer_done)
-local in_vain = may_steer and count == 0 and #ids == 0
+local in_vain = may_steer and #entries == 0 and #ids == 0
 if not in_vain then
   redis.call("HSET", ctl, "progress", 1)
 end

@@ -1,30 +1,27 @@
 --[[
-  Renew every lease of one process, say that it lives, and bring back what its runs must know.
+  Renew all leases of one process, note that it is alive, and return what its turns must know.
 
-  KEYS[1]  worker            hash
-  KEYS[2]  workers           zset
-  KEYS[3]  due               zset
-  KEYS[4]  memory            hash
-  KEYS[5]  for each run: its session's ctl and its lane's slots, from KEYS[5] on
+  includes  clock, memory, fence
 
-  ARGV[1]  worker id
-  ARGV[2]  lease, milliseconds
-  ARGV[3]  facts about the worker, a JSON object of strings
-  ARGV[4]  how many runs follow; then session, lease and run id of each, from ARGV[5] on
+  keys
+    worker_key  hash  worker
+    workers     zset  index of workers
+    due         zset  index of due items
+    memory      hash  how full Redis is
+    turn_keys…  keys  for each turn two: control record of its session (hash), slots of its lane (zset)
+  args
+    worker    text    worker id
+    lease_ms  number  length of a lease
+    facts     json    facts about the worker, an object of strings
+    turns…    text    for each turn three: session, lease, run id
 
-  Returns  {drain 0|1, how full Redis is in per cent if that is too much for new work or else 0, for each run: "ok" | "lost" | abort reason}
+  Returns  {drain 0|1, percentage of memory in use or 0 if there is room, for each turn: "ok" | "lost" | abort reason}
 
   Invariant
-    A lease is extended only by the process that holds it (rule 8), also when Redis is full.
+    Only the process that holds a lease renews it (rule 8), also when Redis is full.
 ]]
-local worker_key, workers, due = KEYS[1], KEYS[2], KEYS[3]
-local worker, lease_ms, facts, count = ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3]), tonumber(ARGV[4])
-local first_key, first_arg = 5, 5
 local now = now_ms()
 
-if not fit({ [worker_key] = "hash" }) then
-  redis.call("DEL", worker_key) -- what belongs there is written anew each time
-end
 for field, value in pairs(facts) do
   redis.call("HSET", worker_key, field, value)
 end
@@ -33,22 +30,22 @@ redis.call("EXPIRE", worker_key, 86400)
 redis.call("ZADD", workers, now, worker)
 redis.call("ZREMRANGEBYSCORE", workers, "-inf", now - 86400000)
 
-watch_memory(KEYS[4], now)
+watch_memory(memory, now)
 
 local drain = redis.call("HGET", worker_key, "drain")
-local answer = { drain and 1 or 0, lacks_memory(KEYS[4]) or 0 }
-for i = 0, count - 1 do
-  local ctl, slots = KEYS[first_key + 2 * i], KEYS[first_key + 2 * i + 1]
-  local session, lease, run = ARGV[first_arg + 3 * i], ARGV[first_arg + 3 * i + 1], ARGV[first_arg + 3 * i + 2]
-  -- A session that is damaged is lost by its owner, and keeps no neighbour from being renewed.
-  local c = redis.pcall("HMGET", ctl, "lease", "abort", "abort_reason")
-  if c.err or c[1] ~= lease then
+local answer = { drain and 1 or 0, lacks_memory(memory) or 0 }
+for i = 1, #turn_keys / 2 do
+  local ctl, slots = turn_keys[2 * i - 1], turn_keys[2 * i]
+  local session, lease, run = unpack(turns, 3 * i - 2, 3 * i)
+  -- One session whose record cannot be read must not keep the others from being renewed.
+  local is_readable, owns, c = pcall(check_lease, ctl, lease, "abort", "abort_reason")
+  if not is_readable or not owns then
     answer[#answer + 1] = "lost"
   else
     redis.call("HSET", ctl, "lease_until", now + lease_ms)
     redis.call("ZADD", due, now + lease_ms, "turn|" .. session)
     redis.call("ZADD", slots, "XX", now + lease_ms, session)
-    answer[#answer + 1] = c[2] == run and c[3] or "ok"
+    answer[#answer + 1] = c.abort == run and c.abort_reason or "ok"
   end
 end
 return answer

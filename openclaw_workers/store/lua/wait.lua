@@ -1,41 +1,40 @@
 --[[
-  Wait for the answer to a message that was sent to another session, if there is something to wait for.
+  Wait for the answer to a message that was sent to another session, if it can still come.
 
-  KEYS[1]  the other session's receipts   hash
-  KEYS[2]  who waits for its answers      hash
-  KEYS[3]  ctl of the session that waits  hash
+  includes  clock
 
-  ARGV[1]  message id
-  ARGV[2]  session that waits
-  ARGV[3]  how long it waits in all, from when the message was accepted, milliseconds
-  ARGV[4]  1 if the message is sent next: it is only written down that its answer will be waited for
-  ARGV[5]  the other session
+  keys
+    receipts  hash  the other session's receipts
+    waiters   hash  sessions that wait for the other one's answers
+    ctl       hash  control record of the session that waits
+  args
+    id           text    message id
+    session      text    session that waits
+    wait_ms      number  how long it waits in all, from when the message was accepted
+    only_expect  flag    whether the message is sent next: only note that its answer is expected
+    target       text    the other session
 
   Returns  {"waiting", milliseconds left} | {"over", receipt} | {"settled", receipt} | {"gone"}
 
   Invariant
-    A session is entered as waiting only while the answer has not come, and is not any more once it was told that its time
-    is over: so an answer reaches it by its wait or in another way, never both. What its run waits for is written down
-    with the run before it is asked, however fast the answer, and goes when the answer is recorded, or with the run: an
-    answer that comes later finds nobody waiting.
+    A session counts as waiting only until the answer has come or its time is over. So an answer reaches it through
+    the wait or in another way, never both. What a run waits for is noted before the message is sent, however fast the
+    answer, and is removed when the answer is recorded or the run ends.
 ]]
-local receipts, waiters, ctl = KEYS[1], KEYS[2], KEYS[3]
-local id, session, wait_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
-
 local function write_down()
   if (redis.call("HGET", ctl, "state") or "idle") ~= "idle" then
-    redis.call("HSET", ctl, "waits_for", id, "waits_on", ARGV[5])
+    redis.call("HSET", ctl, "waits_for", id, "waits_on", target)
   end
   return { "waiting", wait_ms }
 end
 
-if ARGV[4] == "1" then
+if only_expect then
   return write_down()
 end
 local raw = redis.call("HGET", receipts, id)
 local known, now = raw and cjson.decode(raw), now_ms()
 if known and known.accepted_at > now then
-  known.accepted_at = now -- the clock stepped back: the wait begins again, and does not last as much longer
+  known.accepted_at = now -- the clock stepped back: start the wait again, so that it does not last longer by the step
   raw = cjson.encode(known)
   redis.call("HSET", receipts, id, raw)
 end

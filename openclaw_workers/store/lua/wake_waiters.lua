@@ -1,16 +1,18 @@
 --[[
-  Wake those who wait for answers that will not come: their messages were cancelled, or their session is gone.
+  Wake sessions that wait for answers that will not come: the messages were cancelled, or their session is gone.
 
-  KEYS[1]  receipts of the session        hash
-  KEYS[2]  who waits for its answers      hash
-  KEYS[3]  due               zset
+  includes  clock
+
+  keys
+    receipts  hash  receipts of the session
+    waiters   hash  sessions that wait for this one's answers
+    due       zset  index of due items
 
   Returns  {"done"}
 
   Invariant
-    Who waits for a message that may still be answered goes on waiting.
+    A session whose message may still be answered keeps waiting.
 ]]
-local receipts, waiters, due = KEYS[1], KEYS[2], KEYS[3]
 local now = now_ms()
 
 local all = redis.call("HGETALL", waiters)

@@ -1,21 +1,20 @@
 --[[
-  Carry out single commands that need no check, also when Redis is full, where plain ones are refused.
+  Run single commands that need no check, also when Redis is full and refuses plain ones.
 
-  KEYS[1]  the key of each command, from KEYS[1] on
+  keys
+    targets…  keys  the key of each command
+  args
+    words…  text  for each command the number of words that follow, and these: its name, and what comes after the key
 
-  ARGV[1]  for each command how many words follow, and these: its name, and what comes after the key; from ARGV[1] on
-
-  Returns  {what each command answered, an error where it failed}
+  Returns  {the answer of each command, an error where it failed}
 
   Invariant
-    A command that fails keeps no other from being carried out.
+    A command that fails does not keep the others from running.
 ]]
-local first_key, first_word = 1, 1
-local answers = {}
-for i = 0, #KEYS - 1 do
-  local words = tonumber(ARGV[first_word])
-  answers[#answers + 1] = redis.pcall(
-    ARGV[first_word + 1], KEYS[first_key + i], unpack(ARGV, first_word + 2, first_word + words))
-  first_word = first_word + words + 1
+local answers, at = {}, 1
+for _, key in ipairs(targets) do
+  local count = tonumber(words[at])
+  answers[#answers + 1] = redis.pcall(words[at + 1], key, unpack(words, at + 2, at + count))
+  at = at + count + 1
 end
 return answers

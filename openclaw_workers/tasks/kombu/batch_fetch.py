@@ -59,16 +59,12 @@ class WorkerChannel(Channel):
             _take_one(self, **options)
         except MALFORMED as error:
             _drop(error)
-        if not self._closing and not self.ack_emulation and len(self.active_queues) == 1:
+        if not self._closing and len(self.active_queues) == 1:
             self._take_more(next(iter(self.active_queues)))
         return True
 
     def _take_more(self, queue: str) -> None:
-        """From the only queue: of several, kombu asks each in turn.
-
-        Not where unacknowledged messages are to come back: those of a handful are kept one after the other, and who
-        dies meanwhile would lose the rest.
-        """
+        """From the only queue: of several, kombu asks each in turn."""
         count = min(AT_ONCE, (self.qos.can_consume_max_estimate() or 0) // SHARE)
         if count > 1:
             for raw in self.client.rpop(queue, count) or ():

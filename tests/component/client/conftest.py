@@ -15,12 +15,12 @@ from openclaw_workers.client.aio import AsyncReader
 from openclaw_workers.client.blocking import BlockingReader
 from openclaw_workers.client.protocol import Steps, Update
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionKey
-from openclaw_workers.store.fleet import Fleet
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.tree_queries import Trees
+from openclaw_workers.store.workers import Workers
 from tests.support.redis_server import RedisServer
 
 SESSION = SessionKey("agent:main:followed")
@@ -123,6 +123,6 @@ def reader(
         Inbox(redis, keys, stored, rewake_ms=4_000, grant_ms=4_000),
         Tree(redis, keys, stored, rewake_ms=4_000),
         Trees(redis, keys, stored),
-        Fleet(redis, keys, lease_ms=8_000, rewake_ms=4_000, grant_ms=4_000),
+        Workers(redis, keys, lease_ms=8_000),
         timeout_seconds=TIMEOUT_SECONDS,
     )

@@ -28,7 +28,8 @@ from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.turns import Taken, TurnRules, Turns
+from openclaw_workers.store.turn_records import Taken, TurnRules
+from openclaw_workers.store.turns import Turns
 from tests.support.redis_server import RedisServer
 
 SESSION = SessionKey("agent:main:main")

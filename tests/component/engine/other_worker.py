@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.domain.transcript import AssistantEntry
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.engine.conftest import SESSION, EngineHarness
 
 

@@ -221,10 +221,10 @@ def test_late_results_wait_for_the_place_that_wrote_first_and_are_shown(engine: 
     assert not (sessions_dir(engine.loaded.state_dir, "main") / f"{session_id}.jsonl").exists()
     # It is looked at again when that place is forgotten, and by no sweep here before.
     redis, keys = engine.stores.redis, engine.stores.keys
-    later_ms = float(redis.zscore(keys.due, f"archive|{session_id}") or 0) - engine.stores.fleet.now_ms()
+    later_ms = float(redis.zscore(keys.due, f"archive|{session_id}") or 0) - engine.stores.due.now_ms()
     assert 0 < later_ms - redis.pttl(keys.archiving(session_id)) < 5_000
     # Then a sweep over there finds it, however many sweep here.
-    _, items = engine.stores.fleet.due(other.place.id)
+    _, items = engine.stores.due.claim(other.place.id)
     assert items == [f"archive|{session_id}"]
     path = other.write(session_id)
     assert path is not None

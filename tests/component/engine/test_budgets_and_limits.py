@@ -19,7 +19,6 @@ from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import AssistantEntry, NoticeEntry, Usage
 from openclaw_workers.engine.llm import admission as guard
-from openclaw_workers.engine.llm import failover
 from openclaw_workers.engine.llm.admission import Admission
 from openclaw_workers.errors import TurnAborted
 from openclaw_workers.providers.registry import Providers
@@ -28,7 +27,7 @@ from tests.component.engine.conftest import SESSION, MakeEngine
 from tests.component.engine.model_turns import is_flush, is_summary
 from tests.component.engine.wire_harness import WireHarness, provider, wire_engine
 from tests.support.waiting import eventually
-from tests.support.wire import Called, Failure, Hang, Recorded, Reply, WireServer
+from tests.support.wire import Called, Hang, Recorded, Reply, WireServer
 
 APIS: tuple[Api, ...] = ("anthropic-messages", "openai-completions", "openai-responses")
 ELSEWHERE = RunId("run-elsewhere")
@@ -298,7 +297,7 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
 
     eventually(is_shown, within=15)
     limits(wired).done([Limit("a", concurrent=1)], ELSEWHERE, "call")
-    engine.stores.redis.delete(engine.stores.keys.aside(budget.name))
+    engine.stores.redis.delete(engine.stores.keys.reserved(budget.name))
     assert finish(wired, thread, queued).state == "ok"
     (told,) = [
         event.data["why"] for event in engine.stores.reader.events(SESSION, "0") if event.type == "model.waiting"
@@ -312,40 +311,6 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
     )
 
 
-@pytest.mark.parametrize("what", ["limit", "budget", "failure"])
-def test_a_turn_that_waits_says_so_and_takes_it_back_before_it_asks(
-    make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    """Rule 14: who dies over the wait has asked nobody."""
-    monkeypatch.setattr(failover, "PAUSE_SECONDS", 2.0)
-    wired = wire_engine(make_engine, server, model="b/m", budgets={"day": {"calls": 2}})
-    engine = wired.engine
-    budget = Budget(f"day {datetime.now(UTC):%Y-%m-%d}", calls=2)
-    if what == "limit":
-        wired = wire_engine(make_engine, server, model="a/m", a={"limits": {"concurrent": 1}})
-        engine = wired.engine
-        limits(wired).ask([Limit("a", concurrent=1)], ELSEWHERE, "call", 10)
-    elif what == "budget":
-        limits(wired).reserve(ELSEWHERE, "call", Amounts(calls=2), [budget])
-    else:
-        wired.plan("b1:m", Failure(503, "not now"))
-    seen, rested = list[int | None](), list[int | None]()
-    answer = server.answer
-
-    def look(request: Recorded) -> Any:
-        seen.append(engine.stores.reader.runs(1)[0].resting)
-        return answer(request)
-
-    server.answer = look
-    thread, queued = in_background(wired)
-    rested.append(eventually(lambda: engine.stores.reader.runs(1)[0].resting, within=15))
-    assert len(seen) == (what == "failure")
-    limits(wired).done([Limit("a", concurrent=1)], ELSEWHERE, "call")
-    engine.stores.redis.delete(engine.stores.keys.aside(budget.name))
-    assert finish(wired, thread, queued).state == "ok"
-    assert (rested, set(seen)) == ([1], {None})
-
-
 def test_who_is_stopped_while_waiting_leaves_no_place_and_no_reservation(
     make_engine: MakeEngine, server: WireServer
 ) -> None:
@@ -356,7 +321,7 @@ def test_who_is_stopped_while_waiting_leaves_no_place_and_no_reservation(
     limits(wired).ask([Limit("a//m", concurrent=1)], ELSEWHERE, "call", 10)
     thread, queued = in_background(wired)
     eventually(lambda: redis.zcard(keys.waiting("a//m")), within=15)
-    (budget,) = [str(key) for key in redis.keys("*aside*")]
+    (budget,) = [str(key) for key in redis.keys("*reserved*")]
     assert redis.hlen(budget) == 1
     (handle,) = wired.engine.process.runs()
     handle.cancel.set(TurnAborted("killed"))
@@ -372,7 +337,7 @@ def test_a_reservation_covers_the_longest_answer(make_engine: MakeEngine, server
     thread, queued = in_background(wired)
     eventually(server.is_silent.is_set, within=15)
     redis = wired.engine.stores.redis
-    (budget,) = [str(key) for key in redis.keys("*aside*")]
+    (budget,) = [str(key) for key in redis.keys("*reserved*")]
     aside = json.loads(str(redis.hvals(budget)[0]))
     assert aside["tokens"] > 4096
     assert (aside["calls"], aside["seconds"]) == (1, 60)
@@ -393,7 +358,7 @@ def test_a_reservation_for_a_program_covers_all_it_may_write(make_engine: MakeEn
     )
     redis = wired.engine.stores.redis
     thread, queued = in_background(wired)
-    budget = eventually(lambda: [str(key) for key in redis.keys("*aside*")], within=15)[0]
+    budget = eventually(lambda: [str(key) for key in redis.keys("*reserved*")], within=15)[0]
     assert 20_000 < json.loads(str(redis.hvals(budget)[0]))["tokens"] < 30_000
     (handle,) = wired.engine.process.runs()
     handle.cancel.set(TurnAborted("killed"))
@@ -416,7 +381,7 @@ def test_a_reservation_is_no_less_than_what_the_api_counts(
     kinds = Counter[str]()
 
     def answer(request: Recorded) -> Reply:
-        (aside,) = [str(key) for key in redis.keys("*aside*")]
+        (aside,) = [str(key) for key in redis.keys("*reserved*")]
         reserved.append(json.loads(str(redis.hvals(aside)[0])))
         counted.append(len(json.dumps(request.body)) // 4)
         kinds["flush" if is_flush(request) else "summary" if is_summary(request) else "turn"] += 1

@@ -9,7 +9,7 @@ from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.accept import Answered, Queued
 from openclaw_workers.engine.intake.commands.registry import COMMANDS, When, parse_command, parse_queue
 from openclaw_workers.errors import BadInput
-from openclaw_workers.store.turns import NotTaken
+from openclaw_workers.store.turn_records import NotTaken
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.engine.conftest import SESSION, EngineHarness
 from tests.component.engine.tree_builder import ask, child, first_turn, settle, shown
 from tests.support.programs import call, execute, program, say, spawn

@@ -272,7 +272,7 @@ def test_a_model_that_is_late_keeps_nobody_from_the_others_of_its_key(
     redis.delete(keys.probe(wired.known_as("a/a1")))
     assert wired.turn(session="agent:main:third").text == "a1:m"
     assert wired.pause_ms("a/a1/m") == 0, "and what it knew is forgotten"
-    assert redis.hget(keys.health(wired.known_as("a/a1/m")), "count_timeout") is None
+    assert redis.hget(keys.cooldown(wired.known_as("a/a1/m")), "count_timeout") is None
 
 
 def test_an_answer_does_not_undo_what_failed_while_it_came(make_engine: MakeEngine, server: WireServer) -> None:
@@ -290,7 +290,7 @@ def test_an_answer_does_not_undo_what_failed_while_it_came(make_engine: MakeEngi
 
 def test_nothing_is_noted_of_a_key_that_works(make_engine: MakeEngine, server: WireServer) -> None:
     one = wire_engine(make_engine, server, a={"authProfiles": [{"id": "a1", "apiKey": "a1"}]})
-    health, redis = one.engine.stores.keys.health(one.known_as("a/a1")), one.engine.stores.redis
+    health, redis = one.engine.stores.keys.cooldown(one.known_as("a/a1")), one.engine.stores.redis
     assert [one.turn(session=session).text for session in sessions(2)] == ["a1:m", "a1:m"]
     assert redis.hgetall(health) == {}
 
@@ -305,7 +305,7 @@ def test_nothing_is_noted_of_a_key_that_works(make_engine: MakeEngine, server: W
 
 def test_of_several_keys_only_the_choice_is_noted(make_engine: MakeEngine, server: WireServer) -> None:
     wired = wire_engine(make_engine, server)
-    health, redis = wired.engine.stores.keys.health(wired.known_as("a/a1")), wired.engine.stores.redis
+    health, redis = wired.engine.stores.keys.cooldown(wired.known_as("a/a1")), wired.engine.stores.redis
     assert wired.turn().text == "a1:m"
     noted = redis.hgetall(health)
     assert noted["used_at"]

@@ -15,7 +15,7 @@ from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.turn.journal import COALESCE_SECONDS, RedisJournal, persist
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
-from openclaw_workers.store.turns import Lease, Taken
+from openclaw_workers.store.turn_records import Lease, Taken
 from tests.component.engine.conftest import SESSION, EngineHarness
 from tests.support.redis_server import RedisServer
 

@@ -12,7 +12,7 @@ from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.store.keys import ORPHAN
 from openclaw_workers.store.llm.ledger import Ledger
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.other_worker import call_recorded, die, take_elsewhere
 
@@ -108,20 +108,6 @@ def test_an_owner_at_work_in_a_tool_was_asking_nobody(engine: EngineHarness, ver
     call_recorded(engine, take_elsewhere(engine), "true")
     end(engine, verb)
     assert orphans(engine) == []
-
-
-@both
-@pytest.mark.parametrize("dead", [True, False])
-def test_an_owner_that_waited_for_its_turn_to_ask_was_asking_nobody(
-    engine: EngineHarness, verb: str, dead: bool
-) -> None:
-    engine.say("hello")
-    engine.turns.rest(take_elsewhere(engine).lease, rests=True)
-    if dead:
-        die(engine)
-    end(engine, verb)
-    look(engine)
-    assert (ledger(engine), orphans(engine)) == ([], [])
 
 
 @pytest.mark.parametrize("state", ["idle", "queued"])

@@ -14,7 +14,7 @@ from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Thinki
 from openclaw_workers.domain.untrusted import CLOSE
 from openclaw_workers.engine.sessions.excerpts import BLOCK_CHARS, MOST_BYTES
 from openclaw_workers.engine.sessions.tool_port import TurnSessions
-from openclaw_workers.store.turns import Lease, Taken
+from openclaw_workers.store.turn_records import Lease, Taken
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, StatusInput, SubagentsInput
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import OTHER, bare, heard, run_on, said, text, told, use

@@ -149,7 +149,7 @@ def test_the_large_one_goes_on_with_all_its_room(make_engine: MakeEngine, server
     two.is_busy = True
     ask(engine, "and now?")
     [large] = endpoints_of("large", engine.loaded.settings.models.providers["large"])
-    engine.stores.redis.delete(engine.stores.keys.health(large.known_as))
+    engine.stores.redis.delete(engine.stores.keys.cooldown(large.known_as))
     two.is_busy = False
 
     talked(engine)

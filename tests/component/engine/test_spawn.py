@@ -25,7 +25,7 @@ from openclaw_workers.engine.tree.child import DEFAULT_LABEL, MOST_FORKED_TOKENS
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.errors import ToolError
 from openclaw_workers.store.reader import PAGE, Reader
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.component.engine.tree_builder import (

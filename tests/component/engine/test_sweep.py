@@ -10,7 +10,7 @@ from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.transcript import AssistantEntry, NoticeEntry, TextBlock, ToolCallBlock, ToolResultEntry
 from openclaw_workers.store.keys import TURN
 from openclaw_workers.store.llm.ledger import Ledger
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 
 OTHER = SessionKey("agent:main:other")
@@ -98,7 +98,7 @@ def test_a_lost_call_has_the_id_its_owner_knows_it_by_although_a_sweeper_died_to
     engine.say("hello")
     slept = engine.take()
     engine.set_ctl("lease_until", 1)
-    _, rescue = engine.stores.fleet.rescue(
+    _, rescue = engine.stores.leases.rescue(
         SESSION, Lane.MAIN, WorkerId("dies"), oldest_wake_ms=0, cap=0, max_attempts=1
     )
     assert rescue.lease is not None

@@ -15,7 +15,7 @@ from openclaw_workers.engine.turn.journal import RedisJournal
 from openclaw_workers.engine.worker.state import RunHandle
 from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnTimedOut
-from openclaw_workers.store.fleet import Ticked
+from openclaw_workers.store.leases import Ticked
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.support.redis_server import free_port
 
@@ -34,7 +34,7 @@ class Ticking:
         self.overdue: list[bool] = []
         self.engine = engine
         self.ticker = Ticker(
-            engine.stores.fleet,
+            engine.stores.leases,
             engine.process,
             WORKER,
             lambda: {"host": "here"},
@@ -54,7 +54,7 @@ def test_leases_of_carried_runs_are_renewed(engine: EngineHarness, ticking: Tick
     with engine.process.carrying(handle):
         ticking.ticker.tick()
     assert int(engine.ctl("lease_until")) > 1
-    assert [worker.id for worker in engine.stores.fleet.workers()] == [WORKER]
+    assert [worker.id for worker in engine.stores.workers.all()] == [WORKER]
     engine.set_ctl("lease_until", 1)
     ticking.ticker.tick()
     assert engine.ctl("lease_until") == "1", "a run that is over is renewed by nobody"
@@ -77,22 +77,22 @@ def test_a_tick_under_way_when_its_worker_leaves_is_waited_for(
     engine: EngineHarness, ticking: Ticking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would enter the worker again, for `ocw status` to show until it is taken for dead."""
-    tick, in_tick, go_on = engine.stores.fleet.tick, threading.Event(), threading.Event()
+    tick, in_tick, go_on = engine.stores.leases.tick, threading.Event(), threading.Event()
 
     def slow(*args: Any) -> Ticked:
         in_tick.set()
         go_on.wait(10)
         return tick(*args)
 
-    monkeypatch.setattr(engine.stores.fleet, "tick", slow)
+    monkeypatch.setattr(engine.stores.leases, "tick", slow)
     ticking.ticker.start()
     assert in_tick.wait(10)
     threading.Timer(0.1, go_on.set).start()
     ticking.ticker.stop()
-    engine.stores.fleet.leave(WORKER)
+    engine.stores.workers.leave(WORKER)
 
     ticking.ticker.join(10)
-    assert engine.stores.fleet.workers() == []
+    assert engine.stores.workers.all() == []
 
 
 def test_what_calls_have_taken_is_held_on_to_by_those_that_still_own_their_run(
@@ -131,7 +131,7 @@ def test_a_run_whose_records_are_damaged_keeps_no_other_from_its_verdict(
 
 
 def test_a_drain_that_was_asked_for_through_redis_begins_here(engine: EngineHarness, ticking: Ticking) -> None:
-    engine.stores.fleet.drain(WORKER)
+    engine.stores.workers.drain(WORKER)
     ticking.ticker.tick()
     assert engine.process.draining
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.engine.conftest import SESSION, MakeEngine
 from tests.component.engine.wire_harness import WireHarness, wire_engine
 from tests.support.wire import Recorded, WireServer

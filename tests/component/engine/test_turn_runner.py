@@ -201,7 +201,7 @@ def test_a_command_needs_no_model(make_engine: MakeEngine) -> None:
     assert (run.text, run.model, run.usage.total) == ("Session reset.", None, 0)
 
 
-@pytest.mark.parametrize("doing", ["may be asking", "waits to ask", "runs a tool"])
+@pytest.mark.parametrize("doing", ["may be asking", "runs a tool"])
 def test_whom_a_dead_owner_was_asking_is_looked_up_only_if_it_may_have_been(
     engine: EngineHarness, monkeypatch: pytest.MonkeyPatch, doing: str
 ) -> None:
@@ -221,8 +221,6 @@ def test_whom_a_dead_owner_was_asking_is_looked_up_only_if_it_may_have_been(
     taken = take_elsewhere(engine)
     if doing == "runs a tool":
         call_recorded(engine, taken, "true")
-    elif doing == "waits to ask":
-        engine.turns.rest(taken.lease, rests=True)
     die(engine)
 
     engine.work()

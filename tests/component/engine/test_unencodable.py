@@ -14,7 +14,7 @@ from openclaw_workers.domain.messages import MessageState, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import NoticeEntry
 from openclaw_workers.engine.turn import outcomes as endings
-from openclaw_workers.store.turns import Outcome
+from openclaw_workers.store.turn_records import Outcome
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.wire_harness import wire_engine
 from tests.support.wire import Called, Failure, Reply, WireServer

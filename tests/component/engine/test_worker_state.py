@@ -11,7 +11,7 @@ from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.worker.state import STEP_SLACK_SECONDS, RunHandle, WorkerState
 from openclaw_workers.errors import TurnAborted, TurnHandedOver, TurnTimedOut
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 
 A, B, C = RunId("run-a"), RunId("run-b"), RunId("run-c")
 

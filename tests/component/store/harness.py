@@ -19,15 +19,16 @@ from openclaw_workers.domain.session_key import is_subagent, subagent_key
 from openclaw_workers.domain.transcript import TranscriptEntry, Usage, UserEntry
 from openclaw_workers.domain.tree import AnnounceMode
 from openclaw_workers.store.archives import Archive, Archives, Place
-from openclaw_workers.store.fleet import Fleet, Rescue
+from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused, Stopped, stored_form
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.leases import Leases, Rescue
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Announced, NewChild, Spawned, Tree
-from openclaw_workers.store.turns import (
+from openclaw_workers.store.turn_records import (
     Committed,
     KnownTranscript,
     Lease,
@@ -36,8 +37,9 @@ from openclaw_workers.store.turns import (
     ResetTimes,
     Taken,
     TurnRules,
-    Turns,
 )
+from openclaw_workers.store.turns import Turns
+from openclaw_workers.store.workers import Workers
 
 SESSION = SessionKey("agent:main:main")
 LEASE_MS = 8_000
@@ -103,7 +105,9 @@ class StoreHarness:
         self.reader = Reader(client, self.keys)
         self.inbox = Inbox(client, self.keys, self.reader, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
         self.sessions = Sessions(client, self.keys, grant_ms=GRANT_MS)
-        self.fleet = Fleet(client, self.keys, lease_ms=LEASE_MS, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
+        self.leases = Leases(client, self.keys, lease_ms=LEASE_MS, rewake_ms=REWAKE_MS, grant_ms=GRANT_MS)
+        self.due = DueItems(client, self.keys, lease_ms=LEASE_MS)
+        self.workers = Workers(client, self.keys, lease_ms=LEASE_MS)
         self.tree = Tree(client, self.keys, self.reader, rewake_ms=REWAKE_MS)
         self.exchanges = InterSession(client, self.keys)
         self.archives = Archives(client, self.keys)
@@ -147,7 +151,7 @@ class StoreHarness:
             text="results",
             route=CLI,
             kind="internal",
-            metadata={"provenance": "subagent", "k_batch": self.keys.batch(batch)},
+            metadata={"provenance": "subagent", "batch_key": self.keys.batch(batch)},
         )
         return self.tree.announce(
             found,
@@ -281,7 +285,7 @@ class StoreHarness:
         )
 
     def rescue(self, session: SessionKey = SESSION, *, oldest_wake_ms: int = 0, max_attempts: int = 3) -> Rescue:
-        _, rescue = self.fleet.rescue(
+        _, rescue = self.leases.rescue(
             session,
             Lane.MAIN,
             WorkerId("sweeper"),
@@ -342,7 +346,7 @@ class StoreHarness:
     def events(self, session: SessionKey = SESSION) -> list[str]:
         return [event.type for event in self.reader.events(session, "0", count=5000)]
 
-    def due(self, item: str = f"turn|{SESSION}") -> int | None:
+    def due_at(self, item: str = f"turn|{SESSION}") -> int | None:
         score = self.redis.zscore(self.keys.due, item)
         return None if score is None else int(score)
 

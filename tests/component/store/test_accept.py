@@ -22,7 +22,7 @@ def test_the_first_message_creates_the_session_opens_a_run_and_asks_for_a_wake(s
     assert store.run("run-a").state == "queued"
     assert store.states("hi") == ["accepted"]
     assert store.events() == ["message.accepted"]
-    due = store.due()
+    due = store.due_at()
     assert due is not None
     assert 0 < due - store.now() <= REWAKE_MS
 
@@ -169,7 +169,7 @@ def test_whoever_waits_for_the_answer_to_a_message_that_an_interrupt_cancels_is_
 
     store.say("now", mode=QueueMode.INTERRUPT)
 
-    due = store.due(f"turn|{asker}")
+    due = store.due_at(f"turn|{asker}")
     assert due is not None
     assert due <= store.now()
     assert store.redis.hgetall(store.keys.waiters(SESSION)) == {}

@@ -26,7 +26,18 @@ LIMIT_SECONDS = 0.4
 
 
 def ask(client: Client) -> list[object]:
-    return run_script(client, "patch_row", [Keys("t").row(SessionKey("agent:main:x")), "t:none"], ["{}", 0])
+    return run_script(
+        client,
+        "patch_row",
+        keys={
+            "row": Keys("t").row(SessionKey("agent:main:x")),
+            "dedupe": "t:none",
+        },
+        args={
+            "changes": "{}",
+            "keep_s": 0,
+        },
+    )
 
 
 def connections(server: RedisServer) -> int:
@@ -36,7 +47,21 @@ def connections(server: RedisServer) -> int:
 
 def write(client: Client) -> list[object]:
     k = Keys("t")
-    return run_script(client, "due", [k.due, k.sweep, k.archives_at(""), k.due_before_step], [1000, 1, 1000])
+    return run_script(
+        client,
+        "due",
+        keys={
+            "due": k.due,
+            "sweep": k.sweep,
+            "waiting": k.archives_at(""),
+            "stepped": k.due_before_step,
+        },
+        args={
+            "lease_ms": 1000,
+            "most": 1,
+            "claim_ms": 1000,
+        },
+    )
 
 
 def test_a_script_waits_for_a_frozen_server_no_longer_than_its_limit_and_works_again_after() -> None:
@@ -82,7 +107,21 @@ def test_scripts_at_the_same_time_have_a_connection_each_and_get_their_own_answe
         asked = [there, missing] * 200
         with ThreadPoolExecutor(16) as threads:
             answers = list(
-                threads.map(lambda row: run_script(client, "patch_row", [row, "t:none"], ['{"label": "y"}', 0]), asked)
+                threads.map(
+                    lambda row: run_script(
+                        client,
+                        "patch_row",
+                        keys={
+                            "row": row,
+                            "dedupe": "t:none",
+                        },
+                        args={
+                            "changes": '{"label": "y"}',
+                            "keep_s": 0,
+                        },
+                    ),
+                    asked,
+                )
             )
 
         assert answers == [["ok"], ["missing"]] * 200
@@ -99,7 +138,18 @@ def test_an_answer_that_came_too_late_is_nobody_elses() -> None:
             ask(client)
         server.cont()
 
-        assert run_script(client, "patch_row", ["t:nothing", "t:none"], ["{}", 0]) == ["missing"]
+        assert run_script(
+            client,
+            "patch_row",
+            keys={
+                "row": "t:nothing",
+                "dedupe": "t:none",
+            },
+            args={
+                "changes": "{}",
+                "keep_s": 0,
+            },
+        ) == ["missing"]
 
 
 def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
@@ -112,7 +162,19 @@ def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
             ask(client)
 
         # At once, and by a caller who trusts a connection that has just been used.
-        assert run_script(client, "patch_row", ["t:nothing", "t:none"], ["{}", 0], repeats=True) == ["missing"]
+        assert run_script(
+            client,
+            "patch_row",
+            keys={
+                "row": "t:nothing",
+                "dedupe": "t:none",
+            },
+            args={
+                "changes": "{}",
+                "keep_s": 0,
+            },
+            repeats=True,
+        ) == ["missing"]
 
 
 def test_a_process_that_was_forked_leaves_the_connections_of_its_parent_alone() -> None:

@@ -10,11 +10,10 @@ from openclaw_workers.domain.ids import MessageId, RunId, WorkerId
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.errors import FailureReason
-from openclaw_workers.store import client as connection
-from openclaw_workers.store.llm.cooldown_list import CooldownList
-from openclaw_workers.store.llm.cooldowns import Cooldowns
+from openclaw_workers.store import scripts
+from openclaw_workers.store.llm.cooldowns import CooldownList, Cooldowns
 from openclaw_workers.store.llm.rate_limits import KEEP_MS, SILENT_MS, Amounts, Budget, Limit, RateLimits
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import LEASE_MS, SESSION, StoreHarness, session_named
 from tests.support.clock import Clock, shift_times, shifted_source
@@ -25,7 +24,7 @@ A, B, C = (RunId(f"run-{name}") for name in "abc")
 
 @pytest.fixture
 def clock(store: StoreHarness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clock:
-    monkeypatch.setattr(connection, "script_source", shifted_source(connection.script_source))
+    monkeypatch.setattr(scripts, "script_source", shifted_source(scripts.script_source))
     shift_times(store.redis, tmp_path / "clock")
     return Clock(store.redis, tmp_path / "clock")
 
@@ -34,52 +33,54 @@ def sweep_after_grace(store: StoreHarness, clock: Clock, seconds: int) -> list[s
     """What a sweep finds that comes one lease after the step to `seconds` was noticed."""
     for passed in range(0, LEASE_MS // 1000, 2):
         clock.set(seconds + passed)
-        assert store.fleet.due()[1] == [], "nobody is judged right after a step"
+        assert store.due.claim()[1] == [], "nobody is judged right after a step"
     clock.set(seconds + LEASE_MS // 1000 + 1)
-    return store.fleet.due()[1]
+    return store.due.claim()[1]
 
 
 def test_what_counts_from_now_is_shifted_once_and_calendar_times_stay(store: StoreHarness, clock: Clock) -> None:
-    store.fleet.due()
+    store.due.claim()
     before = store.now()
     times = {"turn|a": 1_000, "batch|b": 2_000, "archive|c": 3_000, "job|noon": 4_000}
     store.redis.zadd(store.keys.due, {item: before + ms for item, ms in times.items()})
 
     clock.set(-HOUR)
-    store.fleet.due()
+    store.due.claim()
     now = store.now()
-    store.fleet.due()
+    store.due.claim()
 
-    ahead = {item: (store.due(item) or 0) - now for item in times}
+    ahead = {item: (store.due_at(item) or 0) - now for item in times}
     assert all(abs(ahead[item] - times[item]) < 500 for item in ("turn|a", "batch|b", "archive|c")), ahead
-    assert store.due("job|noon") == before + 4_000
+    assert store.due_at("job|noon") == before + 4_000
 
 
 def test_a_step_back_is_shifted_in_bounded_portions_and_one_after_the_other(store: StoreHarness, clock: Clock) -> None:
-    store.fleet.due()
+    store.due.claim()
     before = store.now()
     store.redis.zadd(store.keys.due, {f"turn|{number}": before + 100_000 + number for number in range(1_200)})
     clock.set(-HOUR)
 
-    assert store.fleet.due() == (0, [])
+    assert store.due.claim() == (0, [])
     left = store.redis.zcard(store.keys.due_before_step)
     assert 0 < left < 1_200
     store.redis.zadd(store.keys.due, {"turn|0": store.now() + 7_000})
     clock.set(-2 * HOUR)  # once more, in the middle of it
     for _ in range(10):
-        store.fleet.due()
+        store.due.claim()
 
     assert store.redis.zcard(store.keys.due_before_step) == 0
     assert store.redis.zcard(store.keys.due) == 1_200
     now = store.now()
     assert store.redis.zcount(store.keys.due, now, now + 110_000) == 1_200
-    assert abs((store.due("turn|0") or 0) - now - 7_000) < 500, "what was put in since is not shifted by the first step"
+    assert abs((store.due_at("turn|0") or 0) - now - 7_000) < 500, (
+        "what was put in since is not shifted by the first step"
+    )
 
 
 def test_a_dead_owner_is_found_a_lease_after_the_step(store: StoreHarness, clock: Clock) -> None:
     store.say("hi")
     store.take("w1")
-    store.fleet.due()
+    store.due.claim()
 
     clock.set(-HOUR)
 
@@ -90,21 +91,21 @@ def test_a_dead_owner_is_found_a_lease_after_the_step(store: StoreHarness, clock
 def test_a_live_owner_keeps_its_run(store: StoreHarness, clock: Clock) -> None:
     store.say("hi")
     taken = store.take("w1")
-    store.fleet.due()
+    store.due.claim()
 
     clock.set(-HOUR)
     assert store.rescue().verb == "wait", "also where no sweep has noticed the step yet"
     for passed in range(0, 3 * LEASE_MS // 1000, 2):
         clock.set(-HOUR + passed)
-        store.fleet.due()
+        store.due.claim()
         assert store.rescue().verb == "wait"
-        store.fleet.tick(WorkerId("w1"), {}, [taken.lease])
+        store.leases.tick(WorkerId("w1"), {}, [taken.lease])
 
     assert store.ctl("lease") == taken.lease.token
 
 
 def test_a_debounce_does_not_last_as_much_longer(store: StoreHarness, clock: Clock) -> None:
-    store.fleet.due()
+    store.due.claim()
     store.say("one")
     taken = store.take()
     store.say("two", debounce_ms=2_000)
@@ -137,7 +138,7 @@ def test_a_granted_slot_that_nobody_uses_is_granted_again(make_store: MakeStore,
     for session in (second, third):
         assert store.refused(session=session) == "lane"
     store.commit(taken)
-    store.fleet.due()
+    store.due.claim()
 
     clock.set(-HOUR)
 
@@ -225,13 +226,13 @@ def test_a_wait_for_an_answer_begins_again_and_ends(store: StoreHarness, clock: 
 def test_a_process_that_died_before_the_step_is_not_alive(store: StoreHarness, clock: Clock) -> None:
     dead, alive = WorkerId("dead"), WorkerId("alive")
     for worker in (dead, alive):
-        store.fleet.tick(worker, {}, [])
+        store.leases.tick(worker, {}, [])
 
     clock.set(-HOUR)
-    store.fleet.tick(alive, {}, [])
+    store.leases.tick(alive, {}, [])
 
-    assert (store.fleet.is_alive(dead), store.fleet.is_alive(alive)) == (False, True)
-    assert {info.id: info.alive for info in store.fleet.workers()} == {dead: False, alive: True}
+    assert (store.workers.is_alive(dead), store.workers.is_alive(alive)) == (False, True)
+    assert {info.id: info.alive for info in store.workers.all()} == {dead: False, alive: True}
 
 
 def test_a_session_that_goes_on_after_the_step_can_be_taken(store: StoreHarness, clock: Clock) -> None:

@@ -34,7 +34,7 @@ def test_a_commit_settles_messages_run_transcript_and_session_together(store: St
     assert run.ended_at is not None
     assert store.ctl("state") == "idle"
     assert store.ctl("lease") == store.ctl("owner") == ""
-    assert store.due() is None
+    assert store.due_at() is None
     assert store.reader.running() == []
     assert store.events()[-1] == "run.ended"
     assert 6 * 86_400 < store.redis.ttl(store.keys.run("run-a")) <= 7 * 86_400
@@ -162,7 +162,7 @@ def test_collected_messages_wait_for_quiet_since_the_last_one(store: StoreHarnes
     committed = store.commit(taken)
 
     assert 9_000 < committed.delay_ms <= 10_000
-    due = store.due()
+    due = store.due_at()
     assert due is not None
     assert 9_000 < due - store.now() <= 10_000
     store.redis.hset(store.keys.ctl(SESSION), "ready_at", str(store.now() + 3_000))
@@ -229,7 +229,7 @@ def test_a_commit_frees_the_slot_and_grants_it_to_the_head_of_the_line(make_stor
     assert committed.granted == ((store.ctl("run", sessions[2]), sessions[2]),)
     assert store.slots() == {sessions[1], sessions[2]}
     assert store.line() == [sessions[3]]
-    due = store.due(f"turn|{sessions[2]}")
+    due = store.due_at(f"turn|{sessions[2]}")
     assert due is not None
     assert due - store.now() <= 4_000, "a grant that nobody uses is looked at soon"
 

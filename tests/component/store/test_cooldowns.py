@@ -27,7 +27,7 @@ def about(pause_ms: int, wanted_ms: int) -> bool:
 
 
 def end_pause(store: StoreHarness, reason: FailureReason = FailureReason.RATE_LIMIT) -> None:
-    store.redis.hset(store.keys.health(NAME), f"until_{reason}", store.now() - 1)
+    store.redis.hset(store.keys.cooldown(NAME), f"until_{reason}", store.now() - 1)
 
 
 def reason_of(health: Cooldowns) -> FailureReason | None:
@@ -89,7 +89,7 @@ def test_the_pause_has_an_end_to_its_growth(health: Cooldowns, store: StoreHarne
 
 def test_a_failure_long_after_the_last_pause_is_a_first_one(health: Cooldowns, store: StoreHarness) -> None:
     for hours, wanted_hours in ((0, 5), (23, 10), (25, 5)):
-        store.redis.hset(store.keys.health(NAME), "until_billing", store.now() - hours * HOUR)
+        store.redis.hset(store.keys.cooldown(NAME), "until_billing", store.now() - hours * HOUR)
         health.failed(NAME, f"call-{hours}", FailureReason.BILLING)
         assert about(pause_of(health), wanted_hours * HOUR), hours
 
@@ -133,7 +133,7 @@ def test_a_larger_failure_within_a_small_pause_has_its_own(health: Cooldowns) ->
 
 def test_a_probe_that_fails_does_not_begin_the_pause_anew(health: Cooldowns, store: StoreHarness) -> None:
     health.failed(NAME, "call-1", FailureReason.RATE_LIMIT)
-    store.redis.hset(store.keys.health(NAME), "until_rate_limit", store.now() + 10_000)
+    store.redis.hset(store.keys.cooldown(NAME), "until_rate_limit", store.now() + 10_000)
     health.failed(NAME, "probe", FailureReason.RATE_LIMIT)
     assert pause_of(health) <= 10_000
 
@@ -149,8 +149,8 @@ def test_one_worker_at_a_time_tries_a_key_that_is_left_alone(health: Cooldowns) 
 
 @pytest.mark.parametrize("value", ["soon", "", "-5", "1e400"])
 def test_what_cannot_be_read_is_as_if_it_were_not_there(health: Cooldowns, store: StoreHarness, value: str) -> None:
-    store.redis.hset(store.keys.health(NAME), "until_rate_limit", value)
-    store.redis.hset(store.keys.health(NAME), "until_mystery", "9" * 13)
+    store.redis.hset(store.keys.cooldown(NAME), "until_rate_limit", value)
+    store.redis.hset(store.keys.cooldown(NAME), "until_mystery", "9" * 13)
     with capture_logs() as logs:
         assert pause_of(health) == 0
     assert [(line["event"], line["key"]) for line in logs] == [("health.unreadable", NAME)]

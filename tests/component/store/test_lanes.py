@@ -6,7 +6,7 @@ import pytest
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.turns import NotTaken, Taken
+from openclaw_workers.store.turn_records import NotTaken, Taken
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import StoreHarness, session_named
 
@@ -49,7 +49,7 @@ def test_when_the_cap_is_off_those_in_line_are_woken_by_whoever_ends_a_turn(make
 
     assert [session for _, session in committed.granted] == [second, third]
     assert (store.line(), store.slots()) == ([], set())
-    due = store.due(f"turn|{third}")
+    due = store.due_at(f"turn|{third}")
     assert due is not None
     assert due - store.now() <= 4_000, "a wake-up that is lost is repeated soon"
 

@@ -15,7 +15,7 @@ from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.llm.ledger import Ledger
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, RateLimits
-from openclaw_workers.store.turns import Lease, Outcome
+from openclaw_workers.store.turn_records import Lease, Outcome
 from tests.component.store.harness import SESSION, StoreHarness
 
 LOST, REAL = Usage(input=100), Usage(input=3, output=2)
@@ -44,7 +44,7 @@ def test_what_an_owner_says_itself_takes_the_place_of_its_heirs_guess(store: Sto
     lease = store.take().lease
     guess, truth = call(store, lease, 1, LOST, "lost"), call(store, lease, 1, REAL)
     for told in (guess, truth, guess, truth):
-        store.turns().book(lease, LedgerEntries([told], ["day"]))
+        store.turns().record_calls(lease, LedgerEntries([told], ["day"]))
     assert list(Ledger(store.redis, store.keys).calls()) == [truth]
     spent = {what: float(amount) for what, amount in store.redis.hgetall(store.keys.spent("day")).items()}
     assert spent == {"tokens": 5, "cost": 0.5, "calls": 1, "seconds": 2}
@@ -56,12 +56,12 @@ def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_books_them(store: St
     """An heir's guess, what the owner says itself, a call that failed before its owner died, and an answer."""
     store.say("one")
     slept, turns = store.take().lease, store.turns()
-    turns.book(slept, LedgerEntries([call(store, slept, 1, Usage(input=7), "cut")]))
+    turns.record_calls(slept, LedgerEntries([call(store, slept, 1, Usage(input=7), "cut")]))
     store.crash()
     heir = store.take()
     told = [(heir.lease, call(store, slept, 2, LOST, "lost")), (slept, call(store, slept, 2, REAL))]
     for lease, each in told if first == "guess" else told[::-1]:
-        turns.book(lease, LedgerEntries([each]))
+        turns.record_calls(lease, LedgerEntries([each]))
     turns.step(heir.lease, 1, [], books=LedgerEntries([call(store, heir.lease, 1, Usage(cache_read=9, cache_write=1))]))
     store.commit(heir, usage=Usage(output=5))
 
@@ -83,7 +83,7 @@ def test_a_call_that_is_told_of_before_and_after_midnight_is_one(store: StoreHar
         told.reverse()
     yesterday = told[0].model_copy(update={"at": told[0].at - 86_400_000})
     for each in (yesterday, told[1], told[1]):
-        store.turns().book(lease, LedgerEntries([each], ["tree"]))
+        store.turns().record_calls(lease, LedgerEntries([each], ["tree"]))
 
     (booked,) = Ledger(store.redis, store.keys).calls(days=2)
     assert (booked.outcome, booked.usage) == ("ok", REAL)
@@ -98,7 +98,7 @@ def test_who_has_lost_its_run_books_its_calls_all_the_same(store: StoreHarness) 
     calls = [call(store, lease, number, REAL) for number in range(1, 5)]
     made = [LedgerEntries([each], ["day"]) for each in calls]
 
-    turns.book(slept, made[0])
+    turns.record_calls(slept, made[0])
     with pytest.raises(LeaseLost):
         turns.step(slept, 1, [], books=made[1])
     with pytest.raises(LeaseLost):
@@ -115,10 +115,10 @@ def test_a_booked_call_gives_back_what_was_set_aside_for_it_and_for_no_other(sto
     lease = store.take().lease
     first, second = (call(store, lease, number, REAL) for number in (1, 2))
     RateLimits(store.redis, store.keys).reserve(lease.run, second.id, Amounts(tokens=60), [Budget("day", tokens=100)])
-    store.turns().book(lease, LedgerEntries([first], ["day"]))
-    assert store.redis.hkeys(store.keys.aside("day")) == [lease.run], "the call that it is for is still made"
-    store.turns().book(lease, LedgerEntries([second], ["day"]))
-    assert store.redis.hlen(store.keys.aside("day")) == 0
+    store.turns().record_calls(lease, LedgerEntries([first], ["day"]))
+    assert store.redis.hkeys(store.keys.reserved("day")) == [lease.run], "the call that it is for is still made"
+    store.turns().record_calls(lease, LedgerEntries([second], ["day"]))
+    assert store.redis.hlen(store.keys.reserved("day")) == 0
 
 
 @pytest.mark.parametrize(
@@ -144,28 +144,11 @@ def test_an_owner_that_died_is_remembered_until_what_it_asked_is_booked(store: S
     third = store.take()
     assert third.dead == (first.fence, second.lease.fence)
 
-    store.turns().book(third.lease, LedgerEntries([call(store, first, 1, LOST, "lost")]))
+    store.turns().record_calls(third.lease, LedgerEntries([call(store, first, 1, LOST, "lost")]))
     assert store.run(first.run).dead == [second.lease.fence]
     with pytest.raises(LeaseLost):
         store.turns().step(first, 1, [], books=LedgerEntries([call(store, second.lease, 1, LOST, "lost")]))
     assert store.run(first.run).dead == []
-
-
-def test_an_owner_that_rests_leaves_no_call_behind_and_makes_none_if_it_only_slept(store: StoreHarness) -> None:
-    store.say("one")
-    slept, turns = store.take().lease, store.turns()
-    turns.rest(slept, rests=True)
-    store.crash()
-    heir = store.take()
-    assert heir.dead == ()
-    for rests in (True, False):
-        with pytest.raises(LeaseLost):
-            turns.rest(slept, rests=rests)
-
-    turns.rest(heir.lease, rests=True)
-    turns.rest(heir.lease, rests=False)
-    store.crash()
-    assert store.take().dead == (heir.lease.fence,)
 
 
 def test_an_owner_with_a_tool_at_work_was_asking_nobody(store: StoreHarness) -> None:
@@ -189,13 +172,13 @@ def test_an_heir_knows_the_call_that_its_forerunner_died_over(store: StoreHarnes
     store.say("one")
     lease = store.take().lease
     assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == call_id(lease.run, lease.fence, 1)
-    store.turns().book(lease, LedgerEntries([call(store, lease, 1, REAL, "cut")]))
+    store.turns().record_calls(lease, LedgerEntries([call(store, lease, 1, REAL, "cut")]))
     store.turns().step(lease, 1, [], books=LedgerEntries([call(store, lease, 2, REAL)]))
     third = call_id(lease.run, lease.fence, 3)
     assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == third
 
     stale = replace(lease, token=f"{lease.fence}:slept")
-    store.turns().book(stale, LedgerEntries([call(store, lease, 3, REAL)]))
+    store.turns().record_calls(stale, LedgerEntries([call(store, lease, 3, REAL)]))
     assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == third, "it is still that one"
     heirs = lease.fence + 1
     assert next_call_id(store.run(lease.run).last_call, lease.run, heirs) == call_id(lease.run, heirs, 1)

@@ -34,7 +34,7 @@ def use(client: redis.Redis, store: StoreHarness) -> Use:
     def use(percent: int) -> None:
         client.hdel(store.keys.memory, "at")  # the last look was long ago
         client.config_set("maxmemory", int(client.info("memory")["used_memory"] / (percent + 0.5) * 100))
-        store.fleet.tick(WorkerId("w1"), {}, [])
+        store.leases.tick(WorkerId("w1"), {}, [])
 
     return use
 
@@ -87,6 +87,6 @@ def test_what_nobody_looks_at_any_more_refuses_nothing(store: StoreHarness, use:
 
 
 def test_without_a_limit_nothing_is_refused(store: StoreHarness, client: redis.Redis) -> None:
-    store.fleet.tick(WorkerId("w1"), {}, [])
+    store.leases.tick(WorkerId("w1"), {}, [])
     assert client.hget(store.keys.memory, "high") == "0"
     store.say("one")

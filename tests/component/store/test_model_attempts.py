@@ -6,7 +6,7 @@ from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Lane, ModelAttempt, RunState
 from openclaw_workers.errors import FailureReason
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.turn_records import Lease
 from tests.component.store.harness import SESSION, StoreHarness, child_key
 
 
@@ -24,7 +24,7 @@ def attempts(store: StoreHarness, run: RunId) -> list[str]:
 def test_attempts_are_appended_by_whatever_books_them(store: StoreHarness) -> None:
     store.say("one")
     lease = store.take().lease
-    store.turns().book(lease, vain("call-12"))
+    store.turns().record_calls(lease, vain("call-12"))
     store.turns().step(lease, 1, [], books=vain("call-1", "call-2"))
     store.turns().step(lease, 2, [], books=vain("call-2"))
     store.turns().release(lease, books=vain("call-3"))
@@ -48,5 +48,5 @@ def test_a_child_keeps_those_of_its_earlier_rounds(store: StoreHarness) -> None:
 
 
 def test_a_run_that_is_forgotten_does_not_come_back_by_it(store: StoreHarness) -> None:
-    store.turns().book(Lease(SESSION, RunId("run-gone"), Lane.MAIN, "1:n"), vain("call-1"))
+    store.turns().record_calls(Lease(SESSION, RunId("run-gone"), Lane.MAIN, "1:n"), vain("call-1"))
     assert store.redis.exists(store.keys.run(RunId("run-gone"))) == 0

@@ -14,7 +14,7 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import SILENT_MS, Amounts, Budget, Exhausted, Limit, RateLimits
-from openclaw_workers.store.turns import Outcome
+from openclaw_workers.store.turn_records import Outcome
 from tests.component.store.harness import SESSION, StoreHarness
 
 A, B, C, D, E = (RunId(f"run-{name}") for name in "abcde")
@@ -121,12 +121,12 @@ def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: RateLimits, stor
     limit, day = Limit("p", concurrent=1), Budget("day", tokens=100)
 
     def ends() -> tuple[float, float]:
-        aside = json.loads(str(store.redis.hget(store.keys.aside("day"), A)))
+        aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
         return float(str(store.redis.zscore(store.keys.working("p"), A))), float(aside["until"])
 
     def age(until: int) -> None:
-        aside = json.loads(str(store.redis.hget(store.keys.aside("day"), A)))
-        store.redis.hset(store.keys.aside("day"), A, json.dumps({**aside, "until": until}))
+        aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
+        store.redis.hset(store.keys.reserved("day"), A, json.dumps({**aside, "until": until}))
         store.redis.zadd(store.keys.working("p"), {A: until})
 
     limits.reserve(A, "call-1", Amounts(tokens=60), [day])
@@ -142,7 +142,7 @@ def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: RateLimits, stor
     assert limits.reserve(B, "call-2", Amounts(tokens=60), [day]) is True
     assert limits.ask([limit], B, "call-2", 10) == 0
     limits.hold(A, "call-1", [limit], [day])
-    assert store.redis.zrange(store.keys.working("p"), 0, -1) == store.redis.hkeys(store.keys.aside("day")) == [B]
+    assert store.redis.zrange(store.keys.working("p"), 0, -1) == store.redis.hkeys(store.keys.reserved("day")) == [B]
     assert set(store.redis.hkeys(store.keys.asked("p"))) == {f"call {B}"}, "nothing is left of who died"
 
 
@@ -201,17 +201,17 @@ def test_what_is_spent_says_no_and_names_the_budget(limits: RateLimits, store: S
     spend(store, "tree", cost=2.5)
     answer = limits.reserve(A, "c1", Amounts(cost=0.1), [Budget("day", tokens=100), Budget("tree", cost=2.0)])
     assert answer == Exhausted(Budget("tree", cost=2.0), "cost", 2.5, 2.0)
-    assert store.redis.hlen(store.keys.aside("day")) == 0, "nothing is set aside for a call that is not made"
+    assert store.redis.hlen(store.keys.reserved("day")) == 0, "nothing is set aside for a call that is not made"
 
 
 def test_a_reservation_that_nobody_gives_back_ends_by_itself(limits: RateLimits, store: StoreHarness) -> None:
     """As after its run was given up: others would wait for it for ever."""
     day = Budget("day", tokens=100)
     assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
-    aside = json.loads(str(store.redis.hget(store.keys.aside("day"), A)))
-    store.redis.hset(store.keys.aside("day"), A, json.dumps({**aside, "until": store.now() - 1}))
+    aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
+    store.redis.hset(store.keys.reserved("day"), A, json.dumps({**aside, "until": store.now() - 1}))
     assert limits.reserve(B, "c2", Amounts(tokens=60), [day]) is True
-    assert store.redis.hkeys(store.keys.aside("day")) == [B]
+    assert store.redis.hkeys(store.keys.reserved("day")) == [B]
 
 
 def test_a_turn_that_ends_or_is_handed_over_keeps_nothing_aside(limits: RateLimits, store: StoreHarness) -> None:
@@ -226,17 +226,17 @@ def test_a_turn_that_ends_or_is_handed_over_keeps_nothing_aside(limits: RateLimi
         else:
             outcome = Outcome(RunState.OK, "complete", MessageState.ANSWERED)
             store.turns().commit(lease, "main", outcome, books=books)
-        assert store.redis.hlen(store.keys.aside("day")) == 0, end
+        assert store.redis.hlen(store.keys.reserved("day")) == 0, end
 
 
 @pytest.mark.parametrize("raw", ["no json", "[]", '{"call": "c0"}', "7", "null"])
 def test_a_reservation_that_cannot_be_read_is_none(limits: RateLimits, store: StoreHarness, raw: str) -> None:
     day = Budget("day", tokens=100)
-    store.redis.hset(store.keys.aside("day"), B, raw)
+    store.redis.hset(store.keys.reserved("day"), B, raw)
     with capture_logs() as logs:
         assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
     assert [(line["event"], line["count"]) for line in logs] == [("budget.unreadable", 1)]
-    assert store.redis.hkeys(store.keys.aside("day")) == [A]
+    assert store.redis.hkeys(store.keys.reserved("day")) == [A]
 
 
 def test_a_sum_that_cannot_be_read_begins_anew(limits: RateLimits, store: StoreHarness) -> None:
@@ -252,7 +252,7 @@ def test_a_call_is_booked_though_sum_and_reservation_cannot_be_read(store: Store
     store.say("one")
     lease = store.take().lease
     store.redis.hset(store.keys.spent("day"), "tokens", "many")
-    store.redis.hset(store.keys.aside("day"), lease.run, "no json")
+    store.redis.hset(store.keys.reserved("day"), lease.run, "no json")
     call = ModelCall(
         id="call-1",
         at=store.now(),
@@ -265,6 +265,6 @@ def test_a_call_is_booked_though_sum_and_reservation_cannot_be_read(store: Store
         usage=Usage(input=3, output=2),
         cost=0.5,
     )
-    store.turns().book(lease, LedgerEntries([call], ["day"]))
+    store.turns().record_calls(lease, LedgerEntries([call], ["day"]))
     spent = store.redis.hgetall(store.keys.spent("day"))
     assert (float(spent["tokens"]), float(spent["cost"])) == (5, 0.5)

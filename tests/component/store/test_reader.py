@@ -102,17 +102,6 @@ def test_control_of_a_session_that_cannot_be_read_says_so(store: StoreHarness) -
     assert [note["where"] for note in store.reader.quarantined()] == [f"session {SESSION}"]
 
 
-def test_a_damaged_note_is_told_of_like_what_it_was_about(store: StoreHarness) -> None:
-    store.reader.quarantine("here", "because", "raw")
-    store.redis.lpush(store.keys.quarantine, "{half a note", "[]", "3", '{"where": "x"}', "[" * 100_000)
-
-    *damaged, whole = store.reader.quarantined()
-
-    assert whole["where"] == "here"
-    assert [note["where"] for note in damaged] == ["quarantine"] * 5
-    assert damaged[-1]["raw"] == "{half a note"
-
-
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
@@ -148,20 +137,6 @@ def test_no_more_is_kept_than_the_newest_notes(store: StoreHarness) -> None:
 
     assert [note["where"] for note in notes] == [str(number) for number in range(KEPT + 9, 9, -1)]
     assert store.redis.zcard(store.keys.quarantine_times) == KEPT
-
-
-def test_a_quarantine_of_the_wrong_type_makes_room_for_one(store: StoreHarness) -> None:
-    for key in (store.keys.quarantine, store.keys.quarantine_times):
-        store.redis.set(key, "junk")
-    assert store.reader.quarantined() == []
-
-    for _ in range(2):
-        store.reader.quarantine("here", "because", "raw")
-
-    assert [note["where"] for note in store.reader.quarantined()] == ["here"]
-    kept = store.redis.keys(store.keys.damaged("*"))
-    assert [store.redis.get(key) for key in kept] == ["junk", "junk"]
-    assert all(store.redis.ttl(key) > 0 for key in kept)
 
 
 def test_what_is_not_there_reads_as_nothing(store: StoreHarness) -> None:

@@ -17,11 +17,12 @@ from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
-from openclaw_workers.store.client import REFUSED_WHEN_FULL, connect, run_script, script_source
+from openclaw_workers.store.client import connect, run_script
 from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
+from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
 from tests.component.store.snapshot import Snapshot, snapshot
@@ -176,12 +177,12 @@ def stop_one_run_with_children(store: StoreHarness) -> None:
 def tick(store: StoreHarness) -> None:
     store.say("one")
     lease = store.take().lease
-    store.fleet.tick(WorkerId("w1"), {"host": "h"}, [lease])
+    store.leases.tick(WorkerId("w1"), {"host": "h"}, [lease])
 
 
 def due(store: StoreHarness) -> None:
     store.redis.zadd(store.keys.due, {"archive|x": 1, "archive|y": store.now() + 60_000})
-    store.fleet.due()
+    store.due.claim()
 
 
 def due_in_grace(store: StoreHarness) -> None:
@@ -204,7 +205,7 @@ def rescue_given_up(store: StoreHarness) -> None:
 
 def prune(store: StoreHarness) -> None:
     store.redis.hset(store.keys.suspects, "dead", "run-b")
-    store.fleet.prune()
+    store.workers.prune()
 
 
 def reset(store: StoreHarness) -> None:
@@ -304,18 +305,6 @@ def wake_waiters(store: StoreHarness) -> None:
     store.exchanges.wake_waiters(SESSION)
 
 
-def rest(store: StoreHarness) -> None:
-    store.say("one")
-    store.turns().rest(store.take().lease, rests=True)
-
-
-def rest_over(store: StoreHarness) -> None:
-    store.say("one")
-    lease = store.take().lease
-    store.turns().rest(lease, rests=True)
-    store.turns().rest(lease, rests=False)
-
-
 def cooldown(store: StoreHarness) -> None:
     Cooldowns(store.redis, store.keys).failed("p/main", "call-1", FailureReason.RATE_LIMIT)
 
@@ -365,19 +354,13 @@ def book(store: StoreHarness) -> None:
         usage=Usage(input=3, output=2),
         cost=0.5,
     )
-    store.turns().book(lease, LedgerEntries([call], ["day"], vain("call-1").attempts))
+    store.turns().record_calls(lease, LedgerEntries([call], ["day"], vain("call-1").attempts))
 
 
 def page(store: StoreHarness) -> None:
     store.say("one")
     store.take()
     assert len(store.reader.transcript(SESSION)) == 1
-
-
-def set_aside(store: StoreHarness) -> None:
-    store.say("one")
-    store.redis.set(store.keys.log(SESSION), "junk")
-    assert store.sessions.set_aside(SESSION) != []
 
 
 def claim_archive(store: StoreHarness) -> None:
@@ -422,9 +405,7 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "limit": [limit],
     "reserve": [reserve],
     "hold": [hold],
-    "book": [book],
-    "rest": [rest, rest_over],
-    "set_aside": [set_aside],
+    "record_calls": [book],
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
@@ -493,7 +474,19 @@ def frozen_store(namespace: str) -> Iterator[tuple[StoreHarness, Callable[[Calla
             return int(stats.get("cmdstat_evalsha", {}).get("calls", 0))
 
         def through_a_freeze(call: Callable[[], T]) -> T:
-            run_script(client, "emit", ["ctl", "events", "run"], ["no lease", "[]"])  # connects this thread
+            run_script(
+                client,
+                "emit",
+                keys={
+                    "ctl": "ctl",
+                    "events": "events",
+                    "run_key": "run",
+                },
+                args={
+                    "lease": "no lease",
+                    "shown": "[]",
+                },
+            )  # connects this thread
             before = scripts_run()
             server.stop()
             try:

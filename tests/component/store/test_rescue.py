@@ -8,8 +8,8 @@ from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.store.fleet import Rescue
-from openclaw_workers.store.turns import Outcome
+from openclaw_workers.store.leases import Rescue
+from openclaw_workers.store.turn_records import Outcome
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import LEASE_MS, REWAKE_MS, SESSION, StoreHarness, child_key, session_named
 
@@ -17,12 +17,12 @@ from tests.component.store.harness import LEASE_MS, REWAKE_MS, SESSION, StoreHar
 def test_a_session_at_rest_leaves_the_due_index(store: StoreHarness) -> None:
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
     assert store.rescue() == Rescue("gone")
-    assert store.due() is None
+    assert store.due_at() is None
     store.say("hi")
     store.commit(store.take())
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
     assert store.rescue() == Rescue("gone")
-    assert store.due() is None
+    assert store.due_at() is None
 
 
 def test_a_live_lease_is_left_alone(store: StoreHarness) -> None:
@@ -30,7 +30,7 @@ def test_a_live_lease_is_left_alone(store: StoreHarness) -> None:
     taken = store.take()
 
     assert store.rescue() == Rescue("wait")
-    assert store.due() == int(store.ctl("lease_until"))
+    assert store.due_at() == int(store.ctl("lease_until"))
     store.commit(taken)
 
 
@@ -201,17 +201,17 @@ def test_the_wake_ups_of_a_suspect_that_was_refused_do_not_count_as_lost(store: 
         assert store.refused("w2", may_suspect=False) == "suspect"
         assert store.rescue().verb == "wake"
 
-    due = store.due()
+    due = store.due_at()
     assert due is not None
     assert due - store.now() <= REWAKE_MS, "if the next one is lost, nobody waits longer than for the first"
 
 
 def test_suspects_of_processes_long_dead_are_forgotten(store: StoreHarness) -> None:
-    store.fleet.tick(WorkerId("alive"), {}, [])
+    store.leases.tick(WorkerId("alive"), {}, [])
     store.redis.hset(store.keys.suspects, mapping={"alive": "run-a", "dead": "run-b"})
     store.redis.zadd(store.keys.runs, {"run-old": 1, "run-new": store.now()})
 
-    store.fleet.prune()
+    store.workers.prune()
 
     assert store.redis.hgetall(store.keys.suspects) == {"alive": "run-a"}
     assert store.redis.zrange(store.keys.runs, 0, -1) == ["run-new"]
@@ -269,7 +269,7 @@ def test_a_lost_wake_is_repeated_with_growing_distance_up_to_a_minute(store: Sto
     distances = []
     for _ in range(6):
         assert store.rescue() == Rescue("wake")
-        due = store.due()
+        due = store.due_at()
         assert due is not None
         distances.append(round((due - store.now()) / 1000))
 
@@ -283,7 +283,7 @@ def test_no_wake_is_added_while_the_queue_still_holds_older_ones(store: StoreHar
     woken_at = int(store.ctl("woken_at"))
 
     assert store.rescue(oldest_wake_ms=woken_at - 1000) == Rescue("wait")
-    due = store.due()
+    due = store.due_at()
     assert due is not None
     assert due - store.now() > REWAKE_MS
     assert store.rescue(oldest_wake_ms=woken_at + 60_000) == Rescue("wake"), "ours is no longer in the queue"
@@ -296,7 +296,7 @@ def test_a_debounced_run_is_woken_when_its_time_has_come_whatever_the_queue_hold
     store.commit(taken)
 
     assert store.rescue() == Rescue("wait")
-    assert store.due() == int(store.ctl("ready_at"))
+    assert store.due_at() == int(store.ctl("ready_at"))
     store.redis.hset(store.keys.ctl(SESSION), "ready_at", str(store.now() - 1))
     assert store.rescue(oldest_wake_ms=1) == Rescue("wake"), "it was never published, so it is not in the queue"
 
@@ -316,7 +316,7 @@ def test_a_rescue_of_a_run_that_is_over_looks_at_the_one_that_is(store: StoreHar
     store.say("two")
     store.commit(taken, next_run="run-b")
 
-    run, _ = store.fleet.rescue(SESSION, taken.lease.lane, WorkerId("s"), oldest_wake_ms=0, cap=0, max_attempts=3)
+    run, _ = store.leases.rescue(SESSION, taken.lease.lane, WorkerId("s"), oldest_wake_ms=0, cap=0, max_attempts=3)
     assert run == "run-b"
 
 

@@ -12,7 +12,7 @@ from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.inbox import Accepted, Stopped
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, texts
 
@@ -45,7 +45,7 @@ def late_writes(store: StoreHarness, taken: Taken) -> None:
             store.turns().release(taken.lease)
         with pytest.raises(LeaseLost):
             store.commit(taken, "late", entries=[SAID])
-        assert store.fleet.tick(WorkerId("w1"), {}, [taken.lease]).verdicts == ["lost"]
+        assert store.leases.tick(WorkerId("w1"), {}, [taken.lease]).verdicts == ["lost"]
 
 
 def test_the_order_of_sessions_follows_what_their_rows_say(store: StoreHarness) -> None:
@@ -90,7 +90,7 @@ def test_running_and_waiting_messages_are_cancelled_with_a_receipt(store: StoreH
     run = store.run("run-a")
     assert (run.state, run.reason) == (RunState.KILLED, f"session-{end.__name__}")
     assert run.covers == ["running", "waiting", "/new"]
-    assert store.due() is None
+    assert store.due_at() is None
     assert store.reader.running() == []
 
 
@@ -107,10 +107,10 @@ def test_the_transcript_is_left_for_the_archive(store: StoreHarness, end: End) -
     archive, entries = store.archive()
     assert archive_id == old
     assert (archive.session_id, archive.agent_id, len(entries)) == (old, "main", 2)
-    assert store.due(f"archive|{archive_id}") is not None
+    assert store.due_at(f"archive|{archive_id}") is not None
     assert store.archives.trim(archive, 2, size=9, place=HERE) == 0
     assert store.archives.claim(archive_id, HERE) is None
-    assert store.due(f"archive|{archive_id}") is None
+    assert store.due_at(f"archive|{archive_id}") is None
     assert store.redis.keys(store.keys.archive("*")) == []
 
 
@@ -126,36 +126,6 @@ def test_a_turn_in_flight_can_write_nothing_more(store: StoreHarness, end: End) 
     assert store.log() == before == []
     assert store.run("run-a").state == RunState.KILLED
     assert store.run("run-a").usage.input == 0
-
-
-@both
-@pytest.mark.parametrize("state", ["bogus", ""])
-def test_a_run_that_is_over_stays_as_it_ended_whatever_state_its_session_is_in(
-    store: StoreHarness, end: End, state: str
-) -> None:
-    store.say("hi", run="run-a")
-    store.commit(store.take())
-    store.redis.hset(store.keys.ctl(SESSION), "state", state)
-
-    assert store.stop() == Stopped(run=None)
-    assert end(store) == ()
-
-    assert store.run("run-a").state is RunState.OK
-
-
-def test_results_of_children_wake_a_parent_in_a_state_that_there_is_not(store: StoreHarness) -> None:
-    store.say("hi", run="run-p")
-    parent = store.take()
-    store.spawn(parent, "a")
-    store.commit(parent)
-    store.commit(store.take(session=child_key("a"), run="run-a"))
-    store.redis.hset(store.keys.ctl(SESSION), "state", "bogus")
-
-    announced = store.announce(run="run-next")
-
-    assert announced is not None
-    assert announced.wake == "run-next"
-    assert store.ctl("state") == "queued"
 
 
 def test_nothing_of_the_old_turn_enters_the_new_life(store: StoreHarness) -> None:

@@ -7,7 +7,7 @@ import pytest
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import LeaseLost
-from openclaw_workers.store.turns import Taken
+from openclaw_workers.store.turn_records import Taken
 from tests.component.store.harness import SESSION, StoreHarness, texts, took
 
 SAID = AssistantEntry(content=[TextBlock(text="thinking aloud")])

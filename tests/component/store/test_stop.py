@@ -48,7 +48,7 @@ def test_a_run_that_has_not_begun_is_over_at_once(store: StoreHarness) -> None:
     run = store.run("run-a")
     assert (run.state, run.reason, run.covers) == (RunState.KILLED, "killed", ["hi"])
     assert store.states("hi") == ["cancelled"]
-    assert (store.ctl("state"), store.due()) == ("idle", None)
+    assert (store.ctl("state"), store.due_at()) == ("idle", None)
     assert store.events()[-1] == "run.ended"
     assert store.refused(run="run-a") == "idle"
 
@@ -139,7 +139,7 @@ def test_a_stop_of_one_run_is_for_what_that_run_has_spawned(store: StoreHarness)
     assert order is not None
     assert [run.id for run in store.tree.live(SESSION, order.upto) if order.is_for(run)] == ["run-b"]
     assert store.spawn(second, "c", batch="batch-2")[0].verdict == "cancelled"
-    assert store.due("reap|run-two " + SESSION) is not None
+    assert store.due_at("reap|run-two " + SESSION) is not None
 
 
 def test_a_stop_of_a_session_is_for_all_that_it_has_spawned(store: StoreHarness) -> None:

@@ -10,7 +10,7 @@ import pytest
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.turns import NotTaken, Taken
+from openclaw_workers.store.turn_records import NotTaken, Taken
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import LEASE_MS, REWAKE_MS, SESSION, StoreHarness, session_named, texts
 
@@ -171,7 +171,7 @@ def test_a_stale_session_begins_anew_and_leaves_its_transcript_for_the_archive(s
     (archive_id,) = map(str, store.redis.hkeys(store.keys.archives))
     archive, entries = store.archive()
     assert (archive.session_id, archive.session_key, len(entries)) == (old, SESSION, 1)
-    assert store.due(f"archive|{archive_id}") is not None
+    assert store.due_at(f"archive|{archive_id}") is not None
     assert "session.reset" in store.events()
     # A second look must not find the new session stale again.
     store.commit(taken)
@@ -271,7 +271,7 @@ def test_a_suspect_is_refused_by_a_process_that_carries_one(store: StoreHarness)
     store.crash()
 
     assert store.refused("w2", may_suspect=False) == "suspect"
-    due = store.due()
+    due = store.due_at()
     assert due is not None
     assert 0 < due - store.now() <= LEASE_MS, "the sweep looks again if nobody else takes it"
     assert store.take("w2", may_suspect=True).attempt == 2
@@ -315,7 +315,7 @@ def test_over_the_lane_cap_sessions_wait_in_line_without_being_polled(make_store
     ]
     assert store.slots() == set(sessions[:2])
     assert store.line() == sessions[2:]
-    due = store.due(f"turn|{sessions[2]}")
+    due = store.due_at(f"turn|{sessions[2]}")
     assert due is not None
     assert due - store.now() > 10 * REWAKE_MS
     assert store.run(store.ctl("run", sessions[2])).state == "queued"
@@ -371,7 +371,7 @@ def test_a_slot_whose_holder_is_only_late_is_not_given_away(make_store: MakeStor
     store.expire(first)
 
     assert store.refused(session=second) == "lane", "only the sweep judges, and it takes the lease with the slot"
-    assert store.fleet.tick(WorkerId("w1"), {}, [late.lease]).verdicts == ["ok"]
+    assert store.leases.tick(WorkerId("w1"), {}, [late.lease]).verdicts == ["ok"]
     assert store.slots() == {first}
 
 

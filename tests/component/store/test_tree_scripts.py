@@ -11,7 +11,7 @@ from openclaw_workers.domain.messages import MessageState, QueueMode
 from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, BatchState
-from openclaw_workers.store.turns import Lease, Outcome, Taken, WaitFor
+from openclaw_workers.store.turn_records import Lease, Outcome, Taken, WaitFor
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import SESSION, StoreHarness, child_key
 
@@ -138,7 +138,7 @@ def test_a_run_parks_in_a_call_no_longer_than_it_may_live(store: StoreHarness) -
     store.redis.hset(store.keys.run("run-a"), "deadline_at", str(store.now() + 1_000))
     park_in_a_call(store, child)
 
-    due = store.due(f"turn|{A}")
+    due = store.due_at(f"turn|{A}")
     assert due is not None
     assert due <= store.now() + 1_000
 
@@ -152,7 +152,7 @@ def test_a_child_that_waits_for_its_own_is_not_woken_with_nothing_to_say(store: 
     # Then a look at it puts it back to wait until its time is over
     assert store.rescue(A).verb == "wait"
     assert store.ctl("state", A) == "parked"
-    assert store.due(f"turn|{A}") == store.run("run-a").deadline_at
+    assert store.due_at(f"turn|{A}") == store.run("run-a").deadline_at
 
     # And once that has come it is woken
     store.redis.hset(store.keys.run("run-a"), "deadline_at", str(store.now() - 1))
@@ -285,7 +285,7 @@ def test_late_results_are_kept_for_the_archive_in_the_moment_they_are_announced(
     (archive_id,) = store.redis.hkeys(store.keys.archives)
     assert archive_id == old, "they are behind the transcript that was cut off"
     assert archived_texts(store) == ["one", "results"]
-    assert store.due(f"archive|{old}") is not None
+    assert store.due_at(f"archive|{old}") is not None
     assert store.log() == []
 
 

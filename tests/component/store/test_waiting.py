@@ -12,7 +12,7 @@ from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock
 from openclaw_workers.domain.tree import AnnounceMode, BatchState
 from openclaw_workers.store.inbox import QueueRules
-from openclaw_workers.store.turns import Taken, WaitFor
+from openclaw_workers.store.turn_records import Taken, WaitFor
 from tests.component.store.harness import CLI, SESSION, StoreHarness, child_key, session_named
 
 (OTHER,) = session_named("other")
@@ -53,12 +53,12 @@ def test_a_run_parks_until_the_answer_is_committed(store: StoreHarness) -> None:
     ask(store)
     assert not wait(store, asking)
     assert store.ctl("state") == "parked"
-    assert (store.due() or 0) > store.now() + 50_000
+    assert (store.due_at() or 0) > store.now() + 50_000
 
     committed = store.commit(store.take("w2", session=OTHER), "because", worker="w2")
 
     assert committed.answered == (SESSION,)
-    assert (store.due() or 0) <= store.now()
+    assert (store.due_at() or 0) <= store.now()
     assert store.exchanges.waiting_for(OTHER) == set()
     assert store.rescue().verb == "wake"
     assert store.take().resumed
@@ -100,7 +100,7 @@ def test_who_waits_for_a_cancelled_message_is_woken(store: StoreHarness) -> None
     store.stop(session=OTHER)
     store.exchanges.wake_waiters(OTHER)
 
-    assert (store.due() or 0) <= store.now()
+    assert (store.due_at() or 0) <= store.now()
     waited = store.exchanges.wait(OTHER, ASKED, SESSION, 60_000)
     assert waited.receipt is not None
     assert waited.receipt.state == "cancelled"
@@ -230,7 +230,7 @@ def test_a_follow_up_that_its_parent_did_not_come_to_read_is_announced(store: St
 
     run_out_of_time(store)
 
-    assert store.due(f"batch|batch-{follow_up.lease.run}") is not None
+    assert store.due_at(f"batch|batch-{follow_up.lease.run}") is not None
     assert told(store, follow_up.lease.run) is BatchState.DELIVERED
     assert told(store, follow_up.lease.run) is None
     assert store.run(follow_up.lease.run).announce is AnnounceMode.BATCH
@@ -303,7 +303,7 @@ def test_an_answer_in_an_exchange_is_kept_until_it_was_passed_on(store: StoreHar
     assert relay is not None
     assert (relay.session, relay.text, relay.metadata["exchange"]) == (OTHER, "because", "x")
     assert committed.answered == (SESSION,)
-    assert store.due(f"relay|{ASKED}") is not None
+    assert store.due_at(f"relay|{ASKED}") is not None
     store.exchanges.relayed(ASKED)
     assert store.exchanges.relay(ASKED) is None
-    assert store.due(f"relay|{ASKED}") is None
+    assert store.due_at(f"relay|{ASKED}") is None

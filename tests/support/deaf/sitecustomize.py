@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from openclaw_workers.domain.ids import WorkerId
-from openclaw_workers.store.fleet import Fleet, Ticked
-from openclaw_workers.store.turns import Lease
+from openclaw_workers.store.leases import Leases, Ticked
+from openclaw_workers.store.turn_records import Lease
 
-_tick = Fleet.tick
+_tick = Leases.tick
 
 
-def _hear_nothing(self: Fleet, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease]) -> Ticked:
+def _hear_nothing(self: Leases, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease]) -> Ticked:
     told = _tick(self, worker, facts, leases)
     return replace(told, verdicts=["ok"] * len(told.verdicts))
 
 
-Fleet.tick = _hear_nothing  # type: ignore[method-assign]
+Leases.tick = _hear_nothing  # type: ignore[method-assign]

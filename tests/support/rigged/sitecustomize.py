@@ -25,7 +25,8 @@ from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Transc
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.offline import script
 from openclaw_workers.providers.offline.program import CRASH, Step
-from openclaw_workers.store.turns import Lease, Outcome, Turns
+from openclaw_workers.store.turn_records import Lease, Outcome
+from openclaw_workers.store.turns import Turns
 
 Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 

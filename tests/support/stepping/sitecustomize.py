@@ -7,7 +7,8 @@ import runpy
 from pathlib import Path
 
 from openclaw_workers.store import client as connection
+from openclaw_workers.store import scripts
 
 _clock = runpy.run_path(str(Path(__file__).parents[1] / "clock.py"))
-connection.script_source = _clock["shifted_source"](connection.script_source)
+scripts.script_source = _clock["shifted_source"](scripts.script_source)
 connection.connect = _clock["shifted_connect"](connection.connect, Path(os.environ["OCW_CLOCK"]))

@@ -183,7 +183,6 @@ EFFECTS: Final = {
         "tests/faults/test_rolling.py::test_a_model_call_longer_than_the_grace_is_abandoned_and_repeated_elsewhere"
     ),
     "engine.sweepSeconds": f"{_WORKER}::test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to",
-    "engine.visibilityTimeoutSeconds": f"{_CELERY}::test_redelivery_and_key_names_are_as_configured",
     "engine.acceptTimeoutSeconds": (
         f"{_ACCEPT}::test_who_waits_for_a_redis_that_is_silent_is_told_after_the_time_that_is_set"
     ),

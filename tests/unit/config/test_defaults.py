@@ -66,7 +66,6 @@ DEFAULTS: dict[str, Any] = {
     "engine.maxAttempts": 3,
     "engine.graceSeconds": 30,
     "engine.sweepSeconds": 1,
-    "engine.visibilityTimeoutSeconds": None,
     "engine.acceptTimeoutSeconds": 2.0,
     "engine.namespace": "ocw",
     "engine.taskEvents": True,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from openclaw_workers.config.session import ResetSettings, SessionSettings
 from openclaw_workers.domain.session_key import ChatType
 from openclaw_workers.engine.turn.reset_policy import boundaries
-from openclaw_workers.store.turns import ResetTimes
+from openclaw_workers.store.turn_records import ResetTimes
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NEW_YORK = ZoneInfo("America/New_York")

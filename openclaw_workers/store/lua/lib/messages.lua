@@ -1,15 +1,15 @@
 --[[
-  Messages and their receipts.
+  Messages in an inbox, and their receipts.
 ]]
--- The shape of a message, as far as scripts rely on it: a script that found out halfway would leave half a change.
--- `InboxEntry` in domain/messages.py is at least as strict, so that what is unreadable here is not answered there.
+local RECEIPTS_KEPT = 2000
+-- The shape of a message, as far as scripts rely on it. It is checked first, because a script that fails halfway leaves
+-- half a change. `InboxEntry` in domain/messages.py is at least as strict.
 local NEEDED = { id = "string", seq = "number", accepted_at = "number", kind = "string", text = "string" }
 local KINDS = { user = true, command = true, internal = true }
 local WITH_DEFAULT = { sender = "", mode = "collect", metadata = {}, attachments = {} }
 local OPTIONAL = { model = "string", extra_system_prompt = "string", thinking = "string", context_tokens = "number",
   timeout_seconds = "number" }
 local UNSHOWN = { debounce_ms = 0, summary = "", address = "" } -- what the answer does not need
-
 local function is_message(entry)
   for field, wanted in pairs(NEEDED) do
     if type(entry[field]) ~= wanted then
@@ -38,8 +38,7 @@ local function is_message(entry)
   return KINDS[entry.kind] or false
 end
 
--- A message as it stands in a zset. One that cannot be read is still a message: it is taken alone, and fails visibly,
--- under its id as far as that can be found.
+-- A stored message. One that cannot be read is taken alone and fails visibly, under its own id if that can be found.
 local function read_message(raw)
   local ok, entry = pcall(cjson.decode, raw)
   if ok and type(entry) == "table" and is_message(entry) then
@@ -50,16 +49,6 @@ local function read_message(raw)
   end
   local id = string.match(raw, '"id": ?"([^"\\]+)"') or "unreadable-" .. redis.sha1hex(raw)
   return { id = id, seq = 0, kind = "unreadable", mode = "followup", accepted_at = 0, debounce_ms = 0 }
-end
-
--- The texts of a list that is stored as JSON; none where it cannot be read.
-local function texts_in(raw)
-  local ok, list = pcall(cjson.decode, raw or "[]")
-  local texts = {}
-  for _, text in ipairs(ok and type(list) == "table" and list or {}) do
-    texts[#texts + 1] = type(text) == "string" and text or nil
-  end
-  return texts
 end
 
 local function receipt_of(entry, state, run, now, reason)
@@ -76,23 +65,8 @@ local function is_announce(entry)
   return entry.kind == "internal" and entry.metadata and entry.metadata.provenance == "subagent"
 end
 
--- A channel may deliver a message again, also after its thread came to belong to another session. What the first
--- delivery led to is kept for so many seconds; 0 where nobody delivers it again. A repeat gets the first reply.
-local function first_reply(dedupe, keep_s)
-  local reply = keep_s > 0 and redis.call("HGET", dedupe, "reply")
-  return reply and cjson.decode(reply) or nil
-end
-
-local function keep_reply(dedupe, keep_s, reply)
-  if keep_s > 0 then
-    redis.call("HSET", dedupe, "reply", cjson.encode(reply))
-    redis.call("EXPIRE", dedupe, keep_s)
-  end
-  return reply
-end
-
--- Settle every message of a zset (`inbox` up to a sequence number, or `bound`) and empty it. Commands can be spared, and
--- results of children (I4).
+-- Settle and remove the messages of `inbox` or `bound` up to a sequence number. Commands and results of children (I4)
+-- can be spared.
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
   local ids, by_person, exchanges = {}, false, {}
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
@@ -110,8 +84,8 @@ local function settle_messages(zset, receipts, upto, state, run, now, reason, sp
   return ids, by_person, exchanges
 end
 
--- Sessions that wait for answers to these messages: they have come, or will not any more. Returns whom it makes due.
-local function heard_by(waiters, ids, due, now)
+-- Make sessions due that wait for answers to these messages, and return them: the answers came, or never will.
+local function wake_waiting_for(waiters, ids, due, now)
   local heard = {}
   for _, id in ipairs(ids) do
     local waiting = redis.call("HGET", waiters, id)
@@ -122,4 +96,20 @@ local function heard_by(waiters, ids, due, now)
     end
   end
   return heard
+end
+
+-- Keep the receipts of the newest messages, and all that are not final yet. One that cannot be read counts as final.
+local function forget_old_receipts(receipts, ages)
+  local surplus = redis.call("HLEN", receipts) - RECEIPTS_KEPT
+  if surplus <= 0 then
+    return
+  end
+  for _, old in ipairs(redis.call("ZRANGE", ages, 0, surplus + 8)) do
+    local ok, known = pcall(cjson.decode, redis.call("HGET", receipts, old) or "{}")
+    local state = ok and type(known) == "table" and known.state
+    if state ~= "accepted" and state ~= "bound" then
+      redis.call("HDEL", receipts, old)
+      redis.call("ZREM", ages, old)
+    end
+  end
 end

@@ -1,0 +1,44 @@
+"""The index of what is due, which sweeps claim in portions (rule 15)."""
+
+from __future__ import annotations
+
+from openclaw_workers.store.client import Client, run_script, store_errors, write
+from openclaw_workers.store.keys import Keys
+
+CLAIMED_AT_ONCE = 200
+CLAIM_MS = 5_000
+
+
+class DueItems:
+    def __init__(self, redis: Client, keys: Keys, *, lease_ms: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._lease_ms = lease_ms
+
+    def claim(self, place: str = "") -> tuple[int, list[str]]:
+        """Claim what is due; also returns the milliseconds until something else will be, -1 for nothing.
+
+        `place`: the state directory of the caller, for archives that only it can write.
+        """
+        k = self._keys
+        wait_ms, *items = run_script(
+            self._redis,
+            "due",
+            keys={**k.shared("due", "sweep"), "waiting": k.archives_at(place), "stepped": k.due_before_step},
+            args={"lease_ms": self._lease_ms, "most": CLAIMED_AT_ONCE, "claim_ms": CLAIM_MS},
+        )
+        return int(wait_ms), [str(item) for item in items]
+
+    def later(self, item: str, delay_ms: int) -> None:
+        """Look at a claimed item again after a while; one that is done meanwhile stays done."""
+        write(self._redis, (self._keys.due, "ZADD", "XX", "INCR", delay_ms - CLAIM_MS, item))
+
+    def done(self, item: str) -> None:
+        with store_errors():
+            self._redis.zrem(self._keys.due, item)
+
+    def now_ms(self) -> int:
+        """The time by Redis, which all that is stored goes by."""
+        with store_errors():
+            seconds, micros = self._redis.time()
+        return int(seconds) * 1000 + int(micros) // 1000

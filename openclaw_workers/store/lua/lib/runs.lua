@@ -1,0 +1,50 @@
+--[[
+  Run records.
+
+  includes  hashes
+]]
+local RUN_KEPT_S = 7 * 86400
+-- Open the next run of a session that has messages waiting.
+local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms)
+  redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
+    "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1)
+  redis.call("ZADD", runs, now, run)
+  redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0,
+    "progress", 0,
+    "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
+    "ticket", "", "losses", 0, "stalls", 0)
+  redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
+end
+
+-- A run's list of owners is kept as JSON text; appending needs no decoding.
+local function with_attempt(list, worker, now, how)
+  local item = cjson.encode({ worker = worker, at = now, how = how })
+  return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
+end
+
+-- Add messages that a run has settled to its record; a child's run settles some in each of its turns.
+local function add_covers(run_key, ids)
+  local all, known = texts_in(redis.call("HGET", run_key, "covers")), {}
+  for _, id in ipairs(all) do
+    known[id] = true
+  end
+  for _, id in ipairs(ids) do
+    if not known[id] then
+      all[#all + 1] = id
+    end
+  end
+  redis.call("HSET", run_key, "covers", list_of(all))
+end
+
+-- A child's record expires with its batch, because its siblings may run for long.
+local function end_run(run_key, state, reason, now)
+  redis.call("HSET", run_key, "state", state, "reason", reason, "ended_at", now)
+  local batch = redis.call("HGET", run_key, "batch_key")
+  if not batch or redis.call("EXISTS", batch) == 0 then
+    redis.call("EXPIRE", run_key, RUN_KEPT_S)
+  end
+end
+
+local function is_final(state)
+  return state == "ok" or state == "error" or state == "timeout" or state == "killed"
+end

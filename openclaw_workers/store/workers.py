@@ -1,0 +1,85 @@
+"""Worker processes: who is alive, who must drain, who has left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.store.client import Client, run_script, store_errors, write
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.pipelines import each_answer
+
+DEAD_AFTER_MS = 15_000
+RUNS_KEPT_MS = 7 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    id: WorkerId
+    alive: bool
+    beat_at: int
+    facts: dict[str, str]
+
+
+class Workers:
+    def __init__(self, redis: Client, keys: Keys, *, lease_ms: int) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._lease_ms = lease_ms
+
+    def all(self) -> list[WorkerInfo]:
+        """Everyone who ticked within the last day, newest first."""
+        with store_errors():
+            beats: Any = self._redis.zrange(self._keys.workers, 0, -1, desc=True, withscores=True)
+            with self._redis.pipeline(transaction=False) as pipe:
+                pipe.time()
+                for worker, _ in beats:
+                    pipe.hgetall(self._keys.worker(str(worker)))
+                now, *facts = each_answer(pipe)
+        return worker_infos(beats, now, facts)
+
+    def is_alive(self, worker: WorkerId) -> bool:
+        """Whether a process has renewed its leases within the last lease.
+
+        A beat that lies ahead is from before the clock stepped back. Whoever lives renews it within a second.
+        """
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.zscore(self._keys.workers, worker)
+            (seconds, micros), beat = pipe.execute()
+        return beat is not None and abs(seconds * 1000 + micros // 1000 - beat) < self._lease_ms
+
+    def drain(self, worker: WorkerId) -> None:
+        """Tell a worker process, wherever it runs, to hand over its turns; it reads so with its next tick."""
+        write(self._redis, (self._keys.worker(worker), "HSET", "drain", 1))
+
+    def leave(self, worker: WorkerId) -> None:
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.zrem(self._keys.workers, worker)
+            pipe.delete(self._keys.worker(worker))
+            pipe.execute()
+
+    def prune(self) -> None:
+        """Forget in the index the runs whose records have expired, and the suspects of processes long dead."""
+        k = self._keys
+        run_script(
+            self._redis,
+            "prune",
+            keys={**k.shared("runs", "suspects", "workers")},
+            args={
+                "kept_ms": RUNS_KEPT_MS,
+            },
+        )
+
+
+def worker_infos(
+    beats: Sequence[tuple[str, float]], now: tuple[int, int], facts: Sequence[dict[str, str] | None]
+) -> list[WorkerInfo]:
+    """Workers from their heartbeats, the time of Redis (seconds and microseconds) and what each says of itself."""
+    now_ms = now[0] * 1000 + now[1] // 1000
+    return [
+        WorkerInfo(WorkerId(str(worker)), abs(now_ms - beat) < DEAD_AFTER_MS, int(beat), fact or {})
+        for (worker, beat), fact in zip(beats, facts, strict=True)
+    ]
