@@ -7,12 +7,13 @@ STAMP := $(VENV)/.installed
 SOAK_MINUTES ?= 10
 JOBS ?= 4
 
-.PHONY: up test lint bench soak clean venv
+.PHONY: up check test lint bench soak clean venv
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help:
 	@echo "make up     start everything on this machine; Ctrl-C stops it"
+	@echo "make check  lint, types and the unit tests: the loop while you work"
 	@echo "make test   lint, types and all tests"
 	@echo "make lint   lint and types alone"
 	@echo "make bench  measure, and write benchmarks/results"
@@ -39,6 +40,9 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
+	$(BIN)/pytest -q -n $(JOBS) tests/unit
 
 # Fault tests mostly wait for leases and processes, so four at a time suit two cores.
 test: lint
