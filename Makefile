@@ -1,4 +1,4 @@
-# The words the README uses. Everything runs inside .venv, which the first word makes.
+# The commands of the README. Everything runs inside .venv, which the first command creates.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,21 +7,22 @@ STAMP := $(VENV)/.installed
 SOAK_MINUTES ?= 10
 JOBS ?= 4
 
-.PHONY: up test lint bench soak clean venv
+.PHONY: up check test lint bench soak clean venv
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help:
 	@echo "make up     start everything on this machine; Ctrl-C stops it"
+	@echo "make check  lint, types and the unit tests: the quick loop while you work"
 	@echo "make test   lint, types and all tests"
 	@echo "make lint   lint and types alone"
 	@echo "make bench  measure, and write benchmarks/results"
 	@echo "make soak   the long fault tests, chaos for SOAK_MINUTES (default 10)"
-	@echo "make clean  remove what make has made; state directories are kept"
+	@echo "make clean  remove what make created; state directories stay"
 
 venv: $(STAMP)
 
-# Remade when the dependencies change; a second run finds the stamp and goes straight on.
+# Installed again when the dependencies change; otherwise a run finds the stamp and goes straight on.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
@@ -39,6 +40,10 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Unit tests do no I/O and keep both cores busy: one process for each core.
+check: lint
+	$(BIN)/pytest -n auto tests/unit
 
 # Fault tests mostly wait for leases and processes, so four at a time suit two cores.
 test: lint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -63,16 +62,6 @@ def test_another_terminal_has_not_activated_our_environment(home: Path, monkeypa
     monkeypatch.delenv("VIRTUAL_ENV")
     monkeypatch.setenv("PATH", "/nowhere")
     assert typed("down", load()) == f"{program} down"
-
-
-def test_what_is_typed_as_shown_finds_the_same_settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "openclaw.yaml").write_text("engine: {namespace: ours}")
-    shown = typed("config show engine.namespace", load(state_dir=home / "it's here"))
-    monkeypatch.chdir("/")
-
-    done = subprocess.run(shown, shell=True, executable="/bin/sh", capture_output=True, text=True, check=False)
-
-    assert "ours" in done.stdout, done.stderr
 
 
 def test_with_nothing_running_the_hint_starts_the_directory_that_was_asked_for(
