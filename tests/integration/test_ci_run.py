@@ -26,6 +26,13 @@ def test_flaky(name):
 """
 PASSING = "def test_passing(): pass"
 FAILING = "def test_failing(): assert False"
+SKIPPED = """
+import pytest
+@pytest.mark.skip(reason="no zsh")
+def test_skipped(): pass
+@pytest.mark.skip(reason="no zsh")
+def test_skipped_too(): pass
+"""
 FLAKY_IMPORT = """
 import os
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -121,6 +128,16 @@ def test_five_tests_that_pass_when_repeated_alone_are_named_as_flaky(project: Pr
     assert sorted(named_flaky(output)) == found
     assert sorted(project.started()[1:]) == found, "each alone, in a pytest of its own"
     assert "1 passed" in output, "an error at collection does not keep the other tests from being run"
+
+
+@pytest.mark.parametrize("other", [PASSING, flaky("a")], ids=["passing", "flaky"])
+def test_the_last_line_says_what_was_left_out(project: Project, other: str) -> None:
+    project.test(conftest=(ROOT / "tests" / "support" / "left_out.py").read_text(), test_a=SKIPPED, test_b=other)
+
+    code, output = project.run()
+
+    assert code == 0, output
+    assert output.splitlines()[-1] == "left out: no zsh (2)"
 
 
 @pytest.mark.parametrize("failing", [FAILING, "import no_such_module"], ids=["test", "collection"])
