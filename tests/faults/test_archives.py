@@ -7,7 +7,7 @@ from collections import Counter
 
 from openclaw_workers.domain.runs import Run
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw
 from tests.support.programs import program, say, spawn
@@ -48,7 +48,7 @@ def nothing_waits(fleet: Fleet) -> bool:
 
 def test_a_reset_while_five_children_report_loses_nothing(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(defaults=True)
-    staff(fleet, "main", "subagent", "service", concurrency=32)
+    start_workers(fleet, "main", "subagent", "service", concurrency=32)
     old = {name: five_children(fleet, name) for name in SESSIONS}
 
     for name in SESSIONS:
@@ -63,7 +63,7 @@ def test_a_reset_while_five_children_report_loses_nothing(make_fleet: MakeFleet)
 
 def test_a_reset_from_the_command_line_while_five_children_work_loses_nothing(make_fleet: MakeFleet) -> None:
     fleet = make_fleet(defaults=True)
-    staff(fleet, "main", "subagent", "service", concurrency=32)
+    start_workers(fleet, "main", "subagent", "service", concurrency=32)
     session_id = five_children(fleet, "main")
 
     assert Ocw(fleet)("sessions", "reset", "main").code == 0

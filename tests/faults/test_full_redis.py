@@ -12,7 +12,7 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.errors import StoreFull
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw
 from tests.support.programs import call, execute, program, say, spawn
@@ -63,7 +63,7 @@ def is_refused(fleet: Fleet) -> bool:
 
 def test_a_full_redis_carries_on_and_recovers_by_one_deletion(make_fleet: MakeFleet) -> None:
     fleet = make_fleet()
-    workers = staff(fleet, "main", "subagent", "service", concurrency=24)
+    workers = start_workers(fleet, "main", "subagent", "service", concurrency=24)
     session_id = grow(fleet)
     gates = {name: Gate(fleet, name) for name in ("stop", "spawn", "child", "steps")}
 

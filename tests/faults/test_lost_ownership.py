@@ -23,7 +23,7 @@ from tests.support.waiting import eventually
 def test_a_worker_paused_at_its_last_attempt_and_given_up_cannot_answer_after_all(make_fleet: MakeFleet) -> None:
     """I1, rule 6: the sweep replaces the lease when it fails a run, so the failure stays the only outcome."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0, "maxAttempts": 1}})
-    sleeper = fleet.worker(deaf=True)
+    sleeper = fleet.worker(ignores_ticks=True)
     sent = [fleet.send(program(say("too late", delay_ms=1_000)), f"s{n}") for n in range(3)]
     eventually(lambda: len(fleet.stores.reader.running()) == 3, within=20)
     sleeper.pause()
@@ -198,7 +198,7 @@ def met_from_both_sides(fleet: Fleet) -> bool:
 def test_nothing_of_a_turn_that_was_reset_in_mid_tool_enters_the_new_transcript(fleet: Fleet) -> None:
     """I2, rule 6: the lease goes with the old life, so the tool's result has nowhere to be written."""
     names = [f"s{n}" for n in range(6)]
-    worker = fleet.worker(concurrency=16, deaf=True)
+    worker = fleet.worker(concurrency=16, ignores_ticks=True)
     hold = "until test -e go; do sleep 0.02; done"
     old = [fleet.send(program(call(mark(name, then=hold)), say("old answer")), name) for name in names]
     eventually(lambda: all(fleet.count(name) == 1 for name in names), within=20)

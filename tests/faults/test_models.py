@@ -123,7 +123,7 @@ def test_the_call_of_an_owner_that_only_slept_is_in_the_ledger_once(
     fleet = make_fleet(config(server))
     server.script.append(behaviour)
     # Else its ticker may hang up before it has read the answer.
-    sleeper = fleet.worker(concurrency=1, deaf=told == "ok")
+    sleeper = fleet.worker(concurrency=1, ignores_ticks=told == "ok")
     queued = fleet.send("hello")
     eventually(lambda: server.requests, within=60)
     sleeper.pause()

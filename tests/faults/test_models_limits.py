@@ -11,7 +11,7 @@ import pytest
 
 from openclaw_workers.domain.runs import RunState
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.tree import check_tree, children_of
 from tests.support.waiting import eventually
@@ -141,7 +141,7 @@ def test_twenty_children_overspend_a_budget_by_one_reservation_at_most(
         return Reply("done", input=size, output=MOST_OUTPUT, gap_seconds=0.05)
 
     server.answer = answer
-    staff(fleet, "main", "subagent", concurrency=CHILDREN)
+    start_workers(fleet, "main", "subagent", concurrency=CHILDREN)
     root = fleet.send("go")
     outcome = fleet.outcome(root, within=60)
     check_tree(fleet.stores, within=90)

@@ -54,7 +54,7 @@ def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make
     Its ticker does not tell it, so each write is really tried.
     """
     fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
-    sleeper = fleet.worker(concurrency=len(SESSIONS), deaf=True)
+    sleeper = fleet.worker(concurrency=len(SESSIONS), ignores_ticks=True)
     sent = begin_all(fleet)
 
     sleeper.pause()
@@ -81,7 +81,7 @@ def test_a_worker_that_lost_its_turn_starts_no_tool_of_it_also_while_nobody_else
     cut off. The sleeper has one thread: it must try its late write before it can take the turn again.
     """
     fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
-    sleeper = fleet.worker(concurrency=1, deaf=True)
+    sleeper = fleet.worker(concurrency=1, ignores_ticks=True)
     fleet.worker("service")  # sweeps, and takes no turns
     queued = fleet.send(program(call(mark("tool", then=HOLD), delay_ms=SLOW_MS), say("done")))
     arrived(fleet, "main", 1)

@@ -11,7 +11,7 @@ from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
-from tests.support.faulty_workers import rigged
+from tests.support.faulty_workers import faulty
 from tests.support.fleet import Fleet, Outcome
 from tests.support.programs import call, crash, mark, program, say, write
 from tests.support.waiting import eventually
@@ -53,7 +53,7 @@ def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(
 ) -> None:
     """I1, rule 5: the first crash casts suspicion on all that had journalled nothing; later ones are the culprit's."""
     fleet = make_fleet(QUICK)
-    worker = fleet.worker(concurrency=64, respawn=True, **rigged(gates=tmp_path))
+    worker = fleet.worker(concurrency=64, respawn=True, **faulty(gates=tmp_path))
     writing = [fleet.send(program(call(write(f"{n}.txt", "x")), say("gate open")), f"writing-{n}") for n in range(50)]
     silent = [fleet.send(program(say("gate silent")), f"silent-{n}") for n in range(10)]
     poison = fleet.send(program(crash(text="gate strike")), "poison")

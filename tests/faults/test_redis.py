@@ -23,7 +23,7 @@ from tests.support.load import Load
 from tests.support.ocw import Ocw, finish
 from tests.support.programs import Program, call, mark, program, say
 from tests.support.redis_server import free_port
-from tests.support.slow_redis import SlowWire
+from tests.support.slow_redis import SlowProxy
 from tests.support.waiting import eventually
 
 ANSWERED_WITHIN_SECONDS = 3
@@ -168,7 +168,7 @@ def test_a_frozen_redis_holds_up_nobody_who_publishes(fleet: Fleet) -> None:
 
 def test_a_slow_redis_makes_accept_answer_an_error_within_3_seconds_and_takes_the_message_once(fleet: Fleet) -> None:
     """No single wait is too long, but a connection, a greeting and a script sent twice are."""
-    with SlowWire(fleet.redis_server, seconds=0.9) as wire:
+    with SlowProxy(fleet.redis_server, seconds=0.9) as wire:
         stores = open_stores(fleet.settings, wire.url)
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
@@ -186,7 +186,7 @@ def test_a_slow_redis_makes_accept_answer_an_error_within_3_seconds_and_takes_th
 
 @pytest.mark.parametrize("command", ["/stop", "/status", "/queue steer"])
 def test_a_slow_redis_makes_a_command_answer_an_error_within_3_seconds(fleet: Fleet, command: str) -> None:
-    with SlowWire(fleet.redis_server, seconds=0.9) as wire:
+    with SlowProxy(fleet.redis_server, seconds=0.9) as wire:
         intake = Intake(open_stores(fleet.settings, wire.url), fleet.waker)
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):

@@ -10,7 +10,7 @@ from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.tasks.waker import ANNOUNCE
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import NO_SWEEP, rigged, staff
+from tests.support.faulty_workers import NO_SWEEP, faulty, start_workers
 from tests.support.fleet import Fleet, WorkerProcess, session_key
 from tests.support.ocw import Gate
 from tests.support.programs import program, say, spawn
@@ -82,13 +82,13 @@ def count(workers: list[WorkerProcess], word: str) -> Callable[[], int]:
 def test_a_child_delivered_twice_with_a_different_answer_has_one_answer(make_fleet: MakeFleet) -> None:
     """I4, rule 6: the first owner, paused past its lease, comes back after the announce and is refused."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
-    staff(fleet, "main", "service")
-    first = fleet.worker("subagent", **rigged(sign="the first", deaf=True))
+    start_workers(fleet, "main", "service")
+    first = fleet.worker("subagent", **faulty(sign="the first", ignores_ticks=True))
     children_say = [program(say(name, delay_ms=1_000)) for name in "ab"]
     fleet.send(program(spawn(*children_say), say("spawned"), say("heard")))
     eventually(lambda: states(fleet) == [RunState.RUNNING] * 2, within=20)
     first.pause()
-    fleet.worker("subagent", **rigged(sign="the second"))
+    fleet.worker("subagent", **faulty(sign="the second"))
     eventually(lambda: heard(fleet), within=20)
 
     first.resume()
@@ -105,7 +105,7 @@ def test_a_child_delivered_twice_with_a_different_answer_has_one_answer(make_fle
 def test_a_chord_body_fired_early_and_many_times_at_once_announces_once(make_fleet: MakeFleet) -> None:
     """I4, rule 1: the records say whether all have settled, and the batch whether it was announced."""
     fleet = make_fleet(NO_SWEEP)
-    service = staff(fleet, "service", "service", "main", "subagent")[:2]
+    service = start_workers(fleet, "service", "service", "main", "subagent")[:2]
     gate = Gate(fleet, "children")
     fleet.send(program(spawn(*[program(gate.step, say("done"))] * 2), say("spawned"), say("heard")))
     eventually(lambda: states(fleet) == [RunState.RUNNING] * 2, within=20)
@@ -135,7 +135,7 @@ def test_a_chord_body_fired_early_and_many_times_at_once_announces_once(make_fle
 
 def test_a_batch_whose_chord_is_gone_from_redis_is_announced_by_the_sweep(fleet: Fleet) -> None:
     """I4, rule 4: the batch counts by itself; the chord is only its fast wake."""
-    workers = staff(fleet, "main", "subagent", "service", loglevel="DEBUG")
+    workers = start_workers(fleet, "main", "subagent", "service", loglevel="DEBUG")
     gate = Gate(fleet, "children")
     middle = program(spawn(program(gate.step, say("deep"))), say("waiting"), say("middle done"))
     fleet.send(program(spawn(program(gate.step, say("done")), middle), say("spawned"), say("heard")))
@@ -159,7 +159,7 @@ def test_a_batch_whose_chord_is_gone_from_redis_is_announced_by_the_sweep(fleet:
 def test_duplicate_headers_in_mid_run_leave_the_chord_whole_and_it_alone_announces(make_fleet: MakeFleet) -> None:
     """I4, rule 1: a header returns only when its child has settled; there is no sweep here to make up for it."""
     fleet = make_fleet(NO_SWEEP)
-    workers = staff(fleet, "main", "subagent", "subagent", "service", loglevel="DEBUG")
+    workers = start_workers(fleet, "main", "subagent", "subagent", "service", loglevel="DEBUG")
     gate = Gate(fleet, "children")
     middle = program(spawn(program(gate.step, say("deep"))), say("waiting"), say("middle done"))
     quick, slow = program(say("quick")), program(gate.step, say("slow"))
@@ -186,7 +186,7 @@ def test_duplicate_headers_in_mid_run_leave_the_chord_whole_and_it_alone_announc
 def test_children_that_are_ended_from_outside_are_counted_by_the_chord_too(make_fleet: MakeFleet) -> None:
     """Rule 4: whoever settles a child publishes its header again; there is no sweep here to make up for it."""
     fleet = make_fleet({**NO_SWEEP, "lanes": {"subagent": {"maxConcurrent": 1}}})
-    staff(fleet, "main", "subagent", "service")
+    start_workers(fleet, "main", "subagent", "service")
     # Given a parked child whose own has the one slot, and in another tree two that wait for it: no queue holds them
     middle = program(spawn(program(say("never", delay_ms=600_000))), say("waiting"), say("never"))
     fleet.send(program(spawn(middle), say("spawned"), say("heard")))

@@ -21,7 +21,7 @@ HEARD_WITHIN = 10
 ENDLESS = program(say("never", delay_ms=600_000))
 
 
-def staffed(fleet: Fleet, *, concurrency: int = 8, respawn: bool = False) -> Fleet:
+def live_fleet(fleet: Fleet, *, concurrency: int = 8, respawn: bool = False) -> Fleet:
     """One worker of each lane."""
     fleet.ready(
         fleet.worker("main", wait=False),
@@ -57,7 +57,7 @@ def offspring(fleet: Fleet, session: SessionKey, count: int, state: RunState | N
 
 def test_a_saturated_subagent_lane_does_not_delay_main_turns(make_fleet: MakeFleet) -> None:
     """Two slots, forty children that never end, and a main lane that starts each turn at once."""
-    fleet = staffed(make_fleet(), concurrency=2)
+    fleet = live_fleet(make_fleet(), concurrency=2)
     roots = [begin(fleet, *[ENDLESS] * 5, session=f"root-{n}") for n in range(8)]
     for root in roots:
         offspring(fleet, root.session_key, 5)
@@ -80,7 +80,7 @@ def at_work(fleet: Fleet) -> int:
 
 
 def test_a_child_that_takes_too_long_is_announced_with_what_it_had(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     slow = program(call(mark("begun"), text="half way there"), say("never", delay_ms=600_000))
     root = begin(fleet, slow, runTimeoutSeconds=1)
 
@@ -99,7 +99,7 @@ def test_a_child_that_takes_too_long_is_announced_with_what_it_had(make_fleet: M
 
 def test_stopping_a_child_stops_what_it_spawned_and_nothing_beside_it(make_fleet: MakeFleet) -> None:
     """Rule 12: two of its five children run, three wait, and those never begin."""
-    fleet = staffed(make_fleet(), concurrency=3)
+    fleet = live_fleet(make_fleet(), concurrency=3)
     gate = Gate(fleet, "beside")
     beside = program(gate.step, say("unharmed"))
     root = begin(fleet, program(spawn(*[ENDLESS] * 5), say("waiting"), say("never")), beside)
@@ -123,7 +123,7 @@ def test_stopping_a_child_stops_what_it_spawned_and_nothing_beside_it(make_fleet
 
 def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet: MakeFleet) -> None:
     """Its sibling is done before, or it would be the suspect of a crash that it had no part in."""
-    fleet = staffed(make_fleet(), respawn=True)
+    fleet = live_fleet(make_fleet(), respawn=True)
     gate = Gate(fleet, "poison")
     poison = program(call(mark("begun"), text="as far as I got"), gate.step, crash())
     root = begin(fleet, poison, program(say("fine")))
@@ -146,7 +146,7 @@ def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet
 
 
 def test_results_for_a_deleted_child_go_to_whoever_asked_that_child(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     done = program(say("found it"))
     root = begin(fleet, program(spawn(done, ENDLESS), say("waiting"), say("never")))
     (middle,) = offspring(fleet, root.session_key, 1, RunState.PARKED)
@@ -165,7 +165,7 @@ def test_results_for_a_deleted_child_go_to_whoever_asked_that_child(make_fleet: 
 
 def test_results_for_a_child_whose_session_vanished_go_to_whoever_asked_it(make_fleet: MakeFleet) -> None:
     """As after an eviction or a careless hand: nobody was told, and nothing was stopped."""
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     gate = Gate(fleet, "below")
     root = begin(fleet, program(spawn(program(gate.step, say("found it"))), say("waiting"), say("never")))
     (middle,) = offspring(fleet, root.session_key, 1, RunState.PARKED)
@@ -184,7 +184,7 @@ def test_results_for_a_child_whose_session_vanished_go_to_whoever_asked_it(make_
 
 def test_children_of_a_deleted_root_are_stopped_and_nobody_is_told(make_fleet: MakeFleet) -> None:
     """Rule 19: and nothing of the session comes back by it."""
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     root = begin(fleet, ENDLESS, program(spawn(ENDLESS), say("waiting"), say("never")))
     children = offspring(fleet, root.session_key, 2)
     offspring(fleet, children[1].session_key, 1)

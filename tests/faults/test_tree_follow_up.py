@@ -10,7 +10,7 @@ from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import rigged, staff
+from tests.support.faulty_workers import faulty, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate
 from tests.support.programs import Step, as_text, call, program, say, spawn
@@ -37,8 +37,8 @@ def with_settled_child(fleet: Fleet) -> None:
 
 def killed_over_the_answer(fleet: Fleet, moment: str, *, last: str) -> Queued:
     """A root asks its child again and parks; then the child answers, and the root's worker dies over it."""
-    staff(fleet, "subagent", "service")
-    victim = fleet.worker(concurrency=1, **rigged(die=moment))
+    start_workers(fleet, "subagent", "service")
+    victim = fleet.worker(concurrency=1, **faulty(die=moment))
     with_settled_child(fleet)
     gate = Gate(fleet, "answer")
     asking = fleet.send(program(ask_again(gate.step, say("second")), say(last)))
@@ -59,7 +59,7 @@ def test_the_answer_to_a_parent_killed_over_it_is_read_by_its_heir(make_fleet: M
     fleet = make_fleet()
     asking = killed_over_the_answer(fleet, moment, last="got it")
 
-    staff(fleet, "main")
+    start_workers(fleet, "main")
 
     assert fleet.outcome(asking).text == "got it"
     assert_read(fleet)
@@ -75,8 +75,8 @@ def assert_read(fleet: Fleet) -> None:
 
 def test_an_answer_that_comes_before_its_parent_waits_is_heard_once(make_fleet: MakeFleet) -> None:
     fleet = make_fleet()
-    staff(fleet, "subagent", "service")
-    fleet.worker(concurrency=1, **rigged(slow=f"{WAIT}:1.0"))
+    start_workers(fleet, "subagent", "service")
+    fleet.worker(concurrency=1, **faulty(slow=f"{WAIT}:1.0"))
     with_settled_child(fleet)
 
     asking = fleet.send(program(ask_again(say("second")), say("got it")))
@@ -92,7 +92,7 @@ def test_the_answer_to_a_parent_that_ends_without_it_is_announced(make_fleet: Ma
     asking = killed_over_the_answer(fleet, moment, last="never")
     fleet.control.stop_session(ROOT)
 
-    staff(fleet, "main")
+    start_workers(fleet, "main")
 
     assert fleet.outcome(asking).receipt.state is MessageState.CANCELLED
     eventually(lambda: len(announces(fleet.transcript())) == 2, within=20)

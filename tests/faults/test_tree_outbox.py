@@ -11,7 +11,7 @@ from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS, Announcer
 from openclaw_workers.store.keys import BATCH, CLEANUP
 from tests.faults.conftest import MakeFleet
-from tests.faults.test_tree_endings import begin, heard, offspring, staffed
+from tests.faults.test_tree_endings import begin, heard, live_fleet, offspring
 from tests.support.fleet import Fleet
 from tests.support.ocw import Gate
 from tests.support.programs import program, say
@@ -53,7 +53,7 @@ def tried(fleet: Fleet, batch: Batch, times: int) -> Batch:
 
 
 def test_an_announce_that_fails_is_tried_again_ever_later_and_then_kept_and_shown(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     root, batch = undeliverable(fleet)
     item = BATCH + batch.id
 
@@ -88,7 +88,7 @@ def _ahead(fleet: Fleet, item: str) -> float | None:
 
 
 def test_a_repaired_parent_gets_its_results_with_the_next_try_and_once(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     root, batch = undeliverable(fleet)
     tried(fleet, batch, 1)
     assert announces(fleet.transcript(root.session_key)) == []
@@ -115,7 +115,7 @@ def left_of(fleet: Fleet, session: SessionKey) -> list[str]:
 
 
 def test_a_child_to_be_deleted_is_gone_after_its_announce_and_not_before(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     gate = Gate(fleet, "sibling")
     root = begin(fleet, program(say("quick")), program(gate.step, say("slow")), cleanup="delete")
     quick, slow = offspring(fleet, root.session_key, 2)
@@ -137,7 +137,7 @@ def test_a_child_to_be_deleted_is_gone_after_its_announce_and_not_before(make_fl
 
 
 def test_a_child_to_be_kept_is_archived_an_hour_after_it_was_last_spoken_to(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+    fleet = live_fleet(make_fleet())
     root = begin(fleet, program(say("kept")))
     heard(fleet, root)
     (child,) = fleet.stores.tree.children(root.session_key)

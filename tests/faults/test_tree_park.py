@@ -12,7 +12,7 @@ from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.turns import Committed
 from tests.component.store.harness import StoreHarness, child_key
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import NO_SWEEP, staff
+from tests.support.faulty_workers import NO_SWEEP, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, program, say, spawn
 from tests.support.redis_server import RedisServer
@@ -82,7 +82,7 @@ def park_against_announce(
 def test_parents_that_park_while_their_children_end_are_woken_without_the_sweep(make_fleet: MakeFleet) -> None:
     """Rules 1, 2: 300 on real workers: some have parked before their child's result comes, some speak still."""
     fleet, chance = make_fleet(NO_SWEEP), random.Random(300)
-    staff(fleet, "main", "subagent", "service", concurrency=64)  # nobody waits for a thread: all begin at once
+    start_workers(fleet, "main", "subagent", "service", concurrency=64)  # nobody waits for a thread: all begin at once
     for number in range(10):
         close_calls(fleet, chance, [f"s{number}-{n}" for n in range(6)])
 
@@ -116,7 +116,7 @@ def waits(fleet: Fleet, run: Run) -> list[bool]:
 
 def test_a_parked_child_timed_out_or_stopped_is_announced_within_three_seconds(fleet: Fleet) -> None:
     """I4, rule 12: what it spawned is stopped, settles first, and folds into its announce."""
-    staff(fleet, "main", "subagent", "service")
+    start_workers(fleet, "main", "subagent", "service")
     middle = program(spawn(FOR_EVER, FOR_EVER), say("waiting"), say("never"))
     fleet.send(program(spawn(middle, runTimeoutSeconds=3), say("spawned"), say("heard")), "timed")
     fleet.send(program(spawn(middle), say("spawned"), say("heard")), "stopped")

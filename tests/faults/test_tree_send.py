@@ -9,8 +9,8 @@ from typing import Any
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
 from tests.component.engine.session_steps import bare
 from tests.faults.conftest import MakeFleet
-from tests.support.checker import Unrest, check_sequence, undrained
-from tests.support.faulty_workers import rigged
+from tests.support.checker import Remaining, check_sequence, undrained
+from tests.support.faulty_workers import faulty
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
 from tests.support.waiting import eventually
@@ -50,10 +50,10 @@ def at_rest(fleet: Fleet, *sessions: str, within: float = 30) -> None:
     """Everything has drained, nobody waits, nothing is left to pass on, and the transcripts are valid."""
     stores, keys = fleet.stores, [session_key(name) for name in sessions or (A, B)]
 
-    def left() -> Unrest:
+    def left() -> Remaining:
         kept = [f"waits for {key}" for key in keys if stores.exchanges.waiting_for(key)]
         kept += [f"to pass on: {name!s}" for name in stores.redis.hkeys(stores.keys.relays)]
-        return Unrest([*undrained(stores, keys), *kept])
+        return Remaining([*undrained(stores, keys), *kept])
 
     eventually(left, within=within)
     for session in keys:
@@ -108,7 +108,7 @@ def test_the_answer_finds_a_run_whose_worker_was_killed_while_it_waited(make_fle
 def test_a_sender_killed_before_it_waits_has_sent_one_message(make_fleet: MakeFleet) -> None:
     """I5: its next owner makes the call again, and means the same message."""
     fleet = make_fleet(QUIET)
-    victim = fleet.worker(concurrency=1, **rigged(die=f"{WAIT}:1"))
+    victim = fleet.worker(concurrency=1, **faulty(die=f"{WAIT}:1"))
     introduced(fleet)
     asking = fleet.send(program(ask(B, program(say("once"))), say("got it")))
     assert victim.wait() == -signal.SIGKILL
@@ -143,7 +143,7 @@ def test_a_wait_that_is_over_goes_on_and_the_answer_comes_by_itself(fleet: Fleet
 def test_an_answer_that_comes_before_the_run_has_parked_is_not_missed(make_fleet: MakeFleet) -> None:
     """Rule 2: a run parks only while what it waits for has not come."""
     fleet = make_fleet(QUIET)
-    fleet.worker(concurrency=4, **rigged(slow=f"{RELEASE}:1.0"))
+    fleet.worker(concurrency=4, **faulty(slow=f"{RELEASE}:1.0"))
     introduced(fleet)
 
     askers = [f"asks-{n}" for n in range(3)]
@@ -159,13 +159,13 @@ def test_an_answer_that_comes_before_the_run_has_parked_is_not_missed(make_fleet
 def test_an_exchange_survives_whoever_passes_it_on(make_fleet: MakeFleet) -> None:
     """Killed before a step is taken, and after it but before that is noted: each step is taken once."""
     fleet = make_fleet({"session": {"agentToAgent": {"maxPingPongTurns": 2}}})
-    victim = fleet.worker(**rigged(die=f"{PASS_ON}:1"))
+    victim = fleet.worker(**faulty(die=f"{PASS_ON}:1"))
     introduced(fleet)
     other = program(say("b1"), say("b2"), say("told the chat"))
     fleet.send(program(ask(B, other), say("a1"), say("a2")))
     assert victim.wait() == -signal.SIGKILL
     for moment in (f"{PASSED_ON}:1", f"{PASSED_ON}:1:after"):
-        victim = fleet.worker(wait=False, **rigged(die=moment))
+        victim = fleet.worker(wait=False, **faulty(die=moment))
         assert victim.wait() == -signal.SIGKILL
 
     fleet.worker()

@@ -6,7 +6,7 @@ import threading
 
 from openclaw_workers.domain.runs import Lane, RunState
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, program, say, spawn
 from tests.support.tree import announces, batch_of, check_tree
@@ -55,7 +55,7 @@ def test_a_deep_tree_with_one_slot_per_lane_finishes_from_the_leaves_up(make_fle
     limits = {"maxSpawnDepth": 3, "maxTreeRuns": 100}
     lanes = {"main": {"maxConcurrent": 1}, "subagent": {"maxConcurrent": 1}}
     fleet = make_fleet({"lanes": lanes, "agents": {"defaults": {"subagents": limits}}})
-    staff(fleet, "main", "subagent", "subagent", "service", concurrency=2)
+    start_workers(fleet, "main", "subagent", "subagent", "service", concurrency=2)
     watch = Watch(fleet)
     watch.start()
     fleet.send(tree(3))

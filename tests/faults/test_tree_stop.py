@@ -9,7 +9,7 @@ from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, UserEntry
 from openclaw_workers.domain.tree import BatchState
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import rigged, staff
+from tests.support.faulty_workers import faulty, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import program, say, spawn
 from tests.support.tree import batch_of, check_tree, children_of
@@ -31,8 +31,8 @@ def test_nothing_survives_a_stop_while_the_parent_spawns_in_a_loop(make_fleet: M
     """Rule 12: the stop marks the parent first, so whatever it was about to register is refused."""
     fleet = make_fleet({"agents": {"defaults": {"subagents": {"maxChildrenPerAgent": 50, "maxTreeRuns": 100}}}})
     # Slow between its decision to spawn and the registering: the stops fall into that gap.
-    slow = rigged(slow=f"{SPAWN}:0.1")
-    fleet.ready(fleet.worker(concurrency=8, wait=False, **slow), *staff(fleet, "service"))
+    slow = faulty(slow=f"{SPAWN}:0.1")
+    fleet.ready(fleet.worker(concurrency=8, wait=False, **slow), *start_workers(fleet, "service"))
     fleet.ready(fleet.worker("subagent", concurrency=300, wait=False, **slow))
     roots, below, chance = [f"root{n}" for n in range(4)], [f"below{n}" for n in range(3)], random.Random(12)
     for name in roots:
@@ -64,7 +64,7 @@ def archived(fleet: Fleet, session_id: str) -> str:
 
 def test_nothing_of_children_from_before_a_reset_enters_the_new_transcript(fleet: Fleet) -> None:
     """Rule 18: they are stopped and told to the old life's archive, also when their results wait in the inbox."""
-    staff(fleet, "main", "subagent", "service")
+    start_workers(fleet, "main", "subagent", "service")
     middle = program(spawn(FOR_EVER), say("waiting"), say("never"))
     fleet.send(program(spawn(FOR_EVER, middle), say("spawned"), say("never")), "running")
     fleet.send(program(spawn(program(say("quick"))), say("never", delay_ms=60_000)), "waiting")

@@ -25,13 +25,13 @@ def test_the_answer_is_printed_and_the_exit_code_is_zero(ocw_cli: Ocw) -> None:
     assert (done.code, done.out, done.err) == (0, "the answer\n", "")
 
 
-def test_the_answer_is_printed_while_it_streams(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_the_answer_is_printed_while_it_streams(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     slowly = {"text": "one two three four", "chunks": 4, "chunkDelayMs": 700}
     process = ocw_cli.start("agent", "--session", "slow", "-m", as_text(program(slowly)))
     assert process.stdout is not None
 
     first = process.stdout.read(3)
-    running = staffed.stores.reader.control(session_key("slow")).state
+    running = live_fleet.stores.reader.control(session_key("slow")).state
     done = finish(process)
 
     assert (first, running) == ("one", "running")
@@ -46,7 +46,7 @@ def test_a_silent_reply_prints_nothing(ocw_cli: Ocw) -> None:
     assert (told["ok"], told["text"]) == (True, "")
 
 
-def test_files_go_along_with_a_message(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_files_go_along_with_a_message(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
     names = ["photo one.png", "notes.txt"]
     for name in names:
         (tmp_path / name).write_text(name)
@@ -54,7 +54,7 @@ def test_files_go_along_with_a_message(staffed: Fleet, ocw_cli: Ocw, tmp_path: P
     steps = as_text(program(call(execute("cat .openclaw/inbox/m-1/2-notes.txt")), say("seen")))
     done = ocw_cli("agent", "--session", "files", "--message-id", "m-1", "-m", steps, *given)
     assert (done.code, done.out) == (0, "seen\n")
-    asked, _, result, _ = staffed.transcript("files")
+    asked, _, result, _ = live_fleet.transcript("files")
     assert isinstance(asked, UserEntry)
     assert [(each.name, each.mime_type) for each in asked.attachments] == [
         ("photo one.png", "image/png"),
@@ -98,20 +98,20 @@ def test_json_may_be_asked_for_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None
     ],
 )
 def test_an_invalid_number_is_refused_before_anything_is_sent(
-    staffed: Fleet, ocw_cli: Ocw, option: str, value: str
+    live_fleet: Fleet, ocw_cli: Ocw, option: str, value: str
 ) -> None:
-    before = len(staffed.runs())
+    before = len(live_fleet.runs())
     done = ocw_cli("agent", "-m", "hi", option, value)
 
     assert done.code == 2
     assert f"Invalid value for '{option}'" in done.err
-    assert len(staffed.runs()) == before
+    assert len(live_fleet.runs()) == before
 
 
-def test_logs_of_the_engine_do_not_go_to_stdout(staffed: Fleet, ocw_cli: Ocw) -> None:
-    keys = staffed.stores.keys
-    staffed.outcome(staffed.send(program(say("whole")), "overwritten"))
-    staffed.stores.redis.set(keys.row(session_key("overwritten")), "x")
+def test_logs_of_the_engine_do_not_go_to_stdout(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    keys = live_fleet.stores.keys
+    live_fleet.outcome(live_fleet.send(program(say("whole")), "overwritten"))
+    live_fleet.stores.redis.set(keys.row(session_key("overwritten")), "x")
 
     done = ocw_cli("agent", "-m", as_text(program(say("again"))), "--session", "overwritten", "--json")
 
@@ -136,11 +136,11 @@ def test_tool_activity_goes_to_stderr(ocw_cli: Ocw) -> None:
     assert "exec done" in done.err
 
 
-def test_no_wait_returns_when_the_message_is_stored(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "later")
+def test_no_wait_returns_when_the_message_is_stored(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "later")
     held = as_text(program(gate.step, say("late")))
     first = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", held).json
-    eventually(lambda: staffed.stores.reader.control(session_key("later")).state == "running", within=10)
+    eventually(lambda: live_fleet.stores.reader.control(session_key("later")).state == "running", within=10)
     second = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", as_text(program(say("next")))).json
     gate.open()
 
@@ -193,12 +193,12 @@ def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw
     assert "trying again" in done.err
 
 
-def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("begin")), "refusing"))
-    staffed.command("/queue reject", "refusing")
-    gate = Gate(staffed, "refusing")
-    busy = staffed.send(program(gate.step, say("busy")), "refusing")
-    eventually(lambda: staffed.stores.reader.control(session_key("refusing")).state == "running", within=10)
+def test_a_session_in_mode_reject_refuses_with_six(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("begin")), "refusing"))
+    live_fleet.command("/queue reject", "refusing")
+    gate = Gate(live_fleet, "refusing")
+    busy = live_fleet.send(program(gate.step, say("busy")), "refusing")
+    eventually(lambda: live_fleet.stores.reader.control(session_key("refusing")).state == "running", within=10)
 
     told = ocw_cli("agent", "--session", "refusing", "-m", "now?")
     json = ocw_cli("agent", "--json", "--session", "refusing", "-m", "now?")
@@ -207,11 +207,11 @@ def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw)
     assert told.code == json.code == 6
     assert "queue mode is reject" in told.err
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "rejected", "Rejected")
-    assert staffed.outcome(busy).text == "busy"
+    assert live_fleet.outcome(busy).text == "busy"
 
 
-def test_a_timeout_lets_the_run_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "timeout")
+def test_a_timeout_lets_the_run_continue(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "timeout")
     held = as_text(program(gate.step, say("in the end")))
     json = ocw_cli("agent", "--json", "--timeout", "2", "--session", "timeout", "-m", held)
     gate.open()
@@ -220,20 +220,20 @@ def test_a_timeout_lets_the_run_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "running", "WaitOver")
     watched = ocw_cli("runs", "watch", json.json["runId"])
     assert (watched.code, watched.out) == (0, "in the end\n")
-    assert len([run for run in staffed.runs() if run.session_key == session_key("timeout")]) == 1
+    assert len([run for run in live_fleet.runs() if run.session_key == session_key("timeout")]) == 1
 
 
-def test_repeating_a_message_under_its_id_gives_the_first_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_repeating_a_message_under_its_id_gives_the_first_answer(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     words = ("agent", "--json", "--session", "twice", "--message-id", "mine-1", "-m")
     first = ocw_cli(*words, as_text(program(say("once"))))
     again = ocw_cli(*words, as_text(program(say("never"))))
 
     assert first.json == again.json
     assert first.json["text"] == "once"
-    assert len([run for run in staffed.runs() if run.session_key == session_key("twice")]) == 1
+    assert len([run for run in live_fleet.runs() if run.session_key == session_key("twice")]) == 1
 
 
-def test_control_c_says_that_the_run_continues_and_how_to_stop_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_control_c_says_that_the_run_continues_and_how_to_stop_it(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     slowly = {"text": "a b c d e f", "chunks": 6, "chunkDelayMs": 500}
     process = ocw_cli.start("agent", "--session", "ctrl-c", "-m", as_text(program(slowly)))
     assert process.stdout is not None
@@ -241,55 +241,55 @@ def test_control_c_says_that_the_run_continues_and_how_to_stop_it(staffed: Fleet
     process.send_signal(signal.SIGINT)
     done = finish(process)
 
-    run = next(run for run in staffed.runs() if run.session_key == session_key("ctrl-c"))
+    run = next(run for run in live_fleet.runs() if run.session_key == session_key("ctrl-c"))
     assert done.code == 130
     assert f"ocw runs stop {run.id}" in done.err
     assert "Traceback" not in done.err
-    eventually(lambda: staffed.run(run.id).state == "ok", within=20)
+    eventually(lambda: live_fleet.run(run.id).state == "ok", within=20)
 
 
-def test_a_message_that_joins_a_running_turn_gets_that_turns_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("begin")), "steered"))
-    staffed.command("/queue steer", "steered")
-    gate = Gate(staffed, "steered")
-    first = staffed.send(program(gate.step, say("for both of you")), "steered")
-    eventually(lambda: staffed.stores.reader.control(session_key("steered")).state == "running", within=10)
+def test_a_message_that_joins_a_running_turn_gets_that_turns_answer(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("begin")), "steered"))
+    live_fleet.command("/queue steer", "steered")
+    gate = Gate(live_fleet, "steered")
+    first = live_fleet.send(program(gate.step, say("for both of you")), "steered")
+    eventually(lambda: live_fleet.stores.reader.control(session_key("steered")).state == "running", within=10)
 
     process = ocw_cli.start("agent", "--session", "steered", "-m", "me too")
-    eventually(lambda: staffed.stores.reader.control(session_key("steered")).waiting == 1, within=20)
+    eventually(lambda: live_fleet.stores.reader.control(session_key("steered")).waiting == 1, within=20)
     gate.open()
     done = finish(process)
 
     assert (done.code, done.out) == (0, "for both of you\n")
-    assert staffed.outcome(first).text == "for both of you"
-    assert len([run for run in staffed.runs() if run.session_key == session_key("steered")]) == 2
+    assert live_fleet.outcome(first).text == "for both of you"
+    assert len([run for run in live_fleet.runs() if run.session_key == session_key("steered")]) == 2
 
 
-def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_model_is_chosen_for_one_turn(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     done = ocw_cli("agent", "--json", "--model", "offline/demo", "--session", "model", "-m", "hello")
 
     assert "offline/demo" in done.json["text"]
-    assert staffed.run(done.json["runId"]).model == "offline/demo"
+    assert live_fleet.run(done.json["runId"]).model == "offline/demo"
 
 
-def test_an_unknown_model_is_refused_before_anything_is_sent(staffed: Fleet, ocw_cli: Ocw) -> None:
-    before = len(staffed.runs())
+def test_an_unknown_model_is_refused_before_anything_is_sent(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    before = len(live_fleet.runs())
     done = ocw_cli("agent", "--json", "--model", "nosuch/x", "--session", "no-model", "-m", "hello")
     by_command = ocw_cli("agent", "--json", "--session", "no-model", "-m", "/model nosuch/x")
 
     assert (done.code, done.json) == (by_command.code, by_command.json)
     assert done.code == 2
-    assert staffed.stores.reader.session(session_key("no-model")) is None
-    assert len(staffed.runs()) == before
+    assert live_fleet.stores.reader.session(session_key("no-model")) is None
+    assert len(live_fleet.runs()) == before
 
 
-def test_a_model_that_was_removed_is_reported_without_a_traceback(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_model_that_was_removed_is_reported_without_a_traceback(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     ocw_cli("agent", "--session", "lost-model", "-m", "hello")
-    staffed.stores.sessions.patch(session_key("lost-model"), {"providerOverride": "nobody", "modelOverride": "m"})
+    live_fleet.stores.sessions.patch(session_key("lost-model"), {"providerOverride": "nobody", "modelOverride": "m"})
 
     done = ocw_cli("agent", "--json", "--session", "lost-model", "-m", "hello")
 
     assert (done.code, done.json["error"]["type"]) == (1, "RunFailed")
     assert "unknown provider 'nobody'" in done.json["error"]["message"]
-    assert "turn.unprepared" in staffed.logs()
-    assert "Traceback" not in staffed.logs()
+    assert "turn.unprepared" in live_fleet.logs()
+    assert "Traceback" not in live_fleet.logs()

@@ -96,7 +96,7 @@ def test_nothing_of_a_prompt_is_logged(served: Fleet, ocw: Ocw) -> None:
     assert "rhyme" not in served.logs()
 
 
-def test_without_a_worker_it_says_so_at_once(unstaffed: Fleet) -> None:
-    done = Ocw(unstaffed)("agents", "prompt", "main")
+def test_without_a_worker_it_says_so_at_once(bare_fleet: Fleet) -> None:
+    done = Ocw(bare_fleet)("agents", "prompt", "main")
     assert done.code == 4
     assert "no worker is running for lane service" in done.err

@@ -118,8 +118,8 @@ def test_a_redis_that_is_not_there_exits_with_four(ocw_cli: Ocw) -> None:
 
 
 @pytest.mark.parametrize("words", [("sessions", "list"), ("agent", "-m", "hello"), ("status",), ("runs", "watch")])
-def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path, words: tuple[str, ...]) -> None:
-    ocw = Ocw(staffed)
+def test_nothing_running_at_all_exits_with_four(live_fleet: Fleet, tmp_path: Path, words: tuple[str, ...]) -> None:
+    ocw = Ocw(live_fleet)
     for name in ("REDIS_URL", "OPENCLAW_CONFIG"):
         del ocw.env[name]
 

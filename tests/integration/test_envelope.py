@@ -19,27 +19,27 @@ def flat(message: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if name not in VARYING}
 
 
-def test_a_sealed_wake_up_equals_a_published_one(unstaffed: Fleet) -> None:
-    unstaffed.waker.turn(SESSION, RunId("run-1"))
-    published = json.loads(str(unstaffed.stores.redis.lpop(unstaffed.queue_key)))
+def test_a_sealed_wake_up_equals_a_published_one(bare_fleet: Fleet) -> None:
+    bare_fleet.waker.turn(SESSION, RunId("run-1"))
+    published = json.loads(str(bare_fleet.stores.redis.lpop(bare_fleet.queue_key)))
 
-    sealed = json.loads(unstaffed.waker.sealed(SESSION, RunId("run-1")))
+    sealed = json.loads(bare_fleet.waker.sealed(SESSION, RunId("run-1")))
 
     assert sealed.keys() == published.keys()
     assert flat(sealed) == flat(published)
 
 
-def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(unstaffed: Fleet) -> None:
+def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(bare_fleet: Fleet) -> None:
     session = SessionKey("agent:main:telegram:dm:@BODY@@ID@")
-    message = json.loads(unstaffed.waker.sealed(session, RunId("run-1")))
+    message = json.loads(bare_fleet.waker.sealed(session, RunId("run-1")))
 
     assert f"({session}," in message["headers"]["argsrepr"]
     assert json.loads(base64.b64decode(message["body"]))[0] == [session, "run-1"]
 
 
-def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(unstaffed: Fleet) -> None:
-    unstaffed.send("the secret plan", session="agent:main:main")
-    raw = str(unstaffed.stores.redis.lpop(unstaffed.queue_key))
+def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(bare_fleet: Fleet) -> None:
+    bare_fleet.send("the secret plan", session="agent:main:main")
+    raw = str(bare_fleet.stores.redis.lpop(bare_fleet.queue_key))
 
     message = json.loads(raw)
     args, kwargs, _ = json.loads(base64.b64decode(message["body"]))

@@ -75,7 +75,7 @@ def lose_the_base(data: Path) -> None:
     base.unlink()
 
 
-def spoil_the_manifest(data: Path) -> None:
+def corrupt_the_manifest(data: Path) -> None:
     (data / MANIFEST).write_text("garbage\n")
 
 
@@ -104,7 +104,7 @@ def used(tmp_path: Path) -> ChildSpec:
     [
         (overwrite_the_base, ".base.rdb: "),
         (lose_the_base, ".base.rdb: "),
-        (spoil_the_manifest, f"{MANIFEST}: Invalid AOF manifest"),
+        (corrupt_the_manifest, f"{MANIFEST}: Invalid AOF manifest"),
         (empty_the_manifest, f"{MANIFEST}: Found an empty AOF manifest"),
     ],
 )

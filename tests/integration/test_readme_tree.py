@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet
 from tests.support.ocw import Ocw
 from tests.support.terminal import Terminal
@@ -24,10 +24,10 @@ BRANCHES = ["├─ count to 3 slowly", "├─ count to 5 slowly", "└─ coun
 
 
 @pytest.fixture(scope="module")
-def staffed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def live_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """The demo model, and a worker for each lane."""
     with Fleet(tmp_path_factory.mktemp("fleet"), {"agents": {"defaults": {"model": "offline/demo"}}}) as fleet:
-        staff(fleet, "main", "subagent", "service", concurrency=8)
+        start_workers(fleet, "main", "subagent", "service", concurrency=8)
         yield fleet
 
 
@@ -38,7 +38,7 @@ def lines_of_a_frame(screen: str) -> list[str]:
     return next((lines for lines in reversed(shown) if [" running " in line for line in lines] == [True] * 3), [])
 
 
-def test_three_sub_agents_are_seen_at_work_and_reported_in_one_reply(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_three_sub_agents_are_seen_at_work_and_reported_in_one_reply(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     asked = re.search(r'ocw agent -m "(ask three sub-agents[^"]*)"', README.read_text())
     assert asked is not None, "the README asks for something else"
 
@@ -62,7 +62,7 @@ def test_three_sub_agents_are_seen_at_work_and_reported_in_one_reply(staffed: Fl
         assert len(re.findall(rf"count to {number} slowly.*{counted}\b", reply)) == 1, told
 
 
-def test_the_documented_sub_agent_plays_its_program_and_its_parent_tells_of_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_the_documented_sub_agent_plays_its_program_and_its_parent_tells_of_it(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     example = OFFLINE.read_text().partition("A sub-agent with a program of its own")[2]
     commands = [shlex.split(line)[1:] for line in re.findall(r"^ocw .+$", example, re.MULTILINE)]
     assert len(commands) == 3

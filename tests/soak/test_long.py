@@ -14,7 +14,7 @@ from tests.faults import test_chaos as chaos
 from tests.faults import test_redis as redis
 from tests.faults import test_rolling as rolling
 from tests.faults.conftest import MakeFleet
-from tests.support.chaos import Storm
+from tests.support.chaos import ChaosPlan
 from tests.support.fleet import Fleet
 
 MINUTE = 60
@@ -25,9 +25,9 @@ def test_workers_die_at_random_again_and_again(tmp_path: Path, soak_seconds: flo
     begun = time.monotonic()
     modes = {"followup": chaos.follow_up, "collect": chaos.collect}
     for number, mode in enumerate(itertools.cycle(modes)):
-        storm = Storm(messages=3_000, kills=20, workers=3)
-        with Fleet(tmp_path / str(number), storm.config(mode)) as fleet:
-            modes[mode](fleet, storm)
+        plan = ChaosPlan(messages=3_000, kills=20, workers=3)
+        with Fleet(tmp_path / str(number), plan.config(mode)) as fleet:
+            modes[mode](fleet, plan)
         if time.monotonic() - begun > soak_seconds:
             break
 

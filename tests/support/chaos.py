@@ -15,7 +15,7 @@ from tests.support.waiting import eventually
 
 
 @dataclass(frozen=True, slots=True)
-class Storm:
+class ChaosPlan:
     """How much is said, and how often a worker dies of it."""
 
     sessions: int = 50
@@ -34,29 +34,29 @@ class Storm:
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
+class ChaosReport:
     sent: list[Queued]
     marks: list[str]
     """Files that `programs.mark` was told to append to, one line for each time the call was run."""
 
 
-def run_chaos(fleet: Fleet, storm: Storm) -> Aftermath:
+def run_chaos(fleet: Fleet, plan: ChaosPlan) -> ChaosReport:
     """Send all messages while workers are killed; returns just after the last of both."""
-    sys.stdout.write(f"seed {storm.seed}\n")
-    rng = random.Random(storm.seed)
-    workers = [fleet.worker(concurrency=storm.concurrency, respawn=True, wait=False) for _ in range(storm.workers)]
-    aftermath = Aftermath([], [])
-    for first, last in pairwise(storm.messages * kill // storm.kills for kill in range(storm.kills + 1)):
+    sys.stdout.write(f"seed {plan.seed}\n")
+    rng = random.Random(plan.seed)
+    workers = [fleet.worker(concurrency=plan.concurrency, respawn=True, wait=False) for _ in range(plan.workers)]
+    report = ChaosReport([], [])
+    for first, last in pairwise(plan.messages * kill // plan.kills for kill in range(plan.kills + 1)):
         # All are up again, so that each kill hits work and not a worker that is still starting.
         fleet.ready(*workers)
         fatal = rng.randrange(first, last)
         for number in range(first, last):
-            session = f"s{rng.randrange(storm.sessions)}"
-            aftermath.sent.append(fleet.send(_message(rng, f"{session}-{number}", aftermath.marks), session))
+            session = f"s{rng.randrange(plan.sessions)}"
+            report.sent.append(fleet.send(_message(rng, f"{session}-{number}", report.marks), session))
             if number == fatal:
                 time.sleep(rng.uniform(0, 0.2))  # chance, not synchronisation: any moment to die will do
                 _replace(rng.choice(workers))
-    return aftermath
+    return report
 
 
 def _replace(victim: WorkerProcess) -> None:

@@ -38,7 +38,7 @@ def check(stores: Stores, sent: Iterable[Queued], *, one_each: bool = False, wit
     by_session: defaultdict[SessionKey, list[MessageId]] = defaultdict(list)
     for queued in sent:
         by_session[queued.session_key].append(queued.message_id)
-    eventually(lambda: Unrest(undrained(stores, by_session)), within=within)
+    eventually(lambda: Remaining(undrained(stores, by_session)), within=within)
     runs: defaultdict[SessionKey, dict[RunId, Run]] = defaultdict(dict)
     for run in stores.reader.runs(limit=100_000):
         runs[run.session_key][run.id] = run
@@ -46,7 +46,7 @@ def check(stores: Stores, sent: Iterable[Queued], *, one_each: bool = False, wit
         check_session(stores, session, messages, runs[session], one_each=one_each)
 
 
-class Unrest(list[str]):
+class Remaining(list[str]):
     """What has not come to rest; true when nothing is left, so that `eventually` shows the list if it never is."""
 
     def __bool__(self) -> bool:
@@ -170,16 +170,16 @@ def _receipt(stores: Stores, session: SessionKey, message: MessageId) -> Receipt
     return receipt
 
 
-def check_books(stores: Stores, *, within: float = 30) -> None:
+def check_ledger(stores: Stores, *, within: float = 30) -> None:
     """I9: what each run is said to have used is the sum of its calls in the ledger, and no call is there twice.
 
     A worker that was paused may tell of its call late, and the sweep of a dead one's that was left without an heir.
     """
-    eventually(lambda: Unrest(_orphans(stores)), within=within)
-    eventually(lambda: Unrest(misbooked(stores)), within=within)
+    eventually(lambda: Remaining(_orphans(stores)), within=within)
+    eventually(lambda: Remaining(ledger_errors(stores)), within=within)
 
 
-def misbooked(stores: Stores) -> list[str]:
+def ledger_errors(stores: Stores) -> list[str]:
     calls: defaultdict[RunId, list[ModelCall]] = defaultdict(list)
     for call in Ledger(stores.redis, stores.keys).calls(days=2):
         calls[call.run].append(call)

@@ -15,7 +15,7 @@ from typing import Any
 
 import redis
 
-STEPPING = str(Path(__file__).parent / "stepping")
+SHIFTED_CLOCK = str(Path(__file__).parent / "shifted_clock")
 KEY = "test-clock-seconds"
 SHIFTED = f"""
 local function shifted_time()
@@ -38,7 +38,7 @@ class Clock:
 
     def environment(self) -> dict[str, Any]:
         """For workers that are to go by this clock."""
-        path = os.pathsep.join([STEPPING, *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([SHIFTED_CLOCK, *filter(None, [os.environ.get("PYTHONPATH")])])
         return {"PYTHONPATH": path, "OCW_CLOCK": str(self._file)}
 
 

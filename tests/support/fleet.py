@@ -37,7 +37,7 @@ from tests.support.waiting import eventually
 from tests.support.warm import WarmProcess
 
 OCW = [sys.executable, "-c", "from openclaw_workers.cli.main import main; main()"]
-DEAF = str(Path(__file__).parent / "deaf")
+IGNORES_TICKS = str(Path(__file__).parent / "ignores_ticks")
 UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)
 
 # Quick enough for tests, slow enough that a busy machine does not lose leases by itself.
@@ -200,7 +200,7 @@ class Fleet:
         concurrency: int = 4,
         pool: str = "threads",
         respawn: bool = False,
-        deaf: bool = False,
+        ignores_ticks: bool = False,
         loglevel: str = "INFO",
         wait: bool = True,
         options: Sequence[str] = (),
@@ -208,10 +208,10 @@ class Fleet:
     ) -> WorkerProcess:
         """Start `ocw worker`; returns when it consumes, or at once without `wait`.
 
-        A `deaf` one is never told by its ticker that a lease is lost: only the checks of the scripts stop it.
+        A `ignores_ticks` one is never told by its ticker that a lease is lost: only the checks of the scripts stop it.
         """
-        if deaf:
-            env["PYTHONPATH"] = os.pathsep.join([DEAF, *filter(None, [os.environ.get("PYTHONPATH")])])
+        if ignores_ticks:
+            env["PYTHONPATH"] = os.pathsep.join([IGNORES_TICKS, *filter(None, [os.environ.get("PYTHONPATH")])])
         argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
         argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel, *options]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"

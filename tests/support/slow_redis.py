@@ -12,7 +12,7 @@ from typing import Self
 from tests.support.redis_server import RedisServer
 
 
-class SlowWire:
+class SlowProxy:
     def __init__(self, server: RedisServer, *, seconds: float = 0.0) -> None:
         self._port = server.port
         self._seconds = seconds

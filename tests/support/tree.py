@@ -14,7 +14,7 @@ from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.store.keys import BATCH, REAP
-from tests.support.checker import Unrest, check_no_overlap, check_sequence, undrained
+from tests.support.checker import Remaining, check_no_overlap, check_sequence, undrained
 from tests.support.tree_follow_ups import check_read, is_follow_up, readings, words
 from tests.support.waiting import eventually
 
@@ -25,7 +25,7 @@ _BLOCK = re.compile(r"^--- [\d.]+\n.*?^status: (?P<status>.*?)$.*?• run: (?P<r
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Announced:
     """One child in one announce that a session was given."""
 
     session: SessionKey
@@ -57,7 +57,7 @@ def batch_of(stores: Stores, run: Run) -> Batch:
 
 def check_tree(stores: Stores, root: SessionKey | None = None, *, within: float = 60) -> list[Run]:
     """Wait until the tree (or every tree) is at rest, assert I4 and all that goes with it, and return its children."""
-    eventually(lambda: Unrest(restless(stores, root)), within=within)
+    eventually(lambda: Remaining(unfinished(stores, root)), within=within)
     runs = {run.id: run for run in children_of(stores, root)}
     sessions = _sessions(runs.values(), root)
     for session in sessions:
@@ -66,18 +66,18 @@ def check_tree(stores: Stores, root: SessionKey | None = None, *, within: float 
         check_no_overlap(transcript)
     for run in runs.values():
         check_settled(stores, run)
-    heard, read = _heard(stores, sessions), readings(stores, sessions)
+    announced, read = _announced(stores, sessions), readings(stores, sessions)
     batches = {run.batch: batch_of(stores, run) for run in runs.values()}
     for batch in batches.values():
         _check_batch(stores, batch, runs)
     for run in runs.values():
-        _check_heard(stores, run, runs, heard[run.id])
-        check_read(stores, run, batches[run.batch], read[run.id], len(heard[run.id]))
+        _check_announced(stores, run, runs, announced[run.id])
+        check_read(stores, run, batches[run.batch], read[run.id], len(announced[run.id]))
     _check_limits(stores, [run for run in runs.values() if not is_follow_up(run)])
     return list(runs.values())
 
 
-def restless(stores: Stores, root: SessionKey | None = None) -> list[str]:
+def unfinished(stores: Stores, root: SessionKey | None = None) -> list[str]:
     """I8 for trees: what still works, waits, or is on somebody's list."""
     redis, keys = stores.redis, stores.keys
     runs = children_of(stores, root)
@@ -121,16 +121,18 @@ def _check_batch(stores: Stores, batch: Batch, runs: dict[RunId, Run]) -> None:
     assert gone or len(told) == 1, f"{batch.id} was announced {len(told)} times"
 
 
-def _check_heard(stores: Stores, run: Run, runs: dict[RunId, Run], heard: list[Heard]) -> None:
+def _check_announced(stores: Stores, run: Run, runs: dict[RunId, Run], announced: list[Announced]) -> None:
     """I4: in exactly one announce, of exactly the session that is to hear of it."""
-    hearer = _hearer(stores, run, runs)
-    expected = [hearer] if hearer else []
-    assert [each.session for each in heard] == expected, f"{run.id} ({run.state}) was told to {heard}, not {expected}"
-    for each in heard:
+    recipient = _recipient(stores, run, runs)
+    expected = [recipient] if recipient else []
+    assert [each.session for each in announced] == expected, (
+        f"{run.id} ({run.state}) was told to {announced}, not {expected}"
+    )
+    for each in announced:
         assert each.status.startswith(WORDS[run.outcome or ""]), f"{run.id} is {run.state}, told as {each.status!r}"
 
 
-def _hearer(stores: Stores, run: Run, runs: dict[RunId, Run]) -> SessionKey | None:
+def _recipient(stores: Stores, run: Run, runs: dict[RunId, Run]) -> SessionKey | None:
     batch = batch_of(stores, run)
     if run.announce is AnnounceMode.NONE:
         return None
@@ -140,7 +142,7 @@ def _hearer(stores: Stores, run: Run, runs: dict[RunId, Run]) -> SessionKey | No
         assert not lives_on, f"{batch.id} is {batch.state}, and {batch.parent_session} is still there to hear it"
         return None
     if batch.state in CARRIED_UP:
-        return _hearer(stores, runs[batch.folded_into or batch.parent_run], runs)
+        return _recipient(stores, runs[batch.folded_into or batch.parent_run], runs)
     assert batch.state is BatchState.DELIVERED, f"{batch.id} is {batch.state}: {batch.last_error}"
     row = stores.reader.session(batch.parent_session)
     if row is None or row.session_id != batch.parent_session_id:
@@ -151,13 +153,13 @@ def _hearer(stores: Stores, run: Run, runs: dict[RunId, Run]) -> SessionKey | No
     return batch.parent_session if started or receipt.state is not MessageState.CANCELLED else None
 
 
-def _heard(stores: Stores, sessions: Iterable[SessionKey]) -> defaultdict[RunId, list[Heard]]:
-    heard: defaultdict[RunId, list[Heard]] = defaultdict(list)
+def _announced(stores: Stores, sessions: Iterable[SessionKey]) -> defaultdict[RunId, list[Announced]]:
+    announced: defaultdict[RunId, list[Announced]] = defaultdict(list)
     for session in sessions:
         for text in announces(stores.reader.transcript(session)):
             for block in _BLOCK.finditer(text):
-                heard[RunId(block["run"])].append(Heard(session, block["status"]))
-    return heard
+                announced[RunId(block["run"])].append(Announced(session, block["status"]))
+    return announced
 
 
 def _check_limits(stores: Stores, runs: Sequence[Run]) -> None:

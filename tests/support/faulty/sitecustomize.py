@@ -109,5 +109,5 @@ if sign := os.environ.get("OCW_SIGN"):
     _replace("openclaw_workers.store.turns:Turns.commit", _signing(sign))
 if gates := os.environ.get("OCW_GATES"):
     _gated(Path(gates))
-if os.environ.get("OCW_DEAF"):
-    runpy.run_path(str(Path(__file__).parents[1] / "deaf" / "sitecustomize.py"))
+if os.environ.get("OCW_IGNORES_TICKS"):
+    runpy.run_path(str(Path(__file__).parents[1] / "ignores_ticks" / "sitecustomize.py"))
