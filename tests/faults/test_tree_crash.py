@@ -1,4 +1,4 @@
-"""kill -9 around a session tree: every child is announced once, whoever dies (I4)."""
+"""kill -9 around a session tree: every child is announced once (I4)."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def leaf(name: str, *, delay_ms: int = 0) -> Program:
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_children_of_a_killed_worker_are_finished_elsewhere_and_announced_once(fleet: Fleet, pool: str) -> None:
-    """I4, I5: three leaves in mid-call, a parked parent, and its child that has not begun."""
+def test_another_worker_finishes_a_killed_workers_children_and_each_is_announced_once(fleet: Fleet, pool: str) -> None:
+    """I4, I5: three leaves during a model call, a parked parent, and its child that has not started."""
     start_workers(fleet, "main", "service")
     victim = fleet.worker("subagent", concurrency=3, pool=pool)
     names = ["a", "b", "c"]
     middle = program(spawn(leaf("deep")), say("waiting"), say("middle done"))
     leaves = [leaf(name, delay_ms=2_000) for name in names]
     fleet.send(program(spawn(middle, *leaves), say("spawned"), say("heard")))
-    # In the order of spawning: the last leaf begins when the parent has parked, and the parent's child after it.
+    # They start in spawn order: the last leaf once the parent has parked, then the parent's child.
     eventually(lambda: [fleet.count(f"ran-{name}") for name in names] == [1] * 3, within=20)
     assert RunState.PARKED in states(fleet)
 
@@ -58,9 +58,11 @@ def test_children_of_a_killed_worker_are_finished_elsewhere_and_announced_once(f
     assert [text in announce for text in ("a done", "b done", "c done", "middle done")] == [True] * 4
 
 
-def test_parents_killed_at_every_moment_of_spawning_have_each_child_once(fleet: Fleet) -> None:
-    """I4, I8, rules 3 and 15: what was registered runs although nobody published it and nobody continues the parent;
-    and its next owner makes the same call again, and means the same children."""
+def test_parents_killed_at_any_point_of_spawning_have_each_child_once(fleet: Fleet) -> None:
+    """I4, I8, rules 3 and 15: registered children run even if the parent died before it published them.
+
+    The next owner of the parent repeats the call and gets the same children.
+    """
     start_workers(fleet, "subagent", "service")
     moments = [f"{REGISTER}:1", f"{REGISTER}:1:after", f"{CHORD}:1", f"{HEADER}:2", f"{HEADER}:3:after"]
     victims = [fleet.worker(concurrency=1, wait=False, **faulty(die=moment)) for moment in moments]
@@ -80,15 +82,15 @@ def test_parents_killed_at_every_moment_of_spawning_have_each_child_once(fleet: 
         assert len(announces(fleet.transcript(f"s{n}"))) == 1
 
 
-def test_every_worker_killed_between_the_last_childs_end_and_the_announce(fleet: Fleet) -> None:
-    """I4: the batch record is the outbox; whoever comes next delivers it, once."""
-    # Nobody serves the service lane: the chord's body is left lying, and the sweep waits two seconds for it.
+def test_a_batch_is_announced_once_if_all_workers_die_before_the_announce(fleet: Fleet) -> None:
+    """I4: the batch record is the outbox; the next workers deliver it once."""
+    # No worker serves the service lane: the chord's body stays queued, and the sweep waits two seconds for it.
     workers = start_workers(fleet, "main", "subagent")
     fleet.send(program(spawn(*(leaf(name) for name in "abc")), say("spawned"), say("heard")))
     eventually(lambda: [run.settled_at is None for run in children(fleet)] == [False] * 3, within=20, every=0.005)
     for worker in workers:
         worker.kill()
-    assert batch_of(fleet.stores, children(fleet)[0]).state is BatchState.SETTLED, "not killed before the announce"
+    assert batch_of(fleet.stores, children(fleet)[0]).state is BatchState.SETTLED, "the workers died too late"
 
     start_workers(fleet, "main")
     check_tree(fleet.stores, ROOT)
@@ -97,8 +99,8 @@ def test_every_worker_killed_between_the_last_childs_end_and_the_announce(fleet:
     assert fleet.runs()[0].text == "heard"
 
 
-def test_every_worker_killed_around_the_announce_to_a_parked_child(make_fleet: MakeFleet) -> None:
-    """I4, rule 2: the results and the end of the waiting are one moment; a lost wake-up only costs time."""
+def test_a_parked_child_gets_its_results_once_if_all_workers_die_around_the_announce(make_fleet: MakeFleet) -> None:
+    """I4, rule 2: one script delivers the results and unparks the run; a lost wake-up only costs time."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
     others = start_workers(fleet, "main", "subagent")
     moments = [f"{ANNOUNCE}:1", f"{ANNOUNCE}:1:after"]
@@ -111,7 +113,7 @@ def test_every_worker_killed_around_the_announce_to_a_parked_child(make_fleet: M
         assert victim.wait() == -signal.SIGKILL
     for worker in others:
         worker.kill()
-    assert RunState.PARKED in states(fleet), "not killed before the announce"
+    assert RunState.PARKED in states(fleet), "the workers died too late"
 
     start_workers(fleet, "main", "subagent", "service")
     for n in range(len(victims)):

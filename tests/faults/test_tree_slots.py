@@ -1,4 +1,4 @@
-"""A deep tree with one slot per lane: who waits holds none (I4, I8)."""
+"""A deep tree with one slot per lane: waiting runs hold no slot (I4, I8)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ return { redis.call("ZCARD", KEYS[1]), found }
 
 
 class Watch(threading.Thread):
-    """Looks at the sub-agents' slots all the time."""
+    """Polls the slots of the sub-agent lane."""
 
     def __init__(self, fleet: Fleet) -> None:
         super().__init__(name="watch", daemon=True)
@@ -51,7 +51,7 @@ def tree(depth: int) -> Program:
 
 
 def test_a_deep_tree_with_one_slot_per_lane_finishes_from_the_leaves_up(make_fleet: MakeFleet) -> None:
-    """I4, I8: 84 runs on one slot; a parent that waits holds none, and speaks after all that is below it."""
+    """I4, I8: 84 runs share one slot. A waiting parent holds no slot and settles after all its descendants."""
     limits = {"maxSpawnDepth": 3, "maxTreeRuns": 100}
     lanes = {"main": {"maxConcurrent": 1}, "subagent": {"maxConcurrent": 1}}
     fleet = make_fleet({"lanes": lanes, "agents": {"defaults": {"subagents": limits}}})

@@ -1,4 +1,4 @@
-"""Chaos in session trees for as long as you like; each round prints its seed, and OCW_SEED repeats one."""
+"""Chaos in session trees for SOAK_MINUTES. Each round prints its seed; OCW_SEED repeats a round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.fleet import Fleet
 from tests.support.tree_chaos import TreeChaosPlan
 
 
-def test_thirty_trees_and_more_survive_a_minute_of_faults_again_and_again(
+def test_many_trees_survive_a_minute_of_faults_per_round(
     tmp_path: Path, soak_seconds: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Workers for trees: one per lane, or faulty so that something goes wrong in them at a certain moment."""
+"""Start one worker per lane, or workers in which something goes wrong at a certain moment."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.support.fleet import Fleet, WorkerProcess
 
 FAULTY = str(Path(__file__).parent / "faulty")
 NO_SWEEP = {"engine": {"leaseSeconds": 3_600.0, "sweepSeconds": 900.0}}
-"""Whatever needs the sweep is not done within a test."""
+"""Nothing that needs the sweep happens during a test."""
 
 
 def start_workers(fleet: Fleet, *lanes: str, concurrency: int = 16, loglevel: str = "INFO") -> list[WorkerProcess]:
-    """Start a worker for each lane named, and wait until all consume."""
+    """Start a worker for each named lane and wait until all consume."""
     workers = [fleet.worker(lane, concurrency=concurrency, loglevel=loglevel, wait=False) for lane in lanes]
     fleet.ready(*workers)
     return workers

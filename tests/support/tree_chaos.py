@@ -1,6 +1,6 @@
-"""TreeChaosPlan of random shape in a fleet whose workers are killed and paused at random.
+"""Random trees in a fleet whose workers are killed and paused at random.
 
-The seed repeats the trees to the letter; what is hit, and when, depends on how fast they grow. OCW_SEED sets it.
+OCW_SEED sets the seed. It repeats the trees exactly; which runs the faults hit depends on timing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.support.tree import children_of
 
 LANES = ("main", "main", "subagent", "subagent", "service")
 IGNORING_TICKS = (1, 3)
-"""Of each turn's lane one that is never told of a lost lease, so that only the scripts keep it from writing."""
+"""One worker of each turn lane ignores its ticker, so that only the scripts keep it from writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeChaosPlan:
-    """How much grows, and for how long it is hurt."""
+    """How many trees are started, and how long faults last."""
 
     trees: int = 30
     seconds: float = 60
@@ -40,7 +40,7 @@ class TreeChaosPlan:
 
     def config(self) -> dict[str, Any]:
         return {
-            # Killed at random, a run may die more often than a poison one is allowed to. These are innocent.
+            # Random kills may hit one run more often than a poison run is retried. Allow for that.
             "engine": {"leaseSeconds": 1.0, "maxAttempts": 1000},
             "agents": {"defaults": {"subagents": {"maxSpawnDepth": 3, "maxTreeRuns": 15, "maxChildrenPerAgent": 4}}},
         }
@@ -48,22 +48,22 @@ class TreeChaosPlan:
 
 @dataclass(slots=True)
 class ChaosReport:
-    """What was asked for, and what was done to it."""
+    """The messages that were sent, and what was done to the trees."""
 
     sent: list[Queued] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     stopped: set[RunId] = field(default_factory=set)
     reset_or_deleted: set[SessionKey] = field(default_factory=set)
-    """Sessions that were begun anew or deleted."""
+    """Sessions that were reset or deleted."""
     follow_ups: list[Queued] = field(default_factory=list)
-    """What children that had settled were told."""
+    """Messages to children that had settled."""
     interventions: int = 0
     kills: int = 0
     pauses: int = 0
 
 
 class TreeBuilder:
-    """Draws trees. What each child is meant to come to is kept in its metadata."""
+    """Builds random trees. The metadata of each child says how it should end."""
 
     def __init__(self, rng: random.Random, marks: list[str]) -> None:
         self._rng = rng
@@ -71,7 +71,7 @@ class TreeBuilder:
         self._names = 0
 
     def answer(self) -> Program:
-        """To be told to a child; no other answers the same."""
+        """A message for a child, with an answer that no other message has."""
         return program(say(self._named("answer"), delay_ms=self._delay()))
 
     def tree(self) -> Program:
@@ -112,7 +112,7 @@ class TreeBuilder:
         return {"tool": "sessions_spawn", "input": {"task": as_text(program(*steps)), **options}}
 
     def _message_to(self, child: Call) -> Call:
-        """What a parent says to a child at work, or one that has ended meanwhile; it waits for some of the answers."""
+        """A parent's message to a running or ended child; the parent waits for some of the answers."""
         label, message = child["input"]["label"], as_text(self.answer())
         action = self._rng.choice(["wait", "wait", "send", "steer"])
         if action == "wait":
@@ -129,7 +129,7 @@ class TreeBuilder:
 
 
 def run_chaos(fleet: Fleet, plan: TreeChaosPlan) -> ChaosReport:
-    """Plant the trees while workers of all lanes are killed and paused; returns with everybody on his feet again."""
+    """Start the trees while workers of all lanes are killed and paused; returns when all workers run again."""
     sys.stdout.write(f"seed {plan.seed}\n")
     rng, report = random.Random(plan.seed), ChaosReport()
     builder = TreeBuilder(rng, report.marks)
@@ -141,7 +141,7 @@ def run_chaos(fleet: Fleet, plan: TreeChaosPlan) -> ChaosReport:
     fleet.ready(*workers)
     begun = time.monotonic()
     while (age := time.monotonic() - begun) < plan.seconds:
-        # All trees stand before the last third, so that every fault has something to hit.
+        # All trees are started well before the end, so that every fault can hit one.
         due = min(plan.trees, int(1 + plan.trees * age / (plan.seconds * 0.6)))
         for number in range(len(report.sent), due):
             report.sent.append(fleet.send(trees[number], f"tree-{number}"))
@@ -150,7 +150,7 @@ def run_chaos(fleet: Fleet, plan: TreeChaosPlan) -> ChaosReport:
         if len(report.follow_ups) < plan.follow_ups * age / plan.seconds:
             _send_follow_up(fleet, rng, builder, report)
         _kill_or_pause(fleet, workers, rng, report)
-        time.sleep(rng.uniform(0.2, 1.0))  # chance, not synchronisation: any moment to be hurt will do
+        time.sleep(rng.uniform(0.2, 1.0))  # random on purpose: a fault may come at any moment
     for worker in workers:
         worker.resume()
     fleet.ready(*workers)
@@ -158,7 +158,7 @@ def run_chaos(fleet: Fleet, plan: TreeChaosPlan) -> ChaosReport:
 
 
 def _kill_or_pause(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, report: ChaosReport) -> None:
-    """Kill or pause one, rather one that is at work; one that is still starting has nothing to lose."""
+    """Kill or pause one worker, preferably a busy one; never one that is still starting."""
     up = [worker for worker in workers if worker.log_text().count("worker.ready") > worker.respawns]
     if not up:
         return
@@ -167,14 +167,14 @@ def _kill_or_pause(fleet: Fleet, workers: list[WorkerProcess], rng: random.Rando
         report.kills += 1
         worker.kill()
     else:
-        # Some outlast the lease, some the patience with a chord: when it goes on, its work is done by others already.
+        # Some pauses outlast the lease or the wait for a chord: others have done the work when it resumes.
         report.pauses += 1
         worker.pause()
         threading.Timer(rng.choice([0.3, 1.5, 4.0]), worker.resume).start()
 
 
 def _send_follow_up(fleet: Fleet, rng: random.Random, builder: TreeBuilder, report: ChaosReport) -> None:
-    """Tell a child something that has settled and is kept: it goes on, and its parent hears of that as well."""
+    """Send a message to a settled child that is kept: it runs again, and its parent gets an announce."""
     settled = [run for run in children_of(fleet.stores) if run.settled_at is not None and run.cleanup is Cleanup.KEEP]
     kept = [run.session_key for run in settled if fleet.stores.reader.session(run.session_key) is not None]
     if kept:
@@ -182,7 +182,7 @@ def _send_follow_up(fleet: Fleet, rng: random.Random, builder: TreeBuilder, repo
 
 
 def _intervene(fleet: Fleet, rng: random.Random, report: ChaosReport) -> None:
-    """Do what a person would do to a tree that is at work: stop a child, delete one, or begin the root anew."""
+    """Do what a person might do to a running tree: stop a child, delete one, or reset the root."""
     unsettled = [run for run in children_of(fleet.stores) if run.settled_at is None]
     if not unsettled:
         return
@@ -194,7 +194,7 @@ def _intervene(fleet: Fleet, rng: random.Random, report: ChaosReport) -> None:
             fleet.control.reset(victim.root_session_key)
         case 1:
             report.reset_or_deleted.add(victim.session_key)
-            # Its parent may have deleted it by itself meanwhile.
+            # Its parent may have deleted it meanwhile.
             with suppress(NotFound):
                 fleet.control.delete(victim.session_key)
         case _:

@@ -1,7 +1,7 @@
-"""Python imports this at start in a worker that has this directory on its path: its ticker hears nothing.
+"""Python imports this at start in a worker with this directory on its path. Its ticker then never sees a lost lease.
 
-A ticker usually tells a turn within a moment that its lease is lost. That is a courtesy: where a promise rests on
-the lease checks of the scripts alone, this takes the courtesy away.
+Usually the ticker quickly stops a turn whose lease is lost. The promises rest on the lease checks of the scripts alone,
+so tests of those checks switch the ticker's help off.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from openclaw_workers.store.turns import Lease
 _tick = Fleet.tick
 
 
-def _hear_nothing(self: Fleet, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease]) -> Ticked:
-    told = _tick(self, worker, facts, leases)
-    return replace(told, verdicts=["ok"] * len(told.verdicts))
+def _report_no_loss(self: Fleet, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease]) -> Ticked:
+    ticked = _tick(self, worker, facts, leases)
+    return replace(ticked, verdicts=["ok"] * len(ticked.verdicts))
 
 
-Fleet.tick = _hear_nothing  # type: ignore[method-assign]
+Fleet.tick = _report_no_loss  # type: ignore[method-assign]
