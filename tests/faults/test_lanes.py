@@ -17,7 +17,7 @@ from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.turns import Granted, Lease, Outcome, ResetTimes, Taken, TurnRules, Turns
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
-from tests.support.faulty_workers import faulty
+from tests.support.faulty_workers import faulty, place
 from tests.support.fleet import Fleet
 from tests.support.ocw import Gate
 from tests.support.programs import call, mark, program, say
@@ -167,7 +167,7 @@ def test_a_lane_drains_after_a_worker_dies_with_a_granted_slot(make_fleet: MakeF
     fleet = capped(make_fleet, cap=1)
     fleet.worker(concurrency=1)
     holder, gate = hold(fleet, "holder")
-    victim = fleet.worker(concurrency=1, **faulty(die="openclaw_workers.store.turns:Turns.take:6"))
+    victim = fleet.worker(concurrency=1, **faulty(die=f"{place(Turns.take)}:6"))
     waiting = [fleet.send(program(say("done")), f"s{number}") for number in range(5)]
     eventually(lambda: line(fleet) == 5, within=20)
 

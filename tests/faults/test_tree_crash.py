@@ -8,18 +8,20 @@ import pytest
 
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.store.tree import Tree
+from openclaw_workers.tasks.waker import CeleryWaker
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import faulty, start_workers
+from tests.support.faulty_workers import faulty, place, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, call, mark, program, say, spawn
 from tests.support.tree import announces, batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 
 ROOT = session_key("main")
-HEADER = "openclaw_workers.tasks.waker:CeleryWaker.header"
-CHORD = "openclaw_workers.tasks.waker:CeleryWaker.chord"
-REGISTER = "openclaw_workers.store.tree:Tree.spawn"
-ANNOUNCE = "openclaw_workers.store.tree:Tree.announce"
+HEADER = place(CeleryWaker.header)
+CHORD = place(CeleryWaker.chord)
+REGISTER = place(Tree.spawn)
+ANNOUNCE = place(Tree.announce)
 
 
 def children(fleet: Fleet) -> list[Run]:

@@ -9,8 +9,9 @@ import pytest
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.engine.intake.accept import Queued
+from openclaw_workers.store.inter_session import InterSession
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import faulty, start_workers
+from tests.support.faulty_workers import faulty, place, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate
 from tests.support.programs import Step, as_text, call, program, say, spawn
@@ -19,7 +20,7 @@ from tests.support.tree_follow_ups import is_follow_up, readings
 from tests.support.waiting import eventually
 
 ROOT = session_key("main")
-WAIT = "openclaw_workers.store.inter_session:Exchanges.wait"
+WAIT = place(InterSession.wait)
 BEFORE, AFTER = f"{WAIT}:2", f"{WAIT}:2:after"
 """The parent wakes up and reads the answer: killed before it reads, or after, but before the result is recorded."""
 

@@ -7,20 +7,22 @@ import signal
 from typing import Any
 
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
+from openclaw_workers.store.inter_session import InterSession
+from openclaw_workers.store.turns import Turns
 from tests.component.engine.session_steps import bare
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import Remaining, check_sequence, undrained
-from tests.support.faulty_workers import faulty
+from tests.support.faulty_workers import faulty, place
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
 from tests.support.waiting import eventually
 
 A, B = session_key("main"), session_key("other")
 LONG = 3_600
-WAIT = "openclaw_workers.store.inter_session:Exchanges.wait"
-RELEASE = "openclaw_workers.store.turns:Turns.release"
-PASS_ON = "openclaw_workers.store.inter_session:Exchanges.relay"
-PASSED_ON = "openclaw_workers.store.inter_session:Exchanges.relayed"
+WAIT = place(InterSession.wait)
+RELEASE = place(Turns.release)
+RELAY = place(InterSession.relay)
+RELAYED = place(InterSession.relayed)
 QUIET = {"session": {"agentToAgent": {"maxPingPongTurns": 0}}}
 
 
@@ -159,12 +161,12 @@ def test_an_answer_that_arrives_before_the_run_parks_is_not_missed(make_fleet: M
 def test_an_exchange_survives_the_death_of_the_worker_that_relays_it(make_fleet: MakeFleet) -> None:
     """The worker dies before a relay step, and after one that is not recorded yet. Each step happens once."""
     fleet = make_fleet({"session": {"agentToAgent": {"maxPingPongTurns": 2}}})
-    victim = fleet.worker(**faulty(die=f"{PASS_ON}:1"))
+    victim = fleet.worker(**faulty(die=f"{RELAY}:1"))
     create_b(fleet)
     other = program(say("b1"), say("b2"), say("told the chat"))
     fleet.send(program(ask(B, other), say("a1"), say("a2")))
     assert victim.wait() == -signal.SIGKILL
-    for moment in (f"{PASSED_ON}:1", f"{PASSED_ON}:1:after"):
+    for moment in (f"{RELAYED}:1", f"{RELAYED}:1:after"):
         victim = fleet.worker(wait=False, **faulty(die=moment))
         assert victim.wait() == -signal.SIGKILL
 

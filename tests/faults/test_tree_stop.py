@@ -8,15 +8,16 @@ import time
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import AssistantEntry, UserEntry
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.store.tree import Tree
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import faulty, start_workers
+from tests.support.faulty_workers import faulty, place, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import program, say, spawn
 from tests.support.tree import batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 
 ENDLESS = program(say("never", delay_ms=60_000))
-SPAWN = "openclaw_workers.store.tree:Tree.spawn"
+SPAWN = place(Tree.spawn)
 
 
 def children(fleet: Fleet, session: str) -> list[Run]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ def start_workers(fleet: Fleet, *lanes: str, concurrency: int = 16, loglevel: st
     workers = [fleet.worker(lane, concurrency=concurrency, loglevel=loglevel, wait=False) for lane in lanes]
     fleet.ready(*workers)
     return workers
+
+
+def place(method: Callable[..., Any]) -> str:
+    """Where a method is, for `faulty`: derived from the method itself, so that a rename cannot leave it stale."""
+    return f"{method.__module__}:{method.__qualname__}"
 
 
 def faulty(
