@@ -13,7 +13,7 @@ from tests.support.ocw import Ocw
 
 @pytest.fixture(scope="module")
 def live_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """One worker for all tests of a module; each test uses sessions of its own."""
+    """One worker for all tests of a module; each test uses its own sessions."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
         fleet.worker()
         yield fleet
@@ -26,6 +26,6 @@ def ocw_cli(live_fleet: Fleet) -> Ocw:
 
 @pytest.fixture
 def bare_fleet(tmp_path: Path) -> Iterator[Fleet]:
-    """Redis without any worker."""
+    """Redis without a worker."""
     with Fleet(tmp_path / "fleet") as fleet:
         yield fleet

@@ -1,4 +1,4 @@
-"""`ocw agent` against real workers: what is printed, what programs read, and what the exit code says."""
+"""`ocw agent` with real workers: its output, its JSON and its exit codes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_a_silent_reply_prints_nothing(ocw_cli: Ocw) -> None:
     silent = {"text": "NO_REPLY", "chunks": 4, "chunkDelayMs": 150}
     done = ocw_cli("agent", "--session", "silent", "-m", as_text(program(silent)))
     assert (done.code, done.out, done.err) == (0, "", "")
-    told = ocw_cli("agent", "--json", "--session", "silent", "-m", as_text(program(silent))).json
-    assert (told["ok"], told["text"]) == (True, "")
+    answer = ocw_cli("agent", "--json", "--session", "silent", "-m", as_text(program(silent))).json
+    assert (answer["ok"], answer["text"]) == (True, "")
 
 
-def test_files_go_along_with_a_message(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_files_are_sent_with_a_message(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
     names = ["photo one.png", "notes.txt"]
     for name in names:
         (tmp_path / name).write_text(name)
@@ -79,11 +79,11 @@ def test_json_has_exactly_the_documented_fields(ocw_cli: Ocw) -> None:
     assert done.out.count("\n") == 1
 
 
-def test_json_may_be_asked_for_before_the_command(ocw_cli: Ocw) -> None:
+def test_json_may_stand_before_the_command(ocw_cli: Ocw) -> None:
     assert ocw_cli("--json", "agent", "--session", "json", "-m", as_text(program(say("x")))).json["ok"] is True
 
 
-def test_json_may_be_asked_for_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None:
+def test_json_may_stand_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None:
     assert ocw_cli("sessions", "--json", "list").json["ok"] is True
 
 
@@ -108,7 +108,7 @@ def test_an_invalid_number_is_refused_before_anything_is_sent(
     assert len(live_fleet.runs()) == before
 
 
-def test_logs_of_the_engine_do_not_go_to_stdout(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_engine_logs_do_not_go_to_stdout(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     keys = live_fleet.stores.keys
     live_fleet.outcome(live_fleet.send(program(say("whole")), "overwritten"))
     live_fleet.stores.redis.set(keys.row(session_key("overwritten")), "x")
@@ -172,19 +172,19 @@ def test_a_command_in_order_is_answered_like_a_message(ocw_cli: Ocw) -> None:
 
 def test_a_failed_run_is_reported_and_exits_with_one(ocw_cli: Ocw) -> None:
     failing = as_text(program({"fail": "billing"}))
-    told = ocw_cli("agent", "--session", "failing", "-m", failing)
+    text = ocw_cli("agent", "--session", "failing", "-m", failing)
     json = ocw_cli("agent", "--json", "--session", "failing", "-m", failing)
 
-    assert told.code == 1
-    assert told.err.startswith("error: ")
-    assert "billing" in told.err
-    assert "hint: `ocw runs show run-" in told.err
+    assert text.code == 1
+    assert text.err.startswith("error: ")
+    assert "billing" in text.err
+    assert "hint: `ocw runs show run-" in text.err
     assert json.code == 1
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "error", "RunFailed")
     assert set(json.json["error"]) == {"type", "message", "hint"}
 
 
-def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw) -> None:
+def test_the_text_of_an_interrupted_model_call_is_not_printed_twice(ocw_cli: Ocw) -> None:
     whole = "this sentence is streamed, cut off, and said again"
     steps = program({"text": whole, "chunks": 8, "chunkDelayMs": 120, "fail": "cut"}, say(whole))
     done = ocw_cli("agent", "--session", "cut", "-m", as_text(steps))
@@ -193,19 +193,19 @@ def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw
     assert "trying again" in done.err
 
 
-def test_a_session_in_mode_reject_refuses_with_six(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_a_session_in_mode_reject_exits_with_six(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     live_fleet.outcome(live_fleet.send(program(say("begin")), "refusing"))
     live_fleet.command("/queue reject", "refusing")
     gate = Gate(live_fleet, "refusing")
     busy = live_fleet.send(program(gate.step, say("busy")), "refusing")
     eventually(lambda: live_fleet.stores.reader.control(session_key("refusing")).state == "running", within=10)
 
-    told = ocw_cli("agent", "--session", "refusing", "-m", "now?")
+    text = ocw_cli("agent", "--session", "refusing", "-m", "now?")
     json = ocw_cli("agent", "--json", "--session", "refusing", "-m", "now?")
     gate.open()
 
-    assert told.code == json.code == 6
-    assert "queue mode is reject" in told.err
+    assert text.code == json.code == 6
+    assert "queue mode is reject" in text.err
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "rejected", "Rejected")
     assert live_fleet.outcome(busy).text == "busy"
 

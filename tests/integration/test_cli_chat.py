@@ -1,4 +1,4 @@
-"""`ocw chat`: line by line from a pipe, and by keyboard on a terminal."""
+"""`ocw chat`: line by line from a pipe, and with a keyboard in a terminal."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def test_json_gives_one_result_per_message(ocw_cli: Ocw) -> None:
 
     results = [json.loads(line) for line in done.out.splitlines()]
     assert [result["status"] for result in results] == ["ok", "command", "error"]
-    assert done.code == 1, "a script must notice that something was not answered"
+    assert done.code == 1, "a script must notice an unanswered message"
 
 
 def test_a_command_has_its_session_in_json_as_with_ocw_agent(ocw_cli: Ocw) -> None:
     ocw_cli("agent", "-m", "hello", "--session", "known", "--model", "offline/demo")
-    told = json.loads(ocw_cli("chat", "--session", "known", "--json", stdin="/status\n").out)
+    answer = json.loads(ocw_cli("chat", "--session", "known", "--json", stdin="/status\n").out)
     alone = ocw_cli("agent", "--session", "known", "--json", "-m", "/status").json
 
-    assert told["sessionId"] == alone["sessionId"] is not None
+    assert answer["sessionId"] == alone["sessionId"] is not None
 
 
 def test_a_rejected_line_fails_as_with_ocw_agent(ocw_cli: Ocw) -> None:
@@ -115,7 +115,7 @@ def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, live_fl
 def test_a_pasted_block_of_lines_is_one_message(terminal: Terminal, live_fleet: Fleet) -> None:
     terminal.see("> ")
     terminal.type("\x1b[200~several\rlines\rat once\x1b[201~\r")
-    terminal.see("steps")  # the scripted model says that this is no program
+    terminal.see("steps")  # the scripted model answers that this is not a program
 
     [entry, *_] = live_fleet.transcript("test_a_pasted_block_of_lines_is_one_message")
     assert entry.role == "user"

@@ -1,4 +1,4 @@
-"""One damaged record hides nothing else, is told of, and can be got rid of."""
+"""A damaged record hides no other, is reported, and can be removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.programs import program, say
 
 
 def corrupt(fleet: Fleet, key: str) -> None:
-    """Put something there that is neither hash nor list nor set."""
+    """Replace the key with a string, which no command expects there."""
     fleet.stores.redis.delete(key)
     fleet.stores.redis.set(key, "junk")
 
@@ -113,10 +113,10 @@ def test_a_run_of_the_wrong_type_hides_no_other_run(live_fleet: Fleet, ocw_cli: 
     )
     assert "hint:" in shown.err
     live_fleet.stores.redis.delete(live_fleet.stores.keys.run(str(corrupted)))
-    assert ocw_cli("runs", "show", str(corrupted)).code == 5, "what is gone is not damaged any more"
+    assert ocw_cli("runs", "show", str(corrupted)).code == 5, "a deleted record counts as damaged"
 
 
-def test_the_status_is_shown_whatever_is_damaged(bare_fleet: Fleet) -> None:
+def test_status_works_whatever_is_damaged(bare_fleet: Fleet) -> None:
     ocw, redis, keys = Ocw(bare_fleet), bare_fleet.stores.redis, bare_fleet.stores.keys
     one, two, three = (session_key(name) for name in ("one", "two", "three"))
     for name in ("one", "two", "three"):
@@ -141,7 +141,7 @@ def test_the_status_is_shown_whatever_is_damaged(bare_fleet: Fleet) -> None:
     assert ocw("sessions", "show", "two").code == ocw("sessions", "show", "three").code == 0
 
 
-def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(bare_fleet: Fleet) -> None:
+def test_damaged_records_are_listed_with_place_reason_time_and_hint(bare_fleet: Fleet) -> None:
     ocw, stores, began = Ocw(bare_fleet), bare_fleet.stores, bare_fleet.stores.fleet.now_ms()
     assert ocw("status", "--damaged").out == "no damaged records\n"
     run = bare_fleet.send("hello", "one").run
@@ -161,15 +161,15 @@ def test_damaged_records_are_listed_with_where_why_and_when_and_what_to_do(bare_
     assert record["why"].startswith("attempt: Input should be a valid integer")
     assert "many" in record["raw"]
     assert began - 60_000 < record["at"] <= row["at"] < began + 60_000
-    for told in (row, record):
-        assert told["where"] in text.out
-        assert told["why"] in text.out
+    for entry in (row, record):
+        assert entry["where"] in text.out
+        assert entry["why"] in text.out
     assert "ocw sessions reset KEY" in text.out
     assert "ago)" in text.out
     assert f"run {run} cannot be read: attempt: Input should be a valid integer" in shown.err
     assert "`ocw status --damaged` says what to do" in shown.err
-    for told in (status.err, ocw("status").out):
-        assert "quarantined; `ocw status --damaged` lists them" in told
+    for output in (status.err, ocw("status").out):
+        assert "quarantined; `ocw status --damaged` lists them" in output
     assert [note["at"] for note in ocw("status", "--damaged", "--json").json["damaged"]] == [row["at"], record["at"]]
 
 

@@ -1,4 +1,4 @@
-"""`ocw` as a process of its own: quick help, closed pipes, full disks, and commands copied from its output."""
+"""`ocw` in its own process: quick help, closed pipes, full disks, and commands copied from its output."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_runs_are_listed_newest_first_and_filtered(live_fleet: Fleet, ocw_cli: O
     assert str(well) not in text.out
 
 
-def test_show_has_the_owners_of_a_run_and_what_it_did(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_show_lists_the_owners_and_tool_calls_of_a_run(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     queued = live_fleet.send(program(call(execute("echo out")), say("Seen.")), "journal")
     run = live_fleet.outcome(queued).receipt.run
     live_fleet.outcome(live_fleet.send(program(say("another run")), "journal"))
@@ -79,7 +79,7 @@ def test_watching_all_prints_each_change_once(live_fleet: Fleet, ocw_cli: Ocw) -
     assert seen[-2:] == ["running", "ok"]
 
 
-def test_stop_ends_one_run_and_a_second_stop_says_it_was_too_late(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_stop_ends_a_run_and_a_second_stop_is_too_late(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     run = live_fleet.send(program(say("never said", delay_ms=60_000)), "stopped").run
     following = live_fleet.send(program(say("next")), "stopped")
     eventually(lambda: live_fleet.stores.reader.control(session_key("stopped")).state == "running", within=20)

@@ -1,4 +1,4 @@
-"""`ocw sessions`: what is listed, shown, written out and taken away."""
+"""`ocw sessions`: list, show, export, reset and delete."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_history_gives_the_entries_as_they_are_stored(live_fleet: Fleet, ocw_cli
     assert newest == entries[-1:]
     assert "<<<UNTRUSTED_TEXT" in entries[2]["content"][0]["text"]
     assert "assistant calls exec" in text.out
-    assert "exec returned: out\n  [exit code 0]\n" in text.out, "people need no markers"
+    assert "exec returned: out\n  [exit code 0]\n" in text.out, "text output shows markers"
     assert text.out.splitlines()[-1] == "assistant: Seen."
 
 
@@ -112,7 +112,7 @@ def test_export_writes_the_index_and_one_file_per_session(live_fleet: Fleet, ocw
     assert set(done.json["files"]) == {str(folder / "sessions.json"), str(folder / row["sessionFile"])}
 
 
-def test_a_later_export_keeps_what_an_earlier_one_wrote(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_a_later_export_keeps_the_files_of_an_earlier_one(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
     folder = tmp_path / "agents" / "main" / "sessions"
     for name in ("first", "second"):
         live_fleet.outcome(live_fleet.send(program(say("kept")), f"export-{name}"))
@@ -143,7 +143,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("foreign", FOREIGN)
-def test_export_refuses_to_touch_an_index_that_it_did_not_write(
+def test_export_refuses_to_overwrite_a_foreign_index(
     live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
 ) -> None:
     live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))
@@ -156,11 +156,11 @@ def test_export_refuses_to_touch_an_index_that_it_did_not_write(
     assert refused.code == 2
     assert f"{folder / 'sessions.json'} was not written by `ocw sessions export`" in refused.err
     assert (folder / "sessions.json").read_bytes() == foreign.encode("latin-1")
-    assert [path.name for path in folder.iterdir()] == ["sessions.json"], "nothing was written"
+    assert [path.name for path in folder.iterdir()] == ["sessions.json"], "export wrote a file"
 
 
 @pytest.mark.parametrize("foreign", ["", "my notes\n", '{"type": "session", "id": "another"}\n'])
-def test_export_refuses_to_touch_a_transcript_of_another_session(
+def test_export_refuses_to_overwrite_the_transcript_of_another_session(
     live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
 ) -> None:
     live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))

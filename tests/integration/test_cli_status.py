@@ -1,4 +1,4 @@
-"""`ocw status`: who works, what waits, who holds what."""
+"""`ocw status`: workers, waiting messages, leases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_status_shows_workers_lanes_and_leases(live_fleet: Fleet, ocw_cli: Ocw) 
     assert str(worker["pid"]) in text
 
 
-def test_wake_ups_that_nobody_fetches_are_counted(bare_fleet: Fleet) -> None:
+def test_wake_ups_without_a_worker_are_counted(bare_fleet: Fleet) -> None:
     bare_fleet.send("hello", "one")
     bare_fleet.send("hello", "two")
 
@@ -49,7 +49,7 @@ def test_wake_ups_that_nobody_fetches_are_counted(bare_fleet: Fleet) -> None:
     assert "no workers; start some with `ocw up`" in text
 
 
-def test_damaged_records_hide_nothing_else_and_are_reported(bare_fleet: Fleet) -> None:
+def test_damaged_records_are_reported_and_hide_nothing_else(bare_fleet: Fleet) -> None:
     ocw, stores, key = Ocw(bare_fleet), bare_fleet.stores, session_key("one")
     run, message = bare_fleet.send("hello", "one").run, bare_fleet.send("again", "one").message_id
     bare_fleet.send("hello", "two")
@@ -62,19 +62,19 @@ def test_damaged_records_hide_nothing_else_and_are_reported(bare_fleet: Fleet) -
     status, text = ocw("status", "--json").json, ocw("status").out
 
     assert (status["lanes"][0]["waiting"], status["lanes"][0]["queued"]) == (5, 2)
-    assert status["lanes"][0]["oldestWaitingAt"] is not None, "of the other session"
+    assert status["lanes"][0]["oldestWaitingAt"] is not None, "the other session is missing"
     assert (shown.code, shown.json["error"]["type"]) == (1, "CorruptRecord")
     assert "1 damaged record(s) quarantined" in text
     assert ocw("sessions", "show", "one", "--json").json["receipts"] == {"accepted": 1, "unreadable": 1}
     assert len(ocw("sessions", "list", "--json").json["sessions"]) == 2
 
 
-def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(bare_fleet: Fleet) -> None:
+def test_a_killed_worker_is_shown_as_silent_and_one_that_left_is_not_shown(bare_fleet: Fleet) -> None:
     killed, leaving = bare_fleet.worker(), bare_fleet.worker()
     killed.kill()
     leaving.term()
     leaving.wait()
-    # Fifteen seconds are needed until silence counts as death; the record is aged instead of waiting.
+    # A worker counts as dead after 15 silent seconds. Age its record instead of waiting.
     [silent] = bare_fleet.stores.fleet.workers()
     bare_fleet.stores.redis.zincrby(bare_fleet.stores.keys.workers, -20_000, silent.id)
 
@@ -84,7 +84,7 @@ def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(ba
     assert status["totals"]["workers"] == 0
 
 
-def test_archives_that_another_host_has_begun_are_told_of(bare_fleet: Fleet) -> None:
+def test_archives_started_by_another_host_are_reported(bare_fleet: Fleet) -> None:
     archives, keys = bare_fleet.stores.archives, bare_fleet.stores.keys
     about = '{"session_id": "sid-1", "agent_id": "main", "session_key": "agent:main:main"}'
     bare_fleet.stores.redis.hset(keys.archives, "sid-1", about)

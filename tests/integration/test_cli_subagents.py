@@ -1,4 +1,4 @@
-"""`ocw subagents`: seen, spoken to and stopped from outside, with real workers."""
+"""`ocw subagents` lists, messages and stops sub-agents of real workers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def children(fleet: Fleet, session: str) -> list[Run]:
 
 
 def running(fleet: Fleet, session: str, count: int) -> list[Run]:
-    """Wait until so many children of a session are at work."""
+    """Wait until `count` children of a session are running."""
 
     def found() -> list[Run] | None:
         runs = children(fleet, session)
@@ -48,21 +48,21 @@ def delivered(fleet: Fleet, run: Run) -> bool:
     return batch is not None and batch.state is BatchState.DELIVERED
 
 
-def test_sub_agents_are_listed_in_the_order_of_spawning_whatever_their_batches(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_sub_agents_are_listed_in_spawn_order_across_batches(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     names = [f"n{number}" for number in range(5)]
     modes = ["batch", "each", "none", "each", "batch"]
     wanted = [spawn(program(say("x")), label=each, announce=mode) for each, mode in zip(names, modes, strict=True)]
     together = call(*(each for step in wanted for each in step["calls"]))
     live_fleet.outcome(live_fleet.send(program(together, say("spawned"), *[say("heard")] * 3), "ordered"))
 
-    told = ocw_cli("subagents", "list", "ordered", "--json").json["subagents"]
+    listed = ocw_cli("subagents", "list", "ordered", "--json").json["subagents"]
     (tree, *_) = ocw_cli("runs", "tree", "ordered", "--json").json["trees"]
 
-    assert [each["label"] for each in told] == names
+    assert [each["label"] for each in listed] == names
     assert [each["label"] for each in tree["children"] if each["kind"] == "subagent"] == names
 
 
-def test_a_result_that_waits_for_its_siblings_is_live_until_it_is_delivered(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_a_sub_agent_whose_result_waits_for_siblings_is_listed_as_live(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(live_fleet, "siblings")
     quick, slow = (
         spawn(program(say("quick")), label="quick one"),
@@ -73,10 +73,10 @@ def test_a_result_that_waits_for_its_siblings_is_live_until_it_is_delivered(live
     first, second = children(live_fleet, "siblings")
     eventually(lambda: live_fleet.run(first.id).settled_at, within=30)
 
-    told = ocw_cli("subagents", "list", "siblings", "--live", "--json").json["subagents"]
+    listed = ocw_cli("subagents", "list", "siblings", "--live", "--json").json["subagents"]
     last = ocw_cli("subagents", "list", "siblings", "--live", "--limit", "1", "--json").json["subagents"]
 
-    assert [(each["label"], each["state"] == "ok") for each in told] == [("quick one", True), ("slow one", False)]
+    assert [(each["label"], each["state"] == "ok") for each in listed] == [("quick one", True), ("slow one", False)]
     assert [each["label"] for each in last] == ["slow one"]
     gate.open()
     eventually(lambda: delivered(live_fleet, second), within=30)
@@ -89,21 +89,21 @@ def test_sub_agents_are_listed_with_the_delivery_of_their_results(live_fleet: Fl
     (outer,) = children(live_fleet, "listed")
     eventually(lambda: delivered(live_fleet, outer), within=30)
 
-    told = ocw_cli("subagents", "list", "listed", "--json").json["subagents"]
+    listed = ocw_cli("subagents", "list", "listed", "--json").json["subagents"]
     text = ocw_cli("subagents", "list", "listed").out
     everything = ocw_cli("subagents", "list", "--json").json["subagents"]
 
-    assert [(each["label"], each["depth"], each["delivery"]["state"]) for each in told] == [
+    assert [(each["label"], each["depth"], each["delivery"]["state"]) for each in listed] == [
         ("outer", 1, "delivered"),
         ("inner", 2, "delivered"),
     ]
-    assert told[1]["requesterSessionKey"] == told[0]["childSessionKey"]
-    assert f"#{told[0]['number']}" in text, "a nested one names its parent by number"
-    assert {each["runId"] for each in told} <= {each["runId"] for each in everything}
+    assert listed[1]["requesterSessionKey"] == listed[0]["childSessionKey"]
+    assert f"#{listed[0]['number']}" in text, "a nested sub-agent does not name its parent"
+    assert {each["runId"] for each in listed} <= {each["runId"] for each in everything}
     assert ocw_cli("subagents", "list", "listed", "--live").out == "no sub-agents\n"
 
 
-def test_info_is_the_whole_record_by_number_label_run_or_session(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_info_finds_the_record_by_number_label_run_or_session(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     live_fleet.outcome(
         live_fleet.send(
             program(spawn(program(say("found it")), label="a look", metadata={"for": "ann"}), say("ok"), say("heard")),
@@ -113,26 +113,26 @@ def test_info_is_the_whole_record_by_number_label_run_or_session(live_fleet: Fle
     (child,) = children(live_fleet, "informed")
     eventually(lambda: delivered(live_fleet, child), within=30)
 
-    told = ocw_cli("subagents", "info", "A LOOK", "--json").json
+    record = ocw_cli("subagents", "info", "A LOOK", "--json").json
 
-    assert (told["runId"], told["childSessionKey"]) == (child.id, child.session_key)
-    assert told["requesterSessionKey"] == told["controllerSessionKey"] == session_key("informed")
-    assert (told["outcome"], told["endedReason"], told["frozenResultText"]) == ("ok", "complete", "found it")
-    assert told["createdAt"] <= told["startedAt"] <= told["endedAt"] <= told["settledAt"]
-    assert (told["cleanup"], told["spawnMode"], told["deliver"]) == ("keep", "run", False)
-    assert (told["runKind"], told["lane"], told["wakeOnDescendantSettle"]) == ("subagent", "subagent", True)
-    assert told["parentRunId"] == child.parent_run_id
-    assert told["metadata"] == {"for": "ann"}
-    assert told["attempts"][0]["how"] == "taken"
-    assert told["delivery"] | {"state": "delivered", "tries": 0, "lastError": None} == told["delivery"]
-    for name in (f"#{told['number']}", child.session_key):
+    assert (record["runId"], record["childSessionKey"]) == (child.id, child.session_key)
+    assert record["requesterSessionKey"] == record["controllerSessionKey"] == session_key("informed")
+    assert (record["outcome"], record["endedReason"], record["frozenResultText"]) == ("ok", "complete", "found it")
+    assert record["createdAt"] <= record["startedAt"] <= record["endedAt"] <= record["settledAt"]
+    assert (record["cleanup"], record["spawnMode"], record["deliver"]) == ("keep", "run", False)
+    assert (record["runKind"], record["lane"], record["wakeOnDescendantSettle"]) == ("subagent", "subagent", True)
+    assert record["parentRunId"] == child.parent_run_id
+    assert record["metadata"] == {"for": "ann"}
+    assert record["attempts"][0]["how"] == "taken"
+    assert record["delivery"] | {"state": "delivered", "tries": 0, "lastError": None} == record["delivery"]
+    for name in (f"#{record['number']}", child.session_key):
         assert ocw_cli("subagents", "info", name, "--json").json["runId"] == child.id
     text = ocw_cli("subagents", "info", child.id).out
     assert f"delivered to {session_key('informed')}" in text
     assert "found it" in text
 
 
-def test_a_name_that_fits_none_or_several_is_refused_with_a_hint(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_an_unknown_or_ambiguous_name_is_refused_with_a_hint(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     twins = spawn(program(say("one")), program(say("two")), label="twin")
     live_fleet.outcome(live_fleet.send(program(twins, say("ok"), say("heard")), "twins"))
 
@@ -192,7 +192,7 @@ def test_steering_joins_the_running_turn_and_a_message_waits_for_its_end(live_fl
     ]
     assert said.index("and hurry") < said.index("first answer") < said.index("second answer")
     (run,) = children(live_fleet, "steering")
-    assert run.text == "second answer", "one run, one result"
+    assert run.text == "second answer", "not one result of one run"
 
 
 def test_stop_ends_the_subtree_and_the_parent_gets_the_outcome(live_fleet: Fleet, ocw_cli: Ocw) -> None:
@@ -221,7 +221,7 @@ def test_a_blocked_announce_is_shown_and_delivered_when_it_is_retried(live_fleet
     )
     (child,) = running(live_fleet, "blocked", 1)
     assert child.batch is not None
-    # Given a parent whose inbox cannot take the result, and no more tries
+    # Given a parent whose inbox cannot take the result, and no retries left
     inbox = live_fleet.stores.keys.inbox(session_key("blocked"))
     live_fleet.stores.redis.set(inbox, "broken")
     live_fleet.stores.redis.hset(live_fleet.stores.keys.batch(child.batch), "tries", 9)
@@ -247,7 +247,7 @@ def test_a_blocked_announce_is_shown_and_delivered_when_it_is_retried(live_fleet
 
 def test_an_announce_that_is_not_delivered_yet_is_pending(tmp_path: Path) -> None:
     with Fleet(tmp_path, NO_SWEEP) as fleet:
-        # Given nobody who serves the lane in which results are announced
+        # Given no worker for the lane that announces results
         fleet.ready(*(fleet.worker(lane, wait=False) for lane in ("main", "subagent")))
         fleet.outcome(fleet.send(program(spawn(program(say("done")), label="waits"), say("ok"), say("heard"))))
         (child,) = children(fleet, "main")
@@ -272,7 +272,7 @@ def test_a_sub_agent_removed_after_its_announce_is_still_on_record(live_fleet: F
     assert ocw_cli("subagents", "info", "removed", "--json").json["frozenResultText"] == "gone"
     assert ocw_cli("subagents", "log", "removed").code == 5
     assert ocw_cli("subagents", "send", "removed", "are you there?").code == 5
-    assert live_fleet.stores.reader.session(SessionKey(child.session_key)) is None, "nothing is created by asking"
+    assert live_fleet.stores.reader.session(SessionKey(child.session_key)) is None, "the lookup created a session"
 
 
 def _state(fleet: Fleet, run: Run) -> BatchState | None:

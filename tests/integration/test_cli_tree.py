@@ -38,17 +38,17 @@ def names(node: dict[str, Any]) -> list[Any]:
 
 
 def nested(gate: Gate) -> Program:
-    """A child with a child of its own that ends when the gate opens."""
+    """A child whose own child ends when the gate opens."""
     inner = program(spawn(program(gate.step, say("leaf")), label="leaf"), say("waiting"), say("middle done"))
     return program(spawn(inner, label="middle"), say("spawned"), say("all heard"))
 
 
 def late(text: str) -> Program:
-    """A child that is slow enough not to be heard of in the turn that spawned it."""
+    """A child that is slow enough not to report in the turn that spawned it."""
     return program(say(text, delay_ms=700))
 
 
-def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_the_tree_shows_every_level_while_it_runs_and_then_the_reply(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(live_fleet, "levels")
     live_fleet.outcome(live_fleet.send(nested(gate), "levels"))
     (middle,) = eventually(lambda: children(live_fleet, "levels"), within=30)
@@ -65,9 +65,9 @@ def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(live_
     rows = {line.split("  ")[0].strip() if "leaf" not in line else "leaf": line for line in live.splitlines()}
     assert "running" in rows["leaf"]
     assert "parked" in rows["└─ middle"]
-    assert f"{live_fleet.workers[1].pid}" in rows["leaf"], "host and process are shown"
+    assert f"{live_fleet.workers[1].pid}" in rows["leaf"], "the process is not shown"
     assert [names(top) for top in first] == [["main", ["middle", ["leaf"]]]]
-    assert watched.code == 0, "a named tree is watched to its end"
+    assert watched.code == 0, "watching a named tree did not end with it"
     (last,) = json.loads(watched.out.splitlines()[-1])["trees"]
     assert last["settled"]
     assert names(last) == ["main", ["middle", ["leaf"]], ["reply"]]
@@ -117,13 +117,13 @@ def test_waiting_for_a_tree_prints_later_replies(live_fleet: Fleet, ocw_cli: Ocw
     task = json.dumps(program(spawn(late("x"), late("y"), label="both"), say("spawned"), say("heard")))
 
     done = ocw_cli("agent", "--session", "waiting", "--wait", "tree", "-m", task)
-    told = ocw_cli("agent", "--session", "waiting-json", "--wait", "tree", "--json", "-m", task)
+    json_done = ocw_cli("agent", "--session", "waiting-json", "--wait", "tree", "--json", "-m", task)
 
     assert (done.code, done.out) == (0, "spawned\nheard\n")
     assert "sub-agents reported: both ok, both ok" in done.err
-    assert (told.code, told.json["text"], told.json["settled"]) == (0, "spawned", True)
-    assert [(reply["status"], reply["text"]) for reply in told.json["replies"]] == [("ok", "heard")]
-    assert [each["outcome"] for each in told.json["subagents"]] == ["ok", "ok"]
+    assert (json_done.code, json_done.json["text"], json_done.json["settled"]) == (0, "spawned", True)
+    assert [(reply["status"], reply["text"]) for reply in json_done.json["replies"]] == [("ok", "heard")]
+    assert [each["outcome"] for each in json_done.json["subagents"]] == ["ok", "ok"]
 
 
 def test_a_reply_that_spawns_again_is_part_of_the_tree(live_fleet: Fleet, ocw_cli: Ocw) -> None:
@@ -132,7 +132,7 @@ def test_a_reply_that_spawns_again_is_part_of_the_tree(live_fleet: Fleet, ocw_cl
     assert (done.code, done.out) == (0, "first\nsecond\nthird\n")
 
 
-def test_without_a_terminal_only_the_turn_is_waited_for(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_without_a_terminal_it_waits_only_for_the_turn(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(live_fleet, "turn")
     task = program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard"))
     done = ocw_cli("agent", "--session", "turn", "-m", json.dumps(task))
@@ -149,7 +149,7 @@ def test_after_ctrl_c_and_timeout_the_sub_agents_continue(live_fleet: Fleet, ocw
     process = ocw_cli.start("agent", "--session", "left", "--wait", "tree", "-m", task)
     assert process.stderr is not None
     while "active; " not in (line := process.stderr.readline()):
-        assert line, "it waits before it ends"
+        assert line, "it ended without waiting"
     process.send_signal(signal.SIGINT)
     left = finish(process)
 
@@ -163,7 +163,7 @@ def test_after_ctrl_c_and_timeout_the_sub_agents_continue(live_fleet: Fleet, ocw
     eventually(lambda: children(live_fleet, "left")[0].state == "ok", within=30)
 
 
-def test_in_a_terminal_the_tree_is_waited_for_and_chat_shows_later_replies(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_in_a_terminal_it_waits_for_the_tree_and_chat_shows_later_replies(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     def task(word: str) -> str:
         return json.dumps(program(spawn(late("x"), label=word), say(f"{word} spawned"), say(f"{word} heard")))
 
@@ -215,7 +215,7 @@ def test_a_chat_shows_later_replies_and_accepts_messages_meanwhile(live_fleet: F
 
 
 def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], str]]] = ()) -> tuple[int, str]:
-    """Run a command on a terminal of its own; its exit code and everything it showed.
+    """Run a command in a pseudo-terminal; returns its exit code and its output.
 
     `steps` are what to wait for after the step before, and what then is typed.
     """
@@ -236,7 +236,7 @@ def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], s
     return process.wait(60), shown
 
 
-def test_stopping_a_run_that_has_ended_stops_its_sub_agents_and_no_others(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_stopping_an_ended_run_stops_only_its_sub_agents(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(live_fleet, "turns")
     asked = program(spawn(program(gate.step, say("x"))), say("spawned"), say("heard"))
     first, second = (live_fleet.outcome(live_fleet.send(asked, "turns")).run for _ in range(2))
@@ -256,7 +256,7 @@ def test_stopping_a_run_that_has_ended_stops_its_sub_agents_and_no_others(live_f
 
 
 def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(live_fleet: Fleet, ocw_cli: Ocw) -> None:
-    # Given a child that failed, was announced and deleted, and whose transcript was written out
+    # Given a child that failed, was announced, archived and deleted
     child = program(call(execute("echo out"), text="I look."), {"fail": "auth"})
     asked = program(spawn(child, cleanup="delete"), say("spawned"), say("heard"))
     live_fleet.outcome(live_fleet.send(asked, "cleaned"))
@@ -273,7 +273,7 @@ def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(live_f
     assert "journal (its session was deleted; this is from its archive)" in text
     assert "assistant calls exec" in text
 
-    # And without the archive it says what became of it, and what there was
+    # And without the archive the record still says how it ended
     archive.unlink()
     text = ocw_cli("runs", "show", run.id).out
     assert "no journal: its session was deleted, and its archive is not on this machine" in text

@@ -1,4 +1,4 @@
-"""`ocw agent` while workers and Redis die under it: the person is told, and gets the one committed answer."""
+"""`ocw agent` while workers and Redis die: it reports that, and prints the one committed answer."""
 
 from __future__ import annotations
 
@@ -46,43 +46,43 @@ def test_a_missing_worker_is_reported_and_waited_for(bare_fleet: Fleet) -> None:
     process = Ocw(bare_fleet).start("agent", "-m", as_text(program(say("at last"))))
     assert process.stderr is not None
 
-    told = process.stderr.readline()
+    line = process.stderr.readline()
     bare_fleet.worker()
     done = finish(process)
 
-    assert "no worker is running for lane main; start one with `ocw up`" in told
+    assert "no worker is running for lane main; start one with `ocw up`" in line
     assert (done.code, done.out) == (0, "at last\n")
 
 
-def test_a_redis_that_goes_away_is_reported_and_waited_for(bare_fleet: Fleet) -> None:
+def test_a_lost_redis_is_reported_and_waited_for(bare_fleet: Fleet) -> None:
     bare_fleet.worker()
     process = Ocw(bare_fleet).start("agent", "-m", as_text(program(say("still here", delay_ms=3000))))
     assert process.stderr is not None
     eventually(lambda: bare_fleet.stores.reader.control(session_key("main")).state == "running", within=20)
     bare_fleet.redis_server.kill()
 
-    told = process.stderr.readline()
+    line = process.stderr.readline()
     bare_fleet.redis_server.start()
     done = finish(process)
 
-    assert "Redis did not answer" in told
+    assert "Redis did not answer" in line
     assert "[Redis is back]" in done.err
     assert (done.code, done.out) == (0, "still here\n")
 
 
-def test_a_frozen_redis_is_an_error_within_seconds_and_the_hint_says_how_to_send_again(bare_fleet: Fleet) -> None:
+def test_a_frozen_redis_is_an_error_within_seconds_with_a_hint_to_retry(bare_fleet: Fleet) -> None:
     ocw = Ocw(bare_fleet)
     bare_fleet.redis_server.stop()
     try:
-        told = ocw("agent", "-m", "hello", "--message-id", "mine-1", within=10)
+        done = ocw("agent", "-m", "hello", "--message-id", "mine-1", within=10)
     finally:
         bare_fleet.redis_server.cont()
     bare_fleet.worker()
 
     again = ocw("agent", "-m", as_text(program(say("once"))), "--message-id", "mine-1")
 
-    assert told.code == 4
-    assert "--message-id mine-1" in told.err
+    assert done.code == 4
+    assert "--message-id mine-1" in done.err
     assert again.code == 0
     assert len(bare_fleet.runs()) == 1
 
@@ -100,6 +100,6 @@ def test_a_deleted_session_ends_the_wait(bare_fleet: Fleet) -> None:
 
 
 def _name(fleet: Fleet, pid: int) -> str:
-    """Host and pid, as people are told them."""
+    """Host and pid, as the output shows them."""
     ids = [info.id for info in fleet.stores.fleet.workers()]
     return next(worker.rpartition("/")[0] for worker in ids if worker.split("/")[-2] == str(pid))

@@ -1,4 +1,4 @@
-"""The wake-up that scripts push is the very message that Celery would have published."""
+"""The wake-up that scripts push equals the message that Celery would publish."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARYING = {"woken_at", "delivery_tag"}
 
 
 def flat(message: dict[str, Any]) -> dict[str, Any]:
-    """One level, without the fields that differ from one publish to the next."""
+    """A flat copy, without the fields that differ between two publishes."""
     parts = {**message["headers"], **message["properties"], **{k: v for k, v in message.items() if k[0] in "bc"}}
     return {name: value for name, value in parts.items() if name not in VARYING}
 
@@ -29,7 +29,7 @@ def test_a_sealed_wake_up_equals_a_published_one(bare_fleet: Fleet) -> None:
     assert flat(sealed) == flat(published)
 
 
-def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(bare_fleet: Fleet) -> None:
+def test_a_session_named_like_a_placeholder_of_the_envelope_changes_nothing(bare_fleet: Fleet) -> None:
     session = SessionKey("agent:main:telegram:dm:@BODY@@ID@")
     message = json.loads(bare_fleet.waker.sealed(session, RunId("run-1")))
 
@@ -37,7 +37,7 @@ def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(bare_flee
     assert json.loads(base64.b64decode(message["body"]))[0] == [session, "run-1"]
 
 
-def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(bare_fleet: Fleet) -> None:
+def test_a_wake_up_has_ids_and_session_but_no_message_text(bare_fleet: Fleet) -> None:
     bare_fleet.send("the secret plan", session="agent:main:main")
     raw = str(bare_fleet.stores.redis.lpop(bare_fleet.queue_key))
 

@@ -1,4 +1,4 @@
-"""What Flower shows of a run: who, where and how it stands; never what was said."""
+"""Flower shows the session, worker and state of a run, but never message text."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_run_is_readable_in_flower_and_its_text_is_not(bare_fleet: Fleet) -> N
         assert "secret-word" not in json.dumps(ask(f"{url}/api/tasks"))
 
 
-def test_a_run_that_failed_is_a_failure_in_flower_too(bare_fleet: Fleet) -> None:
+def test_a_failed_run_is_a_failure_in_flower(bare_fleet: Fleet) -> None:
     bare_fleet.worker()
     with flower(bare_fleet) as url:
         sent = bare_fleet.send({"steps": [{"fail": "auth"}]}, "agent:main:flower")
@@ -73,7 +73,7 @@ def test_a_run_that_failed_is_a_failure_in_flower_too(bare_fleet: Fleet) -> None
         assert eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "FAILURE", within=20)
 
 
-def test_a_queued_run_that_is_revoked_in_flower_is_stopped_and_shown_so(bare_fleet: Fleet) -> None:
+def test_revoking_a_queued_run_in_flower_stops_it(bare_fleet: Fleet) -> None:
     bare_fleet.worker(concurrency=1)
     with flower(bare_fleet) as url:
         bare_fleet.send(program(say("never", delay_ms=60_000)), "busy")

@@ -1,4 +1,4 @@
-"""A worker started by Celery's own command, as the README says it may be."""
+"""A worker started with Celery's own command, as the README describes."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def test_celerys_own_command_starts_a_worker_that_answers(bare_fleet: Fleet) -> 
     assert outcome.text == "by Celery's command", log.read_text()
     assert code == 0, log.read_text()
     assert bare_fleet.stores.fleet.workers() == []
-    # Both grow with the square of the fleet: each worker would listen to all events, and greet all others at start.
+    # Gossip and mingle grow with the square of the fleet: each worker would hear all events and greet all others.
     assert "celeryev" not in {str(key).rpartition(".")[2] for key in bindings}
     assert "hello" not in spoken(overheard)
 
 
 def spoken(overheard: PubSub) -> list[str]:
-    """The broadcasts to all workers, by their method."""
+    """The methods of all broadcasts to workers."""
     heard = iter(lambda: overheard.get_message(timeout=0.2), None)
     broadcasts = [json.loads(message["data"]) for message in heard if message["type"] == "pmessage"]
     bodies = [json.loads(base64.b64decode(broadcast["body"])) for broadcast in broadcasts]

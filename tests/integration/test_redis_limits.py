@@ -1,4 +1,4 @@
-"""A Redis that is full, read-only or slow: accepting says so in time, and nothing that was accepted is lost."""
+"""With Redis full, read-only or slow, accept fails in time, and no accepted message is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUTE = Route(channel="test")
 
 @contextmanager
 def slow_proxy(port: int, *, seconds: float) -> Iterator[int]:
-    """A port that passes everything on, each answer after a pause."""
+    """A port that forwards everything and delays each answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -66,7 +66,7 @@ def test_a_full_redis_refuses_new_work_and_finishes_the_old(bare_fleet: Fleet) -
 def test_a_read_only_replica_is_unavailable_not_corrupt(bare_fleet: Fleet) -> None:
     with RedisServer() as primary:
         bare_fleet.stores.redis.replicaof("127.0.0.1", primary.port)
-        # It first answers LOADING or forgets its data while it syncs; then it is plainly read-only.
+        # It first answers LOADING or drops its data while it syncs; after that it is read-only.
         eventually(lambda: bare_fleet.stores.redis.info("replication")["master_link_status"] == "up", within=20)
 
         with pytest.raises(StoreUnavailable):
@@ -74,7 +74,7 @@ def test_a_read_only_replica_is_unavailable_not_corrupt(bare_fleet: Fleet) -> No
         assert bare_fleet.stores.reader.quarantined() == []
 
 
-def test_accepting_on_a_slow_redis_answers_within_three_seconds(bare_fleet: Fleet) -> None:
+def test_accept_on_a_slow_redis_returns_within_three_seconds(bare_fleet: Fleet) -> None:
     with slow_proxy(bare_fleet.redis_server.port, seconds=1.5) as port:
         stores = open_stores(bare_fleet.settings, f"redis://127.0.0.1:{port}/0")
         intake = Intake(stores, bare_fleet.waker)

@@ -1,4 +1,4 @@
-"""Revoking a run by Celery's own means, as Flower's button does, is the engine's stop; no wake-up is thrown away."""
+"""Revoking a task in Celery or Flower stops the run; no wake-up is lost."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ FOR_EVER = program(say("never", delay_ms=60_000))
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_queued_run_that_is_revoked_is_stopped_and_its_session_goes_on(bare_fleet: Fleet, pool: str) -> None:
-    # Given a worker whose only slot is taken, and a run that waits for it
+def test_revoking_a_queued_run_stops_it_and_its_session_continues(bare_fleet: Fleet, pool: str) -> None:
+    # Given a worker whose only slot is taken, and a run that waits for the slot
     bare_fleet.worker(concurrency=1, pool=pool)
     busy = bare_fleet.send(FOR_EVER, "busy")
     bare_fleet.carrier("busy")
     waiting = bare_fleet.send(program(say("never")), "waiting")
 
-    # When it is revoked, and so is the one at work
+    # When the waiting run and the running one are revoked
     bare_fleet.tell_workers("revoke", task_id=waiting.run)
     stopped = bare_fleet.outcome(waiting, within=10)
     bare_fleet.tell_workers("revoke", task_id=[busy.run], terminate=True, signal="SIGKILL")
 
-    # Then both end as stopped, by no worker's death, and both sessions answer what comes next
+    # Then both end as stopped, no worker dies, and both sessions answer their next message
     assert stopped.receipt.state is MessageState.CANCELLED
     assert bare_fleet.run(waiting.run).state is RunState.KILLED
     assert bare_fleet.run(waiting.run).reason == "revoked"
@@ -40,7 +40,7 @@ def test_a_queued_run_that_is_revoked_is_stopped_and_its_session_goes_on(bare_fl
         assert bare_fleet.outcome(bare_fleet.send(program(say("well")), session), within=10).text == "well"
 
 
-def test_the_command_terminate_is_a_stop_too(bare_fleet: Fleet) -> None:
+def test_the_terminate_command_is_also_a_stop(bare_fleet: Fleet) -> None:
     bare_fleet.worker()
     busy = bare_fleet.send(FOR_EVER)
     bare_fleet.carrier()
@@ -52,7 +52,7 @@ def test_the_command_terminate_is_a_stop_too(bare_fleet: Fleet) -> None:
     assert (ended.state, ended.reason) == (RunState.KILLED, "revoked")
 
 
-def test_a_sub_agent_that_is_revoked_is_announced_as_stopped(bare_fleet: Fleet) -> None:
+def test_a_revoked_sub_agent_is_announced_as_stopped(bare_fleet: Fleet) -> None:
     bare_fleet.ready(*start_workers(bare_fleet, "main", "subagent", "service"))
     bare_fleet.send(program(spawn(FOR_EVER), say("spawned"), say("heard")), "root")
     child = eventually(lambda: next(iter(children_of(bare_fleet.stores, session_key("root"))), None), within=10)
@@ -70,7 +70,7 @@ def _announced(fleet: Fleet) -> BatchState | None:
     return state if state is BatchState.DELIVERED else None
 
 
-def test_what_is_no_run_is_not_revoked(bare_fleet: Fleet) -> None:
+def test_a_task_that_is_not_a_run_is_not_revoked(bare_fleet: Fleet) -> None:
     bare_fleet.worker()
 
     (reply,) = bare_fleet.tell_workers("revoke", task_id=["run-unknown", "archive-1"])
@@ -78,8 +78,8 @@ def test_what_is_no_run_is_not_revoked(bare_fleet: Fleet) -> None:
     assert "no such run: archive-1, run-unknown" in reply["ok"]
 
 
-def test_a_wake_up_is_not_thrown_away_by_what_other_workers_say_is_revoked(bare_fleet: Fleet) -> None:
-    """Workers exchange what they believe to be revoked when they start, and keep it for hours."""
+def test_a_wake_up_survives_the_revoked_list_of_other_workers(bare_fleet: Fleet) -> None:
+    """Workers exchange their lists of revoked tasks when they start, and keep them for hours."""
     bare_fleet.worker()
     sent = bare_fleet.send(program(say("well")), lose_wake_up=True)
 

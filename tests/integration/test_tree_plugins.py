@@ -1,4 +1,4 @@
-"""What is outside the engine hears of sub-agents: an installed plugin, and whoever reads the logs."""
+"""An installed plugin and the logs report sub-agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ plugin = Plugin()
 
 
 def install(folder: Path) -> None:
-    """A package as pip would leave it: a module, and metadata that names its entry point."""
+    """Install a package as pip does: a module, and metadata with its entry point."""
     info = folder / "noting-1.0.dist-info"
     info.mkdir(parents=True)
     (folder / "noting.py").write_text(PLUGIN)
@@ -51,8 +51,8 @@ def fields(line: str) -> dict[str, str]:
     return dict(re.findall(r"(\w+)=(\S+)", line))
 
 
-def test_a_plugin_hears_of_each_child_and_its_log_lines_say_whose_it_is(bare_fleet: Fleet, tmp_path: Path) -> None:
-    # Given workers that find an installed plugin
+def test_a_plugin_gets_each_child_and_log_lines_name_its_tree(bare_fleet: Fleet, tmp_path: Path) -> None:
+    # Given workers with an installed plugin
     install(tmp_path / "installed")
     heard = tmp_path / "notes.jsonl"
     path = os.pathsep.join([str(tmp_path / "installed"), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -66,7 +66,7 @@ def test_a_plugin_hears_of_each_child_and_its_log_lines_say_whose_it_is(bare_fle
     queued = bare_fleet.send(program(spawn(program(say("done")), label="one"), say("spawned"), say("heard")))
     eventually(lambda: len(notes(heard)) == 2, within=30)
 
-    # Then the plugin was told both, with the record
+    # Then the plugin got both events, with the record
     (first, spawned), (second, ended) = notes(heard)
     assert (first, second) == ("spawned", "ended")
     assert spawned["id"] == ended["id"]
@@ -74,7 +74,7 @@ def test_a_plugin_hears_of_each_child_and_its_log_lines_say_whose_it_is(bare_fle
     eventually(lambda: "plugin.failed" in bare_fleet.logs(), within=10)
     assert "plugin.unloadable" in bare_fleet.logs()
 
-    # And the child's lines carry its place in the tree
+    # And the child's log lines have its place in the tree
     child = bare_fleet.run(ended["id"])
     line = eventually(
         lambda: next((each for each in workers[1].log_text().splitlines() if "run.ended" in each), None), within=10
