@@ -126,7 +126,7 @@ def _check_announced(stores: Stores, run: Run, runs: dict[RunId, Run], announced
     recipient = _recipient(stores, run, runs)
     expected = [recipient] if recipient else []
     assert [each.session for each in announced] == expected, (
-        f"{run.id} ({run.state}) was told to {announced}, not {expected}"
+        f"{run.id} ({run.state}) was announced as {announced}, not to {expected}"
     )
     for each in announced:
         assert each.status.startswith(WORDS[run.outcome or ""]), (

@@ -182,7 +182,7 @@ def test_of_several_open_commands_only_the_started_one_is_interrupted(
 def test_a_call_handed_over_before_it_started_is_marked_before_it_runs(
     make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path
 ) -> None:
-    """Its next owner may die in the middle of it, and the one after must not run it again."""
+    """If its next owner dies during the call, the one after must not run it again."""
     history = [program({}, {"text": "done"}), calling(("exec", {"command": "echo run >> ran"}))]
 
     make_loop(*history, started_call="").run()
@@ -225,7 +225,7 @@ def test_without_a_message_nothing_is_written_before_the_model_call(
 
 
 def test_calls_of_an_older_message_are_not_run(make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path) -> None:
-    """Damage may have left a call without result long ago; only the last message's calls are still to be done."""
+    """Damage may have left a call without result long ago; only the last message's calls are still open."""
     old = calling(("exec", {"command": "echo run >> ran"}))
 
     loop = make_loop(user("before"), old, AssistantEntry(content=[TextBlock(text="x")]), program({"text": "new"}))
@@ -288,7 +288,7 @@ def test_a_turn_that_never_answers_is_ended_after_its_model_calls(make_loop: Mak
 
 
 class Halting(Provider):
-    """Says something, then fails as told; the last call answers."""
+    """Streams some text, then raises the next failure; after the last failure it answers."""
 
     name, api = "halting", "test"
 
@@ -335,7 +335,7 @@ def test_the_model_sees_what_fits_the_smaller_of_its_window_and_the_agents_limit
 
 
 def stop_when(fact: Callable[[], bool], cancel: Cancel) -> list[float]:
-    """Stop the turn from another thread as soon as something is true; tells when that was."""
+    """Stop the turn from another thread once a condition holds; returns when that was."""
     stopped: list[float] = []
 
     def watch() -> None:

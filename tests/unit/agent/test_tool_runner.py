@@ -1,4 +1,4 @@
-"""What a tool call comes to, for people and for the model."""
+"""The outcome of a tool call, for people and for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn does to keep its chat within the window, call by call."""
+"""How a turn keeps its conversation within the window, call by call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTED = "tokens before the newest message in a window of 4000"
 
 
 class Conversation:
-    """A chat that is kept within a window of 4000 tokens; the summariser says what `summary` is."""
+    """A conversation in a window of 4000 tokens; the summariser answers with `summary`."""
 
     def __init__(self, *entries: TranscriptEntry) -> None:
         self.log = list(entries)
@@ -50,14 +50,14 @@ class Conversation:
 
 
 def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> None:
-    # Given large results that pruning clears, because the chat has rested
+    # Given large results that pruning clears after a pause
     read = [each for n in range(6) for each in (assistant("", f"o{n}"), result(f"o{n}", "x" * 8000))]
     since = [each for n in range(7) for each in (user("q" * 900), assistant("a" * 900))]
     for entry in (*read, *since):
         entry.timestamp = 1
     chat = Conversation(user("go"), *read, *since)
 
-    # When a summary fails, and the chat then grows by far more than the five percent that are asked for
+    # When a summary fails, and the conversation then grows by far more than the required five percent
     chat.make_room()
     tried = chat.summarised
     assert tried
@@ -77,7 +77,7 @@ def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> Non
 
 
 def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
-    # Given a result larger than the window, and little before it: a summary of that saves nothing
+    # Given a result larger than the window with little before it, so that a summary saves nothing
     chat = Conversation(
         user("hello"), assistant("hi"), user("read it"), assistant("", "c0"), result("c0", "x" * 60_000)
     )
@@ -86,11 +86,11 @@ def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
     chat.make_room()
     assert chat.notices == [f"Compaction achieved nothing at {chat.notices[0].split()[4]} {NOTED}: no gain"]
 
-    # When the model has answered, and people go on
+    # When the model has answered and the conversation continues
     chat.log += [assistant("I read it."), user("and what does it say?")]
     chat.make_room()
 
-    # Then it gives way, though the chat as a whole is hardly larger than before
+    # Then the result is dropped, although the conversation has hardly grown
     assert isinstance(chat.log[-1], CompactionEntry)
     assert chat.keeper.view.size(chat.log, 0) < 1500
 

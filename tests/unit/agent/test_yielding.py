@@ -1,4 +1,4 @@
-"""A turn that a tool ends: read from the transcript, so that whoever comes after a crash ends it too."""
+"""A tool can end a turn. The transcript records that, so the next owner after a crash ends it too."""
 
 from __future__ import annotations
 

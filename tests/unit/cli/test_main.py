@@ -1,4 +1,4 @@
-"""The root command: quick help that tells the truth, and errors that never show a bare traceback."""
+"""The root command: its help matches the commands, and errors show no bare traceback."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAMES = [name for section in COMMANDS.values() for name in section]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_one_line_in_the_list_is_the_commands_own(name: str) -> None:
+def test_the_help_line_in_the_list_is_the_commands_own(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
 
     assert command is not None
     assert command.help is not None
-    told = next(section[name][1] for section in COMMANDS.values() if name in section)
-    assert command.help.split("\n\n")[0].replace("\n", " ") == told
+    line = next(section[name][1] for section in COMMANDS.values() if name in section)
+    assert command.help.split("\n\n")[0].replace("\n", " ") == line
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,8 +62,8 @@ def test_configuration_and_state_directory_are_named_before_or_after_the_command
 
     assert run([word.format(file=file, dir=state) for word in words]) == 0
 
-    told = json.loads(capsys.readouterr().out)
-    assert (told["stateDir"], told["values"][0]["value"]) == (str(state), "here")
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["stateDir"], answer["values"][0]["value"]) == (str(state), "here")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,8 +97,8 @@ def test_an_unexpected_error_is_one_line_with_a_hint(
     monkeypatch.setattr(root.cli, "get_command", lambda *_: broken)
 
     assert run(["status"]) == 70
-    told = capsys.readouterr()
-    assert told.err.splitlines() == [
+    output = capsys.readouterr()
+    assert output.err.splitlines() == [
         "error: unexpected RuntimeError: the roof is on fire",
         "hint: this is a bug in ocw; OPENCLAW_DEBUG=1 shows a traceback",
     ]
