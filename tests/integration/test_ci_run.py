@@ -13,6 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+INSTALLED = {"redis-server": "redis-server", "chromium": "chromium", "bwrap": "bubblewrap", "rg": "ripgrep"}
+"""The package of each program that `.ci/run` installs."""
+
 FLAKY = """
 from pathlib import Path
 import pytest
@@ -62,7 +65,7 @@ class Project:
         (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\ntestpaths = ['tests']\n")
         (root / "constraints.txt").write_text("")
         (root / ".venv" / "bin").mkdir(parents=True)
-        for name in ("ruff", "mypy", "lint-imports", "redis-server"):
+        for name in ("ruff", "mypy", "lint-imports", *INSTALLED):
             self.program(name, "exit 0")
         self.program("python", f'exec {sys.executable} "$@"')
         self.program("pytest", f'printf "%s\\n" "$*" >> started; exec {sys.executable} -m pytest "$@"')
@@ -77,11 +80,11 @@ class Project:
         for name, text in files.items():
             (self.root / "tests" / f"{name}.py").write_text(text)
 
-    def run(self) -> tuple[int, str]:
-        theirs = ("PYTEST", "MAKE", "MFLAGS", "COV")  # of the suite that runs this test
+    def run(self, path: str = os.environ["PATH"]) -> tuple[int, str]:
+        theirs = ("PYTEST", "MAKE", "MFLAGS", "COV", "CI")  # of the suite that runs this test
         env = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-        # The redis-server of the project comes first on the path, so that none is installed.
-        env |= {"JOBS": "2", "PATH": f"{self.root}/.venv/bin:{env['PATH']}"}
+        # The programs of the project come first on the path, so that none is installed.
+        env |= {"JOBS": "2", "PATH": f"{self.root}/.venv/bin:{path}"}
         done = subprocess.run(
             [self.root / ".ci" / "run"],
             cwd=self.root.parent,
@@ -138,6 +141,24 @@ def test_the_last_line_says_what_was_left_out(project: Project, other: str) -> N
 
     assert code == 0, output
     assert output.splitlines()[-1] == "left out: no zsh (2)"
+
+
+def test_missing_programs_are_installed_and_required(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "cat", "dirname", "grep", "make", "mktemp", "rm", "sh", "tee"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    for name in INSTALLED:
+        (project.root / ".venv" / "bin" / name).unlink()
+    project.program("id", "echo 0")
+    project.program("apt-get", 'echo "$*" >> apt; [ "$5" != chromium ]')
+    project.test(test_a="import os\ndef test_required(): assert os.environ['CI'] == 'true'")
+
+    code, output = project.run(path=str(tmp_path / "bin"))
+
+    assert code == 0, output
+    installed = [line.split()[-1] for line in (project.root / "apt").read_text().splitlines() if "install" in line]
+    assert installed == list(INSTALLED.values())
+    assert "apt-get did not install chromium" in output
 
 
 @pytest.mark.parametrize("failing", [FAILING, "import no_such_module"], ids=["test", "collection"])
