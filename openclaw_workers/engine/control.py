@@ -91,7 +91,8 @@ class Control:
         self._stores.tree.reaped(session, order)
 
     def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> SessionEnded:
-        mend(self._stores, session)  # the script would fail halfway, and what is damaged must not keep anyone from this
+        # Damaged keys would make the script fail halfway, and must keep nobody from this.
+        mend(self._stores.sessions, self._stores.reader, session)
         lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
         ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
         if ended is None:

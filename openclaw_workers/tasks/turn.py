@@ -43,7 +43,7 @@ def subagent(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
     """
     state = _carry(session, run, is_header=True)
     if state is None:
-        record = current_worker().stores.reader.run(RunId(run))
+        record = current_worker().reader.run(RunId(run))
         if record is None or record.settled_at is None:
             raise Ignore
         state = record.state

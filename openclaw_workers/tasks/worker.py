@@ -17,19 +17,12 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
-from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.stores import Stores, open_stores
-from openclaw_workers.engine.sweep.sweeper import Sweeper
-from openclaw_workers.engine.tree.announce import Announcer
-from openclaw_workers.engine.tree.spawn import Spawner
-from openclaw_workers.engine.turn.prepare import Preparer
-from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.graph import worker_engine
+from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
-from openclaw_workers.store.turns import TurnRules, Turns
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
@@ -70,32 +63,21 @@ class Worker:
         configured = loaded()
         settings = configured.settings
         self.id = WorkerId(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}")
-        self.stores: Stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
-        self.process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
-        self.waker = CeleryWaker(app, self.stores.redis, settings.engine.namespace)
-        timing = self.stores.timing
-        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
-        turns = Turns(self.stores.redis, self.stores.keys, self.id, rules, self.stores.caps)
-        models = Models(configured, self.stores.redis, self.stores.keys)
+        stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
+        self._fleet = stores.fleet
+        self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
+        waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
         model = default_model(settings, os.environ)
-        self.preparer = Preparer(configured, self.stores.reader, self.stores.tree, models, default_model=model)
-        spawner = Spawner(self.stores, self.waker, configured, default_model=model)
-        self.runner = TurnRunner(turns, self.preparer, self.process, self.waker, spawner)
-        self.announcer = Announcer(self.stores, self.waker)
-        self._sweeper = Sweeper(
-            self.stores,
-            self.waker,
-            self.runner,
-            self.announcer,
-            self.id,
-            archives=ArchiveWriter(self.stores.archives, configured),
-            period_seconds=settings.engine.sweep_seconds,
-        )
-        self.runner.on_delayed = self._sweeper.poke
+        engine = worker_engine(configured, stores, waker, self._process, self.id, default_model=model)
+        self.runner = engine.runner
+        self.preparer = engine.preparer
+        self.announcer = engine.announcer
+        self.reader = stores.reader
+        self._sweeper = engine.sweeper
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
-            self.stores.fleet,
-            self.process,
+            self._fleet,
+            self._process,
             self.id,
             lambda: fields,
             told_to_leave=facts.told_to_leave,
@@ -117,16 +99,16 @@ class Worker:
 
     def drain(self) -> None:
         """Hand turns over and be gone within the grace. For a signal handler: takes no lock, starts no thread."""
-        self.process.drain()
+        self._process.drain()
 
     def stop(self) -> None:
         self._sweeper.stop()
         self._ticker.stop()
         try:
-            self.stores.fleet.leave(self.id)
+            self._fleet.leave(self.id)
         except StoreUnavailable as error:
             log.warning("worker.left_unnoticed", error=error.message)
 
     def _exit_hard(self, code: int) -> None:
-        log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self.process.runs()])
+        log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self._process.runs()])
         os._exit(code)

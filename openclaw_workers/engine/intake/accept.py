@@ -193,7 +193,7 @@ class Intake:
         try:
             return accept()
         except CorruptRecord:
-            if not mend(self._stores, session):
+            if not mend(self._stores.sessions, self._stores.reader, session):
                 raise
             return accept()
 

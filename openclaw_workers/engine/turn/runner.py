@@ -59,15 +59,15 @@ class TurnRunner:
         waker: Waker,
         spawner: Spawner,
         *,
-        on_delayed: Callable[[], None] = lambda: None,
+        on_delayed: Callable[[], None],
     ) -> None:
+        """`on_delayed` is called when a commit leaves work that is due before the next sweep."""
         self._turns = turns
         self._preparer = preparer
         self._process = process
         self._waker = waker
         self._spawner = spawner
-        self.on_delayed = on_delayed
-        """Called when a commit leaves work that is due before the next sweep."""
+        self._on_delayed = on_delayed
 
     def run(self, session: SessionKey, run: RunId, *, is_header: bool = False) -> RunState | None:
         """Carry the run as far as it will go here, and say how it ended; None when it did not end by us.
@@ -87,7 +87,7 @@ class TurnRunner:
             except CorruptRecord as error:
                 log.error("run.unreadable", error=error.message)
                 self._preparer.quarantine(session, error, "")
-                mend(self._spawner.stores, session)
+                self._mend(session)
                 return None
             except StoreUnavailable as error:
                 log.warning("run.untaken", error=error.message)
@@ -96,7 +96,7 @@ class TurnRunner:
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
-                elif taken.why == "damaged" and mend(self._spawner.stores, session):
+                elif taken.why == "damaged" and self._mend(session):
                     self._waker.turn(session, run)
                 wake_all(self._waker, taken.granted)
                 return None
@@ -137,6 +137,9 @@ class TurnRunner:
             self._turns.let_go(lease, books)
         except StoreUnavailable as error:
             log.warning("calls.unbooked", count=len(books.calls), error=error.message)
+
+    def _mend(self, session: SessionKey) -> bool:
+        return mend(self._spawner.stores.sessions, self._spawner.stores.reader, session)
 
     def _free_suspect(self, run: RunId) -> None:
         following = self._process.clear_suspect(run)
@@ -338,7 +341,7 @@ class TurnRunner:
         if committed.next_run is not None and committed.delay_ms == 0 and committed.how != "again":
             self._waker.turn(lease.session, committed.next_run)
         elif committed.next_run is not None or committed.answered or committed.how == "unsettled":
-            self.on_delayed()
+            self._on_delayed()
         if committed.how == "again" or (committed.how == "settled" and not is_header):
             self._preparer.wake_run(self._waker, lease.run)
         wake_all(self._waker, committed.granted)

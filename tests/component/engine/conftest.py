@@ -18,17 +18,16 @@ from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.graph import worker_engine
 from openclaw_workers.engine.intake.accept import Intake, Queued
-from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.tree.announce import Announcer
-from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.turns import Taken, TurnRules, Turns
+from openclaw_workers.store.turns import Taken, Turns
 from tests.support.redis_server import RedisServer
 
 SESSION = SessionKey("agent:main:main")
@@ -149,29 +148,20 @@ def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace:
         loaded = load(path, env={"HOME": str(tmp_path)}, cwd=tmp_path, state_dir=tmp_path / "state")
         stores = open_stores(loaded.settings, url or redis_server.url)
         waker, process = MemoryWaker(), WorkerState(grace_seconds=grace_seconds)
-        timing, worker = stores.timing, WorkerId("here/1/a")
-        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
-        turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
-        models = Models(loaded, stores.redis, stores.keys)
-        preparer = Preparer(loaded, stores.reader, stores.tree, models, default_model="offline/script")
-        spawner = Spawner(stores, waker, loaded, default_model="offline/script")
-        runner = TurnRunner(turns, preparer, process, waker, spawner)
-        announcer = Announcer(stores, waker)
-        archives = ArchiveWriter(stores.archives, loaded)
-        sweeper = Sweeper(stores, waker, runner, announcer, worker, archives=archives, period_seconds=1)
+        built = worker_engine(loaded, stores, waker, process, WorkerId("here/1/a"), default_model="offline/script")
         return EngineHarness(
             loaded,
             stores,
             waker,
             process,
-            turns,
-            preparer,
-            runner,
+            built.turns,
+            built.preparer,
+            built.runner,
             Intake(stores, waker),
             Control(stores, waker),
-            sweeper,
-            announcer,
-            archives,
+            built.sweeper,
+            built.announcer,
+            built.archives,
         )
 
     return make

@@ -14,7 +14,7 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.archives.transcript_files import sessions_dir
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.engine.graph import worker_engine
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.archives import PART, Archives
@@ -250,12 +250,9 @@ def test_what_waits_for_a_place_that_nobody_knows_any_more_is_written_here(
 def test_a_state_directory_that_cannot_be_written_stops_no_sweep(engine: EngineHarness) -> None:
     session_id = begin_anew(engine, "one")
     loaded = replace(engine.loaded, state_dir=Path("/dev/null/state"))
-    there = ArchiveWriter(engine.stores.archives, loaded)
-    sweeper = Sweeper(
-        engine.stores, engine.waker, engine.runner, engine.announcer, WorkerId("w"), archives=there, period_seconds=1
-    )
+    there = worker_engine(loaded, engine.stores, engine.waker, engine.process, WorkerId("w"), default_model="")
 
-    sweeper.sweep()
+    there.sweeper.sweep()
 
     assert engine.stores.redis.llen(engine.stores.keys.archive(session_id)) == 2
 

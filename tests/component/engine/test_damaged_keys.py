@@ -202,4 +202,4 @@ def test_a_redis_that_is_away_is_no_reason_to_fail(engine: EngineHarness, monkey
         raise StoreUnavailable("away")
 
     monkeypatch.setattr(engine.stores.sessions, "set_aside", away)
-    assert not mend(engine.stores, SESSION)
+    assert not mend(engine.stores.sessions, engine.stores.reader, SESSION)

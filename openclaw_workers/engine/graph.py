@@ -1,0 +1,115 @@
+"""The composition root: builds the engine's objects from one configuration, each with what it needs.
+
+Only this module, the worker and the CLI's context know all stores. A turn uses the objects of one graph to its end.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.sessions.relay import AnswerRelay
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.sweep.archive import DueArchives
+from openclaw_workers.engine.sweep.batch import DueBatches
+from openclaw_workers.engine.sweep.cleanup import DueCleanups
+from openclaw_workers.engine.sweep.due_kind import DueKind
+from openclaw_workers.engine.sweep.forget import DueRecords
+from openclaw_workers.engine.sweep.orphan import DueOrphans
+from openclaw_workers.engine.sweep.reap import DueReaps
+from openclaw_workers.engine.sweep.relay import DueRelays
+from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.engine.sweep.turn import DueTurns
+from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.turn.prepare import Preparer
+from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.wake import Waker
+from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
+from openclaw_workers.store.turns import TurnRules, Turns
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEngine:
+    """What a worker process uses of the engine."""
+
+    turns: Turns
+    preparer: Preparer
+    runner: TurnRunner
+    announcer: Announcer
+    archives: ArchiveWriter
+    sweeper: Sweeper
+
+
+def worker_engine(
+    loaded: Loaded, stores: Stores, waker: Waker, process: WorkerState, worker: WorkerId, *, default_model: str
+) -> WorkerEngine:
+    timing = stores.timing
+    rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
+    turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
+    models = Models(loaded, stores.redis, stores.keys)
+    preparer = Preparer(loaded, stores.reader, stores.tree, models, default_model=default_model)
+    spawner = Spawner(stores, waker, loaded, default_model=default_model)
+    sweep_wanted = threading.Event()
+    runner = TurnRunner(turns, preparer, process, waker, spawner, on_delayed=sweep_wanted.set)
+    announcer = Announcer(stores, waker)
+    archives = ArchiveWriter(stores.archives, loaded)
+    sweeper = Sweeper(
+        stores.fleet,
+        stores.reader,
+        _due_kinds(
+            loaded=loaded,
+            stores=stores,
+            waker=waker,
+            worker=worker,
+            runner=runner,
+            announcer=announcer,
+            archives=archives,
+        ),
+        place_id=lambda: archives.place_id,
+        wanted=sweep_wanted,
+        period_seconds=loaded.settings.engine.sweep_seconds,
+    )
+    return WorkerEngine(turns, preparer, runner, announcer, archives, sweeper)
+
+
+def _due_kinds(
+    *,
+    loaded: Loaded,
+    stores: Stores,
+    waker: Waker,
+    worker: WorkerId,
+    runner: TurnRunner,
+    announcer: Announcer,
+    archives: ArchiveWriter,
+) -> list[DueKind]:
+    """The sweeper's table. A new kind of due item is one row here and a prefix in store/keys.py."""
+    fleet, reader, tree = stores.fleet, stores.reader, stores.tree
+    control = Control(stores, waker, archives)
+    turns = DueTurns(
+        fleet=fleet,
+        sessions=stores.sessions,
+        reader=reader,
+        waker=waker,
+        runner=runner,
+        worker=worker,
+        caps=stores.caps,
+        max_attempts=loaded.settings.engine.max_attempts,
+    )
+    orphans = DueOrphans(stores.orphans, fleet, reader, runner, lease_ms=stores.timing.lease_ms)
+    return [
+        DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
+        DueKind(BATCH, DueBatches(announcer).handle),
+        DueKind(REAP, DueReaps(control).handle),
+        DueKind(RELAY, DueRelays(AnswerRelay(stores, waker)).handle),
+        DueKind(ORPHAN, orphans.handle),
+        DueKind(FORGET, DueRecords(tree).handle),
+        DueKind(CLEANUP, DueCleanups(fleet, reader, tree, control).handle),
+        DueKind(ARCHIVE, DueArchives(fleet, archives).handle, is_slow=True),
+    ]
