@@ -6,14 +6,19 @@ Only this module, the worker and the CLI's context know all stores. A turn uses 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.sessions.relay import AnswerRelay
+from openclaw_workers.engine.sessions.tool_port import TurnSessions
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -27,12 +32,17 @@ from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.sweep.turn import DueTurns
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.turn.agent_frame import AgentFrames
+from openclaw_workers.engine.turn.execution import TurnExecution
+from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
+from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
-from openclaw_workers.store.turns import TurnRules, Turns
+from openclaw_workers.store.turns import Taken, TurnRules, Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,14 @@ class WorkerEngine:
     """What a worker process uses of the engine."""
 
     turns: Turns
+    transcripts: TranscriptCache
+    resets: ResetPolicy
+    frames: AgentFrames
+    models: Models
     preparer: Preparer
+    calibration: Calibration
+    lost_calls: LostCalls
+    sessions_of: Callable[[Taken], TurnSessions]
     runner: TurnRunner
     announcer: Announcer
     archives: ArchiveWriter
@@ -50,14 +67,63 @@ class WorkerEngine:
 def worker_engine(
     loaded: Loaded, stores: Stores, waker: Waker, process: WorkerState, worker: WorkerId, *, default_model: str
 ) -> WorkerEngine:
+    settings = loaded.settings
     timing = stores.timing
     rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
     turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
+    agents = AgentConfigs(settings, loaded.state_dir, default_model=default_model)
     models = Models(loaded, stores.redis, stores.keys)
-    preparer = Preparer(loaded, stores.reader, stores.tree, models, default_model=default_model)
+    frames = AgentFrames(
+        agents,
+        models,
+        model_aliases=sorted(model_aliases(settings).items()),
+        max_model_calls=settings.engine.max_steps,
+        tool_timeout_seconds=settings.engine.tool_timeout_seconds,
+    )
+    resets = ResetPolicy(settings.session, agents)
+    transcripts = TranscriptCache(stores.reader)
+    calibration = Calibration()
+    lost_calls = LostCalls(agents, models, stores.reader)
+    preparer = Preparer(
+        agents=agents,
+        frames=frames,
+        models=models,
+        transcripts=transcripts,
+        calibration=calibration,
+        reader=stores.reader,
+        tree=stores.tree,
+    )
     spawner = Spawner(stores, waker, loaded, default_model=default_model)
+
+    def sessions_of(taken: Taken) -> TurnSessions:
+        return TurnSessions(spawner, taken)
+
+    execution = TurnExecution(
+        turns=turns,
+        preparer=preparer,
+        models=models,
+        lost_calls=lost_calls,
+        calibration=calibration,
+        reader=stores.reader,
+        process=process,
+        sessions_of=sessions_of,
+        transcripts=transcripts,
+    )
     sweep_wanted = threading.Event()
-    runner = TurnRunner(turns, preparer, process, waker, spawner, on_delayed=sweep_wanted.set)
+    runner = TurnRunner(
+        turns=turns,
+        execution=execution,
+        agents=agents,
+        resets=resets,
+        transcripts=transcripts,
+        lost_calls=lost_calls,
+        reader=stores.reader,
+        sessions=stores.sessions,
+        process=process,
+        waker=waker,
+        max_attempts=settings.engine.max_attempts,
+        on_delayed=sweep_wanted.set,
+    )
     announcer = Announcer(stores, waker)
     archives = ArchiveWriter(stores.archives, loaded)
     sweeper = Sweeper(
@@ -74,9 +140,23 @@ def worker_engine(
         ),
         place_id=lambda: archives.place_id,
         wanted=sweep_wanted,
-        period_seconds=loaded.settings.engine.sweep_seconds,
+        period_seconds=settings.engine.sweep_seconds,
     )
-    return WorkerEngine(turns, preparer, runner, announcer, archives, sweeper)
+    return WorkerEngine(
+        turns=turns,
+        transcripts=transcripts,
+        resets=resets,
+        frames=frames,
+        models=models,
+        preparer=preparer,
+        calibration=calibration,
+        lost_calls=lost_calls,
+        sessions_of=sessions_of,
+        runner=runner,
+        announcer=announcer,
+        archives=archives,
+        sweeper=sweeper,
+    )
 
 
 def _due_kinds(

@@ -70,7 +70,7 @@ class Worker:
         model = default_model(settings, os.environ)
         engine = worker_engine(configured, stores, waker, self._process, self.id, default_model=model)
         self.runner = engine.runner
-        self.preparer = engine.preparer
+        self.frames = engine.frames
         self.announcer = engine.announcer
         self.reader = stores.reader
         self._sweeper = engine.sweeper

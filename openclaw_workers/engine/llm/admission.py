@@ -53,6 +53,12 @@ class _Held:
     began: float | None = None
     """None while it waits."""
 
+    def begin(self) -> None:
+        self.began = time.monotonic()
+
+    def hold_again_in(self, seconds: float) -> None:
+        self.again_at = time.monotonic() + seconds
+
 
 @dataclass(slots=True)
 class Admission:
@@ -83,7 +89,7 @@ class Admission:
                 self._enter(candidate, call_id, tokens(candidate), limits, cancel)
             self.rest.end()
             if self._held:
-                self._held.began = time.monotonic()
+                self._held.begin()
         except BaseException:
             self.leave()
             raise
@@ -106,13 +112,13 @@ class Admission:
         held, now = self._held, time.monotonic()
         if held is None or now < held.again_at:
             return
-        held.again_at = now + HOLD_SECONDS
+        held.hold_again_in(HOLD_SECONDS)
         lasted = now - held.began if held.began else 0.0
         answer = self.limits.hold(self.run, held.call, held.limits, self.budgets, lasted)
         if isinstance(answer, Exhausted):
             held.cancel.set(_used_up(answer))
         else:
-            held.again_at = now + min(HOLD_SECONDS, answer)
+            held.hold_again_in(min(HOLD_SECONDS, answer))
 
     def leave(self) -> None:
         """The call is over. If Redis is away the places end by themselves: what the call brought is worth more."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
 
 from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.cancel import Cancel
@@ -14,9 +15,11 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.domain.transcript import Usage
-from openclaw_workers.engine.llm.admission import Admission
+from openclaw_workers.engine.llm.admission import Admission, Rest
 from openclaw_workers.engine.llm.auth_profiles import endpoints_for
+from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.llm.failover import ModelChain, Refused
 from openclaw_workers.engine.llm.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, ProviderError
@@ -63,16 +66,28 @@ class Models:
         raise missing
 
     def chain(
-        self, agent: AgentConfig, run: RunId, tree: SessionKey, row: Mapping[str, str], cancel: Cancel
+        self,
+        agent: AgentConfig,
+        run: RunId,
+        tree: SessionKey,
+        row: Mapping[str, str],
+        cancel: Cancel,
+        *,
+        seconds_left: Callable[[], float] = lambda: inf,
+        on_skip: Callable[[ModelAttempt], None] = lambda _: None,
+        on_wait: Callable[[str], None] = lambda _: None,
+        on_rest: Callable[[bool], None] = lambda _: None,
     ) -> ModelChain:
-        """The agent's models for one turn.
+        """The agent's models for one turn. The keywords are for a turn that calls them; see ModelChain and Admission.
 
         Raises:
             ProviderError: none of them is there.
             BadInput: the agent's keys cannot be read.
         """
         budgets = self.budgets(agent, tree)
-        guard = Admission(self._limits, run, budgets, self._limits_of, self._reservation)
+        guard = Admission(
+            self._limits, run, budgets, self._limits_of, self._reservation, on_wait=on_wait, rest=Rest(on_rest)
+        )
         options = self._options_of(agent)
         counts_dollars = any(budget.cost is not None for budget in budgets)
         return ModelChain(
@@ -81,7 +96,14 @@ class Models:
             keyring=Keyring(self._health, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
             guard=guard,
             cancel=cancel,
+            on_skip=on_skip,
+            seconds_left=seconds_left,
         )
+
+    def call_log(self, run: RunId, session: SessionKey, agent: AgentConfig, tree: SessionKey) -> CallLog:
+        """An empty log of a turn's model calls."""
+        budgets = [budget.name for budget in self.budgets(agent, tree)]
+        return CallLog(run, session, agent.id, tree, self.price, budgets)
 
     def budgets(self, agent: AgentConfig, tree: SessionKey) -> list[Budget]:
         given = self._settings.budgets

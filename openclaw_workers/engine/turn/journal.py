@@ -64,8 +64,6 @@ class RedisJournal:
         self._buffer: list[dict[str, Any]] = []
         self._gathering_since = 0.0
         self._accounts = accounts
-        handle.on_tick = self._flush_if_old
-        handle.books = accounts.books
 
     def record(
         self,
@@ -115,7 +113,7 @@ class RedisJournal:
                 self._add(kind, data)
         if kind == "model.retried":
             self.flush()  # else the answer that follows within the window would hide it
-        self._flush_if_old()
+        self.flush_if_old()
 
     def note(self, call: CallNote) -> None:
         self._accounts.note(call)
@@ -155,18 +153,7 @@ class RedisJournal:
         with self._sending:
             self._send()
 
-    def _send(self) -> None:
-        events = self._taken()
-        if not events:
-            return
-        try:
-            self._turns.emit(self._handle.lease, events)
-        except LeaseLost as error:
-            self._handle.cancel.set(error)
-        except (StoreUnavailable, CorruptRecord) as error:
-            log.warning("events.dropped", count=len(events), error=error.message)
-
-    def _flush_if_old(self) -> None:
+    def flush_if_old(self) -> None:
         """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls.
 
         Whoever finds another thread sending leaves it to the next call: the ticker must not wait.
@@ -177,6 +164,17 @@ class RedisJournal:
                 self._send()
             finally:
                 self._sending.release()
+
+    def _send(self) -> None:
+        events = self._taken()
+        if not events:
+            return
+        try:
+            self._turns.emit(self._handle.lease, events)
+        except LeaseLost as error:
+            self._handle.cancel.set(error)
+        except (StoreUnavailable, CorruptRecord) as error:
+            log.warning("events.dropped", count=len(events), error=error.message)
 
     def _taken(self) -> list[dict[str, Any]]:
         with self._lock:

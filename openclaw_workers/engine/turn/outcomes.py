@@ -11,11 +11,13 @@ from typing import Literal
 from openclaw_workers.agent.context.history import open_calls, result_for
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.agent.output.silent_replies import is_silent, sendable
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import encodable
-from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry, MessageState
 from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -26,7 +28,7 @@ from openclaw_workers.domain.transcript import (
 from openclaw_workers.engine.intake.commands.registry import Ordered, parse_command
 from openclaw_workers.engine.llm.failover import ModelChain
 from openclaw_workers.engine.sessions.labels import PROVENANCE, says_nothing
-from openclaw_workers.engine.tree.report import partial_result
+from openclaw_workers.engine.tree.report import frozen, partial_result
 from openclaw_workers.engine.turn.prepare import Prepared
 from openclaw_workers.errors import (
     BudgetExhausted,
@@ -104,6 +106,19 @@ def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
     )
 
 
+def answered(answer: AssistantEntry, session: SessionKey) -> Outcome:
+    text = sendable(answer.text)
+    return Outcome(
+        RunState.OK,
+        "silent" if is_silent(answer.text) else "length" if answer.stop_reason == "length" else "complete",
+        MessageState.ANSWERED,
+        text=frozen(text) if is_subagent(session) else text,
+        model=f"{answer.provider}/{answer.model}",
+        context_tokens=answer.usage.total,
+        entries=[answer],
+    )
+
+
 def yielded(error: TurnYielded, loop: AgentLoop) -> Outcome:
     """A turn that ended to wait: its last entry is the result of the call that said so."""
     last = next(entry for entry in reversed(loop.history) if isinstance(entry, AssistantEntry))
@@ -165,8 +180,7 @@ def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | N
     for call in open_calls(history):
         may_have_run = begun is None or call.id in begun
         result = result_for(call, CUT_OFF if may_have_run else NOT_RUN, is_error=True)
-        result.run_id, result.timestamp = run, now_ms()
-        closing.append(result)
+        closing.append(result.model_copy(update={"run_id": run, "timestamp": now_ms()}))
     return closing
 
 

@@ -13,8 +13,6 @@ from openclaw_workers.domain.messages import InboxEntry
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.errors import CorruptRecord
 
-NOTHING = Overrides()
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.ids import RunId, SessionKey
@@ -21,6 +22,22 @@ IDLE_SPARE_SECONDS = 2.0
 """Before the end of its grace a pool's child is ended that has carried nothing for as long, and still has not left."""
 
 
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RunActivity:
+    """What a run that calls models needs from the ticker."""
+
+    unrecorded: Callable[[], LedgerEntries] = lambda: NO_ENTRIES
+    """Model calls that are not in the ledger yet."""
+    show: Callable[[], None] = _nothing
+    """Sends viewers what has gathered for them."""
+    hold: Callable[[], None] = _nothing
+    """Keeps what its model call has taken from rate limits and budgets; may raise StoreUnavailable."""
+
+
 class RunHandle:
     """One run in this process, as the ticker sees it."""
 
@@ -30,12 +47,11 @@ class RunHandle:
         now = time.monotonic()
         self.deadline = now + seconds_left
         self._step_until = self.deadline + STEP_SLACK_SECONDS
-        self.books: Callable[[], LedgerEntries] = lambda: NO_ENTRIES
-        """Model calls that are not in the ledger yet."""
-        self.on_tick: Callable[[], None] = lambda: None
-        """Shows what has gathered for viewers."""
-        self.hold: Callable[[], None] = lambda: None
-        """Keeps what its model call has taken from limits and budgets; may raise StoreUnavailable."""
+        self.activity = RunActivity()
+
+    def begin(self, activity: RunActivity) -> None:
+        """The run is prepared and starts to call models. Its lease is renewed already while it is being prepared."""
+        self.activity = activity
 
     def allow(self, seconds: float) -> None:
         self._step_until = min(time.monotonic() + seconds, self.deadline) + STEP_SLACK_SECONDS
@@ -116,6 +132,11 @@ class WorkerState:
             handle.expire(now)
             if cut:
                 handle.cancel.set(TurnHandedOver("this worker is leaving"))
+
+    def mark_stuck(self) -> None:
+        """A thread is stuck for good: the process must end. Its other runs are handed over first."""
+        self.is_stuck = True
+        self.drain()
 
     def try_suspect(self, run: RunId) -> bool:
         """Reserve the one place for a suspect (rule 5); whoever gets it clears it.

@@ -114,7 +114,7 @@ class Ticker(threading.Thread):
             elif verdict != "ok":
                 handle.cancel.set(TurnAborted(verdict))
         for handle in handles:
-            handle.on_tick()
+            handle.activity.show()
         self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
 
     def _notice_memory(self, full_percent: int) -> None:
@@ -131,7 +131,7 @@ class Ticker(threading.Thread):
     def _hold(self, handles: list[RunHandle]) -> None:
         for handle in handles:
             try:
-                handle.hold()
+                handle.activity.hold()
             except StoreUnavailable as error:
                 # The others would wait for Redis as long; leases come first.
                 log.warning("limit.unheld", error=error.message)
@@ -143,7 +143,6 @@ class Ticker(threading.Thread):
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
         if not self._process.draining:
             log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
-            self._process.is_stuck = True
-            self._process.drain()
+            self._process.mark_stuck()
         if not healthy or self._process.grace_left() <= 0:
             self._on_stuck()

@@ -18,12 +18,11 @@ from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.graph import worker_engine
+from openclaw_workers.engine.graph import WorkerEngine, worker_engine
 from openclaw_workers.engine.intake.accept import Intake, Queued
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.tree.announce import Announcer
-from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.store.inbox import Receipt
@@ -70,14 +69,26 @@ class EngineHarness:
     stores: Stores
     waker: MemoryWaker
     process: WorkerState
-    turns: Turns
-    preparer: Preparer
-    runner: TurnRunner
+    built: WorkerEngine
     intake: Intake
     control: Control
     sweeper: Sweeper
-    announcer: Announcer
-    archives: ArchiveWriter
+
+    @property
+    def turns(self) -> Turns:
+        return self.built.turns
+
+    @property
+    def runner(self) -> TurnRunner:
+        return self.built.runner
+
+    @property
+    def announcer(self) -> Announcer:
+        return self.built.announcer
+
+    @property
+    def archives(self) -> ArchiveWriter:
+        return self.built.archives
 
     def archive_all(self) -> list[Path | None]:
         """Write every archive out, as the sweep does."""
@@ -98,7 +109,7 @@ class EngineHarness:
             Lane.MAIN,
             nonce=nonce,
             time_ms=60_000,
-            freshness=self.preparer.freshness(session),
+            freshness=self.built.resets.times(session),
             may_suspect=True,
         )
         assert isinstance(taken, Taken)
@@ -154,14 +165,10 @@ def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace:
             stores,
             waker,
             process,
-            built.turns,
-            built.preparer,
-            built.runner,
+            built,
             Intake(stores, waker),
             Control(stores, waker),
             built.sweeper,
-            built.announcer,
-            built.archives,
         )
 
     return make

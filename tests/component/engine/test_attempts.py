@@ -105,5 +105,5 @@ def test_a_model_that_was_asked_for_less_was_asked_again(make_engine: MakeEngine
 def chain_of(wired: WireHarness) -> ModelChain:
     engine = wired.engine
     models = Models(engine.loaded, engine.stores.redis, engine.stores.keys)
-    agent = engine.preparer.prompt("main").agent
+    agent = engine.built.frames.default("main").agent
     return models.chain(agent, RunId("run-1"), SESSION, {}, Cancel())

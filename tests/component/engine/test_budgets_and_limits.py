@@ -176,7 +176,7 @@ def test_a_call_is_ended_when_the_time_of_a_budget_is_used_up(
 
     def hold() -> bool:
         for handle in wired.engine.process.runs():
-            handle.hold()  # as the ticker does
+            handle.activity.hold()  # as the ticker does
         return not thread.is_alive()
 
     eventually(hold, within=15)
@@ -293,7 +293,7 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
 
     def is_shown() -> bool:
         for handle in engine.process.runs():
-            handle.on_tick()  # as the ticker does
+            handle.activity.show()  # as the ticker does
         return "model.waiting" in engine.events()
 
     eventually(is_shown, within=15)
@@ -446,11 +446,11 @@ def test_a_call_holds_on_to_what_it_has_taken_until_it_is_over(
     eventually(server.is_silent.is_set, within=20)
     (handle,) = wired.engine.process.runs()
     redis.zadd(working, {handle.lease.run: 1})
-    handle.hold()
+    handle.activity.hold()
     assert float(str(redis.zscore(working, handle.lease.run))) > 1
     handle.cancel.set(TurnAborted("killed"))
     thread.join(5)
-    handle.hold()
+    handle.activity.hold()
     assert redis.zcard(working) == 0
 
 
