@@ -71,6 +71,10 @@ class Asker:
     """What the model had said, and people had seen of it, when a call was cut short."""
     _calls: int = 0
 
+    def forget_partial(self) -> None:
+        """What it says is in the transcript now."""
+        self.partial = ""
+
     def ask(self, request_for: RequestFor, *, aside: bool = False) -> tuple[Candidate, Answer]:
         """Ask until some model answers. What is asked aside, such as a summary, is shown to nobody.
 
