@@ -16,6 +16,7 @@ from celery.worker.control import control_command
 from celery.worker.request import Request
 
 from openclaw_workers.domain.ids import RunId
+from openclaw_workers.engine.client_graph import control_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import NotFound
@@ -78,4 +79,4 @@ def _control() -> Control:
     """Made when it is first needed, also in the parent of a prefork pool, which carries no turns."""
     settings = loaded().settings
     stores = open_stores(settings, redis_url())
-    return Control(stores, CeleryWaker(app, stores.redis, settings.engine.namespace))
+    return control_of(stores, CeleryWaker(app, stores.redis, settings.engine.namespace))

@@ -17,10 +17,10 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
-from openclaw_workers.engine.graph import worker_engine
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
+from openclaw_workers.engine.worker_graph import worker_engine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tasks.app import app

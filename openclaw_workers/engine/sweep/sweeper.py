@@ -21,7 +21,7 @@ SLOW_KINDS_SECONDS = 1.0
 
 
 class Sweeper(threading.Thread):
-    """Claims due items and gives each to the handler of its kind; `kinds` is the table (engine/graph.py)."""
+    """Claims due items and gives each to the handler of its kind; `kinds` is the table (engine/worker_graph.py)."""
 
     def __init__(
         self,

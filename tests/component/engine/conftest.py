@@ -17,14 +17,15 @@ from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.graph import WorkerEngine, worker_engine
 from openclaw_workers.engine.intake.accept import Intake, Queued
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.engine.worker_graph import WorkerEngine, worker_engine
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.turns import Taken, Turns
 from tests.support.redis_server import RedisServer
@@ -166,8 +167,8 @@ def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace:
             waker,
             process,
             built,
-            Intake(stores, waker),
-            Control(stores, waker),
+            intake_of(stores, waker),
+            control_of(stores, waker),
             built.sweeper,
         )
 

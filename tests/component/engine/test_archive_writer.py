@@ -13,9 +13,9 @@ from openclaw_workers.domain.ids import SessionKey, WorkerId
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.archives.transcript_files import sessions_dir
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.graph import worker_engine
+from openclaw_workers.engine.client_graph import control_of
 from openclaw_workers.engine.tree.child_files import files_dir
+from openclaw_workers.engine.worker_graph import worker_engine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.archives import PART, Archives
 from openclaw_workers.store.tree import Tree
@@ -268,7 +268,7 @@ def test_deleting_writes_the_archive_and_frees_it_without_a_sweep(engine: Engine
     engine.work()
     session_id = engine.stores.reader.row(SESSION)["sessionId"]
 
-    Control(engine.stores, engine.waker, engine.archives).delete(SESSION)
+    control_of(engine.stores, engine.waker, engine.archives).delete(SESSION)
 
     assert "last words" in written(engine, session_id)
     assert engine.stores.redis.keys(engine.stores.keys.archive("*")) == []

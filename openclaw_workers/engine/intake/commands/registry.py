@@ -85,7 +85,7 @@ def parse_command(text: str, *, reset_triggers: Sequence[str] = ("/new", "/reset
 
 
 def _help(ctx: CommandContext, _: str) -> str:
-    triggers = ctx.stores.settings.session.reset_triggers
+    triggers = ctx.settings.session.reset_triggers
     known = [c for c in COMMANDS.values() if parse_command(f"/{c.name}", reset_triggers=triggers) is not None]
     width = max(len(command.usage) for command in known)
     return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in known)
@@ -102,7 +102,7 @@ def _stop(ctx: CommandContext, _: str) -> str:
 
 
 def _status(ctx: CommandContext, _: str) -> str:
-    control, entry = ctx.stores.reader.control(ctx.session), ctx.stores.reader.session(ctx.session)
+    control, entry = ctx.reader.control(ctx.session), ctx.reader.session(ctx.session)
     doing = f" ({control.run})" if control.state != "idle" else ""
     lines = [f"session {ctx.session}", f"state   {control.state}{doing}"]
     lines.append(f"waiting {control.waiting} message(s)")
@@ -146,7 +146,7 @@ _QUEUE_FIELDS = {"queueMode": "mode", "queueDebounceMs": "debounce", "queueCap":
 
 def _queue_in_force(ctx: CommandContext) -> dict[str, str]:
     """How this session treats messages from where the command came: its own choice, the channel's, or the default."""
-    rules, channel = ctx.stores.settings.messages.queue, ctx.channel
+    rules, channel = ctx.settings.messages.queue, ctx.channel
     defaults = {
         "queueMode": rules.by_channel.get(channel, rules.mode),
         "queueDebounceMs": rules.debounce_ms_by_channel.get(channel, rules.debounce_ms),

@@ -15,10 +15,11 @@ from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.client_graph import control_of, intake_of
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.sessions.relay import AnswerRelay
-from openclaw_workers.engine.sessions.tool_port import TurnSessions
+from openclaw_workers.engine.sessions.tool_port import SessionTools, TurnSessions
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -64,6 +65,23 @@ class WorkerEngine:
     sweeper: Sweeper
 
 
+def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:
+    return Spawner(
+        tree=stores.tree,
+        reader=stores.reader,
+        waker=waker,
+        agents=agents,
+        settings=loaded.settings,
+        state_dir=loaded.state_dir,
+    )
+
+
+def announcer_of(stores: Stores, waker: Waker, agents: AgentConfigs) -> Announcer:
+    return Announcer(
+        tree=stores.tree, fleet=stores.fleet, reader=stores.reader, keys=stores.keys, agents=agents, waker=waker
+    )
+
+
 def worker_engine(
     loaded: Loaded, stores: Stores, waker: Waker, process: WorkerState, worker: WorkerId, *, default_model: str
 ) -> WorkerEngine:
@@ -93,11 +111,19 @@ def worker_engine(
         reader=stores.reader,
         tree=stores.tree,
     )
-    spawner = Spawner(stores, waker, loaded, default_model=default_model)
-
-    def sessions_of(taken: Taken) -> TurnSessions:
-        return TurnSessions(spawner, taken)
-
+    intake = intake_of(stores, waker)
+    tools = SessionTools(
+        spawner=spawner_of(stores, waker, loaded, agents),
+        intake=intake,
+        control=control_of(stores, waker),
+        inbox=stores.inbox,
+        reader=stores.reader,
+        sessions=stores.sessions,
+        tree=stores.tree,
+        exchanges=stores.exchanges,
+        agents=agents,
+        settings=settings,
+    )
     execution = TurnExecution(
         turns=turns,
         preparer=preparer,
@@ -106,7 +132,7 @@ def worker_engine(
         calibration=calibration,
         reader=stores.reader,
         process=process,
-        sessions_of=sessions_of,
+        sessions_of=tools.for_turn,
         transcripts=transcripts,
     )
     sweep_wanted = threading.Event()
@@ -124,7 +150,7 @@ def worker_engine(
         max_attempts=settings.engine.max_attempts,
         on_delayed=sweep_wanted.set,
     )
-    announcer = Announcer(stores, waker)
+    announcer = announcer_of(stores, waker, agents)
     archives = ArchiveWriter(stores.archives, loaded)
     sweeper = Sweeper(
         stores.fleet,
@@ -135,6 +161,7 @@ def worker_engine(
             waker=waker,
             worker=worker,
             runner=runner,
+            intake=intake,
             announcer=announcer,
             archives=archives,
         ),
@@ -151,7 +178,7 @@ def worker_engine(
         preparer=preparer,
         calibration=calibration,
         lost_calls=lost_calls,
-        sessions_of=sessions_of,
+        sessions_of=tools.for_turn,
         runner=runner,
         announcer=announcer,
         archives=archives,
@@ -166,12 +193,15 @@ def _due_kinds(
     waker: Waker,
     worker: WorkerId,
     runner: TurnRunner,
+    intake: Intake,
     announcer: Announcer,
     archives: ArchiveWriter,
 ) -> list[DueKind]:
     """The sweeper's table. A new kind of due item is one row here and a prefix in store/keys.py."""
     fleet, reader, tree = stores.fleet, stores.reader, stores.tree
-    control = Control(stores, waker, archives)
+    control = control_of(stores, waker, archives)
+    max_turns = loaded.settings.session.agent_to_agent.max_ping_pong_turns
+    relay = AnswerRelay(stores.exchanges, reader, intake, max_turns=max_turns)
     turns = DueTurns(
         fleet=fleet,
         sessions=stores.sessions,
@@ -187,7 +217,7 @@ def _due_kinds(
         DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
         DueKind(BATCH, DueBatches(announcer).handle),
         DueKind(REAP, DueReaps(control).handle),
-        DueKind(RELAY, DueRelays(AnswerRelay(stores, waker)).handle),
+        DueKind(RELAY, DueRelays(relay).handle),
         DueKind(ORPHAN, orphans.handle),
         DueKind(FORGET, DueRecords(tree).handle),
         DueKind(CLEANUP, DueCleanups(fleet, reader, tree, control).handle),
