@@ -38,7 +38,7 @@ def fire(hook: Hook, run: Run) -> None:
         try:
             called(run.model_dump(mode="json"))
         except Exception:
-            log.exception("plugin.failed", plugin=name, hook=hook, **named(run.session_key, run.id))
+            log.exception("hook.failed", plugin=name, hook=hook, **named(run.session_key, run.id))
 
 
 @cache
@@ -48,5 +48,5 @@ def _plugins() -> tuple[tuple[str, Any], ...]:
         try:
             found.append((entry.name, entry.load()))
         except Exception:
-            log.exception("plugin.unloadable", plugin=entry.name)
+            log.exception("hook.load_failed", plugin=entry.name)
     return tuple(found)

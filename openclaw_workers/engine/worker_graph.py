@@ -6,8 +6,9 @@ Only this module, the worker and the CLI's context know all stores. A turn uses 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.config.loader import Loaded
@@ -19,7 +20,7 @@ from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.sessions.relay import AnswerRelay
-from openclaw_workers.engine.sessions.tool_port import SessionTools, TurnSessions
+from openclaw_workers.engine.sessions.tool_port import SessionTools
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -43,26 +44,178 @@ from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
-from openclaw_workers.store.turns import Taken, TurnRules, Turns
+from openclaw_workers.store.turns import TurnRules, Turns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WorkerEngine:
-    """What a worker process uses of the engine."""
+    """The engine of one worker process. Each part is built when the first object that needs it is built."""
 
-    turns: Turns
-    transcripts: TranscriptCache
-    resets: ResetPolicy
-    frames: AgentFrames
-    models: Models
-    preparer: Preparer
-    calibration: Calibration
-    lost_calls: LostCalls
-    sessions_of: Callable[[Taken], TurnSessions]
-    runner: TurnRunner
-    announcer: Announcer
-    archives: ArchiveWriter
-    sweeper: Sweeper
+    loaded: Loaded
+    stores: Stores
+    waker: Waker
+    process: WorkerState
+    worker: WorkerId
+    _: KW_ONLY
+    default_model: str
+
+    @cached_property
+    def turns(self) -> Turns:
+        stores, timing = self.stores, self.stores.timing
+        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
+        return Turns(stores.redis, stores.keys, self.worker, rules, stores.caps)
+
+    @cached_property
+    def agents(self) -> AgentConfigs:
+        return AgentConfigs(self.loaded.settings, self.loaded.state_dir, default_model=self.default_model)
+
+    @cached_property
+    def models(self) -> Models:
+        return Models(self.loaded, self.stores.redis, self.stores.keys)
+
+    @cached_property
+    def frames(self) -> AgentFrames:
+        settings = self.loaded.settings
+        return AgentFrames(
+            self.agents,
+            self.models,
+            model_aliases=sorted(model_aliases(settings).items()),
+            max_model_calls=settings.engine.max_steps,
+            tool_timeout_seconds=settings.engine.tool_timeout_seconds,
+        )
+
+    @cached_property
+    def resets(self) -> ResetPolicy:
+        return ResetPolicy(self.loaded.settings.session, self.agents)
+
+    @cached_property
+    def transcripts(self) -> TranscriptCache:
+        return TranscriptCache(self.stores.reader)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        return Calibration()
+
+    @cached_property
+    def lost_calls(self) -> LostCalls:
+        return LostCalls(self.agents, self.models, self.stores.reader)
+
+    @cached_property
+    def preparer(self) -> Preparer:
+        return Preparer(
+            agents=self.agents,
+            frames=self.frames,
+            models=self.models,
+            transcripts=self.transcripts,
+            calibration=self.calibration,
+            reader=self.stores.reader,
+            tree=self.stores.tree,
+        )
+
+    @cached_property
+    def intake(self) -> Intake:
+        return intake_of(self.stores, self.waker)
+
+    @cached_property
+    def session_tools(self) -> SessionTools:
+        stores = self.stores
+        return SessionTools(
+            spawner=spawner_of(stores, self.waker, self.loaded, self.agents),
+            intake=self.intake,
+            control=control_of(stores, self.waker),
+            inbox=stores.inbox,
+            reader=stores.reader,
+            sessions=stores.sessions,
+            tree=stores.tree,
+            exchanges=stores.exchanges,
+            agents=self.agents,
+            settings=self.loaded.settings,
+        )
+
+    @cached_property
+    def execution(self) -> TurnExecution:
+        return TurnExecution(
+            turns=self.turns,
+            preparer=self.preparer,
+            models=self.models,
+            lost_calls=self.lost_calls,
+            calibration=self.calibration,
+            reader=self.stores.reader,
+            process=self.process,
+            sessions_of=self.session_tools.for_turn,
+            transcripts=self.transcripts,
+        )
+
+    @cached_property
+    def sweep_wanted(self) -> threading.Event:
+        """Set by the runner when a commit leaves work that is due soon; the sweeper waits for it."""
+        return threading.Event()
+
+    @cached_property
+    def runner(self) -> TurnRunner:
+        return TurnRunner(
+            turns=self.turns,
+            execution=self.execution,
+            agents=self.agents,
+            resets=self.resets,
+            transcripts=self.transcripts,
+            lost_calls=self.lost_calls,
+            reader=self.stores.reader,
+            sessions=self.stores.sessions,
+            process=self.process,
+            waker=self.waker,
+            max_attempts=self.loaded.settings.engine.max_attempts,
+            on_delayed=self.sweep_wanted.set,
+        )
+
+    @cached_property
+    def announcer(self) -> Announcer:
+        return announcer_of(self.stores, self.waker, self.agents)
+
+    @cached_property
+    def archives(self) -> ArchiveWriter:
+        return ArchiveWriter(self.stores.archives, self.loaded)
+
+    @cached_property
+    def sweeper(self) -> Sweeper:
+        return Sweeper(
+            self.stores.fleet,
+            self.stores.reader,
+            self.due_kinds,
+            place_id=lambda: self.archives.place_id,
+            wanted=self.sweep_wanted,
+            period_seconds=self.loaded.settings.engine.sweep_seconds,
+        )
+
+    @cached_property
+    def due_kinds(self) -> Sequence[DueKind]:
+        """The sweeper's table. A new kind of due item is one row here and a prefix in store/keys.py."""
+        stores, settings = self.stores, self.loaded.settings
+        fleet, reader, tree = stores.fleet, stores.reader, stores.tree
+        control = control_of(stores, self.waker, self.archives)
+        max_turns = settings.session.agent_to_agent.max_ping_pong_turns
+        relay = AnswerRelay(stores.exchanges, reader, self.intake, max_turns=max_turns)
+        orphans = DueOrphans(stores.orphans, fleet, reader, self.runner, lease_ms=stores.timing.lease_ms)
+        turns = DueTurns(
+            fleet=fleet,
+            sessions=stores.sessions,
+            reader=reader,
+            waker=self.waker,
+            runner=self.runner,
+            worker=self.worker,
+            caps=stores.caps,
+            max_attempts=settings.engine.max_attempts,
+        )
+        return (
+            DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
+            DueKind(BATCH, DueBatches(self.announcer).handle),
+            DueKind(REAP, DueReaps(control).handle),
+            DueKind(RELAY, DueRelays(relay).handle),
+            DueKind(ORPHAN, orphans.handle),
+            DueKind(FORGET, DueRecords(tree).handle),
+            DueKind(CLEANUP, DueCleanups(fleet, reader, tree, control).handle),
+            DueKind(ARCHIVE, DueArchives(fleet, self.archives).handle, is_slow=True),
+        )
 
 
 def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:
@@ -80,146 +233,3 @@ def announcer_of(stores: Stores, waker: Waker, agents: AgentConfigs) -> Announce
     return Announcer(
         tree=stores.tree, fleet=stores.fleet, reader=stores.reader, keys=stores.keys, agents=agents, waker=waker
     )
-
-
-def worker_engine(
-    loaded: Loaded, stores: Stores, waker: Waker, process: WorkerState, worker: WorkerId, *, default_model: str
-) -> WorkerEngine:
-    settings = loaded.settings
-    timing = stores.timing
-    rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
-    turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
-    agents = AgentConfigs(settings, loaded.state_dir, default_model=default_model)
-    models = Models(loaded, stores.redis, stores.keys)
-    frames = AgentFrames(
-        agents,
-        models,
-        model_aliases=sorted(model_aliases(settings).items()),
-        max_model_calls=settings.engine.max_steps,
-        tool_timeout_seconds=settings.engine.tool_timeout_seconds,
-    )
-    resets = ResetPolicy(settings.session, agents)
-    transcripts = TranscriptCache(stores.reader)
-    calibration = Calibration()
-    lost_calls = LostCalls(agents, models, stores.reader)
-    preparer = Preparer(
-        agents=agents,
-        frames=frames,
-        models=models,
-        transcripts=transcripts,
-        calibration=calibration,
-        reader=stores.reader,
-        tree=stores.tree,
-    )
-    intake = intake_of(stores, waker)
-    tools = SessionTools(
-        spawner=spawner_of(stores, waker, loaded, agents),
-        intake=intake,
-        control=control_of(stores, waker),
-        inbox=stores.inbox,
-        reader=stores.reader,
-        sessions=stores.sessions,
-        tree=stores.tree,
-        exchanges=stores.exchanges,
-        agents=agents,
-        settings=settings,
-    )
-    execution = TurnExecution(
-        turns=turns,
-        preparer=preparer,
-        models=models,
-        lost_calls=lost_calls,
-        calibration=calibration,
-        reader=stores.reader,
-        process=process,
-        sessions_of=tools.for_turn,
-        transcripts=transcripts,
-    )
-    sweep_wanted = threading.Event()
-    runner = TurnRunner(
-        turns=turns,
-        execution=execution,
-        agents=agents,
-        resets=resets,
-        transcripts=transcripts,
-        lost_calls=lost_calls,
-        reader=stores.reader,
-        sessions=stores.sessions,
-        process=process,
-        waker=waker,
-        max_attempts=settings.engine.max_attempts,
-        on_delayed=sweep_wanted.set,
-    )
-    announcer = announcer_of(stores, waker, agents)
-    archives = ArchiveWriter(stores.archives, loaded)
-    sweeper = Sweeper(
-        stores.fleet,
-        stores.reader,
-        _due_kinds(
-            loaded=loaded,
-            stores=stores,
-            waker=waker,
-            worker=worker,
-            runner=runner,
-            intake=intake,
-            announcer=announcer,
-            archives=archives,
-        ),
-        place_id=lambda: archives.place_id,
-        wanted=sweep_wanted,
-        period_seconds=settings.engine.sweep_seconds,
-    )
-    return WorkerEngine(
-        turns=turns,
-        transcripts=transcripts,
-        resets=resets,
-        frames=frames,
-        models=models,
-        preparer=preparer,
-        calibration=calibration,
-        lost_calls=lost_calls,
-        sessions_of=tools.for_turn,
-        runner=runner,
-        announcer=announcer,
-        archives=archives,
-        sweeper=sweeper,
-    )
-
-
-def _due_kinds(
-    *,
-    loaded: Loaded,
-    stores: Stores,
-    waker: Waker,
-    worker: WorkerId,
-    runner: TurnRunner,
-    intake: Intake,
-    announcer: Announcer,
-    archives: ArchiveWriter,
-) -> list[DueKind]:
-    """The sweeper's table. A new kind of due item is one row here and a prefix in store/keys.py."""
-    fleet, reader, tree = stores.fleet, stores.reader, stores.tree
-    control = control_of(stores, waker, archives)
-    max_turns = loaded.settings.session.agent_to_agent.max_ping_pong_turns
-    relay = AnswerRelay(stores.exchanges, reader, intake, max_turns=max_turns)
-    turns = DueTurns(
-        fleet=fleet,
-        sessions=stores.sessions,
-        reader=reader,
-        waker=waker,
-        runner=runner,
-        worker=worker,
-        caps=stores.caps,
-        max_attempts=loaded.settings.engine.max_attempts,
-    )
-    orphans = DueOrphans(stores.orphans, fleet, reader, runner, lease_ms=stores.timing.lease_ms)
-    return [
-        DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
-        DueKind(BATCH, DueBatches(announcer).handle),
-        DueKind(REAP, DueReaps(control).handle),
-        DueKind(RELAY, DueRelays(relay).handle),
-        DueKind(ORPHAN, orphans.handle),
-        DueKind(FORGET, DueRecords(tree).handle),
-        DueKind(CLEANUP, DueCleanups(fleet, reader, tree, control).handle),
-        DueKind(ARCHIVE, DueArchives(fleet, archives).handle, is_slow=True),
-    ]

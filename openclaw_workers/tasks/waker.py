@@ -55,7 +55,7 @@ class CeleryWaker:
         try:
             self._app.backend.set_chord_size(batch, len(headers))
         except UNREACHABLE as error:
-            log.warning("chord.unpublished", batch=batch, error=str(error))
+            log.warning("chord.publish_failed", batch=batch, error=str(error))
             return False
         published = [self.header(*each, batch, index) for index, each in enumerate(headers)]
         return all(published)
@@ -74,7 +74,7 @@ class CeleryWaker:
             backend.client.set(backend.get_key_for_group(batch, ".c"), "done", nx=True, ex=CHORD_OVER_SECONDS)
             backend.client.delete(*(backend.get_key_for_group(batch, part) for part in (".j", ".t", ".s", ".d")))
         except UNREACHABLE as error:
-            log.debug("chord.left", batch=batch, error=str(error))
+            log.debug("chord.cleanup_failed", batch=batch, error=str(error))
 
     def prompt(self, agent_id: str, seconds: float = 15) -> dict[str, Any]:
         """Have a worker of the service lane tell an agent's system prompt.
@@ -122,7 +122,7 @@ class CeleryWaker:
         except UNREACHABLE as error:
             if any(word in str(error) for word in FULL):
                 return self._push(task, lane)
-            log.warning("wake.unpublished", task=name, id=task_id, error=str(error))
+            log.warning("wake.publish_failed", task=name, id=task_id, error=str(error))
             return False
         return True
 
@@ -132,7 +132,7 @@ class CeleryWaker:
         try:
             write(self._redis, (self._keys.broker_queue(lane), "LPUSH", json.dumps(message)))
         except TransientError as error:
-            log.warning("wake.unpublished", task=task["name"], id=task["task_id"], error=error.message)
+            log.warning("wake.publish_failed", task=task["name"], id=task["task_id"], error=error.message)
             return False
         return True
 

@@ -20,7 +20,7 @@ from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
-from openclaw_workers.engine.worker_graph import worker_engine
+from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tasks.app import app
@@ -68,7 +68,7 @@ class Worker:
         self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
         waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
         model = default_model(settings, os.environ)
-        engine = worker_engine(configured, stores, waker, self._process, self.id, default_model=model)
+        engine = WorkerEngine(configured, stores, waker, self._process, self.id, default_model=model)
         self.runner = engine.runner
         self.frames = engine.frames
         self.announcer = engine.announcer
@@ -107,7 +107,7 @@ class Worker:
         try:
             self._fleet.leave(self.id)
         except StoreUnavailable as error:
-            log.warning("worker.left_unnoticed", error=error.message)
+            log.warning("worker.leave_failed", error=error.message)
 
     def _exit_hard(self, code: int) -> None:
         log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self._process.runs()])

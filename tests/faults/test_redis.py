@@ -116,7 +116,7 @@ def test_a_worker_outlives_a_redis_that_may_not_write_for_a_while(fleet: Fleet, 
         admin.replicaof("127.0.0.1", free_port())
     else:
         admin.config_set("min-replicas-to-write", 1)
-    eventually(lambda: "store.lost" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
+    eventually(lambda: "store.disconnected" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
     admin.replicaof("no", "one")
     admin.config_set("min-replicas-to-write", 0)
 

@@ -42,7 +42,7 @@ class ArchiveWriter:
         try:
             return self.place.id
         except OSError as error:
-            log.error("archive.no_place", error=str(error))
+            log.error("archive.directory_unusable", error=str(error))
             return ""
 
     def write(self, archive_id: str) -> Path | None:

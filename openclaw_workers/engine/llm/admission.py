@@ -127,7 +127,7 @@ class Admission:
             if held and held.limits:
                 self.limits.done(held.limits, self.run, held.call)
         except StoreUnavailable as error:
-            log.warning("limit.kept", error=error.message)
+            log.warning("rate_limit.release_failed", error=error.message)
 
     def _reserve(self, candidate: Candidate, call_id: str, tokens: int, cancel: Cancel) -> None:
         if not self.budgets:

@@ -132,7 +132,7 @@ class Keyring:
                 self.health.succeeded(name, secrets.token_hex(4), int(seconds * 1000))
         except StoreUnavailable as error:
             # The answer is worth more than what the fleet knows of its key.
-            log.warning("model.unnoted", model=candidate.name, error=error.message)
+            log.warning("cooldown.update_failed", model=candidate.name, error=error.message)
 
     def _name(self, candidate: Candidate) -> str:
         return _by_model(candidate) if self.scope == "model" else _known(candidate)

@@ -188,5 +188,5 @@ class TurnExecution:
             return outcomes.ended(error, loop, run)
         except Exception as error:
             if not isinstance(error, ProviderError):
-                log.exception("turn.broken")
+                log.exception("turn.failed")
             return outcomes.failed(error, loop.history, run)

@@ -126,7 +126,7 @@ class RedisJournal:
         try:
             self._turns.book(self._handle.lease, books)
         except StoreUnavailable as error:
-            log.warning("calls.unbooked", count=len(books.calls), error=error.message)  # the next record does it
+            log.warning("calls.record_failed", count=len(books.calls), error=error.message)  # the next record does it
         else:
             self._accounts.booked(books)
 

@@ -95,7 +95,7 @@ class TurnRunner:
                 self._mend(session)
                 return None
             except StoreUnavailable as error:
-                log.warning("run.untaken", error=error.message)
+                log.warning("run.take_failed", error=error.message)
                 return None
             if isinstance(taken, NotTaken):
                 log.debug("run.skipped", why=taken.why)
@@ -141,7 +141,7 @@ class TurnRunner:
         try:
             self._turns.let_go(lease, books)
         except StoreUnavailable as error:
-            log.warning("calls.unbooked", count=len(books.calls), error=error.message)
+            log.warning("calls.record_failed", count=len(books.calls), error=error.message)
 
     def _mend(self, session: SessionKey) -> bool:
         return mend(self._sessions, self._reader, session)
@@ -197,7 +197,7 @@ class TurnRunner:
             try:
                 run = self._reader.run(taken.lease.run)
             except StoreUnavailable as error:
-                log.warning("plugin.untold", error=error.message)
+                log.warning("hook.skipped", error=error.message)
                 return
             if run is not None and run.batch == own_batch(run.id):
                 fire("subagent_spawned", run)
@@ -218,7 +218,7 @@ class TurnRunner:
         except (LeaseLost, StoreUnavailable):
             raise
         except Exception as error:
-            log.exception("turn.uncommitted")
+            log.exception("turn.commit_failed")
             return self._end_failed(taken, error, is_header, handle.activity.unrecorded())
 
     def _end_failed(self, taken: Taken, error: Exception, is_header: bool, books: LedgerEntries) -> RunState | None:
@@ -230,7 +230,7 @@ class TurnRunner:
         except (LeaseLost, StoreUnavailable):
             raise
         except Exception:
-            log.exception("turn.unstorable")
+            log.exception("turn.outcome_rejected")
             return self._end(taken, endings.unstorable(history, run), is_header, replace(books, attempts=()))
 
     def _end(

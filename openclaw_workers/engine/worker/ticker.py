@@ -97,11 +97,11 @@ class Ticker(threading.Thread):
         except StoreUnavailable as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()
-                log.warning("store.lost", error=error.message)
+                log.warning("store.disconnected", error=error.message)
             return
         if self._away_since is not None:
             away = time.monotonic() - self._away_since
-            log.info("store.found", away_seconds=round(away, 1))
+            log.info("store.reconnected", away_seconds=round(away, 1))
             self._away_since = None
             for handle in self._process.runs():
                 handle.forgive(away)
@@ -124,7 +124,7 @@ class Ticker(threading.Thread):
         self._is_full = bool(full_percent)
         if self._is_full:
             advice = "new messages and sub-agents are refused; delete sessions, or raise maxmemory"
-            log.warning("store.filling", percent=full_percent, advice=advice)
+            log.warning("store.nearly_full", percent=full_percent, advice=advice)
         else:
             log.info("store.has_room")
 
@@ -134,10 +134,10 @@ class Ticker(threading.Thread):
                 handle.activity.hold()
             except StoreUnavailable as error:
                 # The others would wait for Redis as long; leases come first.
-                log.warning("limit.unheld", error=error.message)
+                log.warning("rate_limit.renew_failed", error=error.message)
                 return
             except CorruptRecord as error:
-                log.error("limit.unheld", error=error.message, **named(handle.lease.session, handle.lease.run))
+                log.error("rate_limit.renew_failed", error=error.message, **named(handle.lease.session, handle.lease.run))
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""

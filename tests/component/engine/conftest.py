@@ -25,7 +25,7 @@ from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
-from openclaw_workers.engine.worker_graph import WorkerEngine, worker_engine
+from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.turns import Taken, Turns
 from tests.support.redis_server import RedisServer
@@ -160,7 +160,7 @@ def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace:
         loaded = load(path, env={"HOME": str(tmp_path)}, cwd=tmp_path, state_dir=tmp_path / "state")
         stores = open_stores(loaded.settings, url or redis_server.url)
         waker, process = MemoryWaker(), WorkerState(grace_seconds=grace_seconds)
-        built = worker_engine(loaded, stores, waker, process, WorkerId("here/1/a"), default_model="offline/script")
+        built = WorkerEngine(loaded, stores, waker, process, WorkerId("here/1/a"), default_model="offline/script")
         return EngineHarness(
             loaded,
             stores,

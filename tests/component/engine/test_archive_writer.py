@@ -15,7 +15,7 @@ from openclaw_workers.engine.archives.transcript_files import sessions_dir
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import control_of
 from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.worker_graph import worker_engine
+from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.archives import PART, Archives
 from openclaw_workers.store.tree import Tree
@@ -250,7 +250,7 @@ def test_what_waits_for_a_place_that_nobody_knows_any_more_is_written_here(
 def test_a_state_directory_that_cannot_be_written_stops_no_sweep(engine: EngineHarness) -> None:
     session_id = begin_anew(engine, "one")
     loaded = replace(engine.loaded, state_dir=Path("/dev/null/state"))
-    there = worker_engine(loaded, engine.stores, engine.waker, engine.process, WorkerId("w"), default_model="")
+    there = WorkerEngine(loaded, engine.stores, engine.waker, engine.process, WorkerId("w"), default_model="")
 
     there.sweeper.sweep()
 

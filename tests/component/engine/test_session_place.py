@@ -81,7 +81,7 @@ def test_a_stored_depth_that_is_no_number_is_reported(engine: EngineHarness) -> 
 def test_it_controls_sub_agents_if_its_depth_allows_any(make_engine: MakeEngine, deepest: int, status: str) -> None:
     engine = with_depth(make_engine, deepest)
     engine.say(text(say("hello")), LOOSE)
-    sessions = engine.built.sessions_of(engine.take(LOOSE))
+    sessions = engine.built.session_tools.for_turn(engine.take(LOOSE))
 
     assert json.loads(sessions.subagents("c", SubagentsInput(action="list")))["status"] == status
 

@@ -28,7 +28,7 @@ def port(engine: EngineHarness, session: SessionKey = SESSION) -> TurnSessions:
     row = engine.stores.reader.row(session)
     lease = Lease(session, RunId("run-x"), "main", "1:x")  # type: ignore[arg-type]
     taken = Taken(lease, 0, 1, False, False, "", 10**15, 0, "", [], 0, [], row)
-    return engine.built.sessions_of(taken)
+    return engine.built.session_tools.for_turn(taken)
 
 
 def listed(engine: EngineHarness, session: SessionKey = SESSION, **arguments: Any) -> list[str]:
