@@ -73,7 +73,7 @@ class Control:
         return self._with_children(stopped, run_id)
 
     def reset(self, session: SessionKey) -> None:
-        """Begin a new life of the session at once; a turn in flight ends with it."""
+        """Reset the session at once; a running turn ends with it."""
         self._end(session, self._sessions.reset)
 
     def delete(self, session: SessionKey) -> None:
@@ -130,7 +130,7 @@ class Control:
         wake_all(self._waker, ended.granted)
         self._exchanges.wake_waiters(session)
         self.reap(session)
-        self._tell_batch(ended.settled)
+        self._wake_chord(ended.settled)
 
     def _stop(
         self,
@@ -161,7 +161,7 @@ class Control:
         wake_all(self._waker, stopped.granted)
         self._exchanges.wake_waiters(session)
         self.reap(session, None if children else run or stopped.run)
-        self._tell_batch(stopped.run if stopped.settled else None)
+        self._wake_chord(stopped.run if stopped.settled else None)
         return stopped
 
     def _with_children(self, stopped: Stopped, run_id: RunId | None) -> Stopped:
@@ -172,7 +172,7 @@ class Control:
             return replace(stopped, run=run_id, begun=begun, children=len(children))
         return replace(stopped, children=len(children))
 
-    def _tell_batch(self, settled: RunId | None) -> None:
+    def _wake_chord(self, settled: RunId | None) -> None:
         """Rule 4: whoever settles a child from outside has its chord count it."""
         run = self._reader.run(settled) if settled else None
         if run is not None:

@@ -51,7 +51,7 @@ broker_transport_options = {
     "unacked_restore_throttle": 1,
 }
 # A frozen Redis would hold up whoever begins or ends a chord, a turn or a sweeper, for two minutes or twenty tries. The
-# sweep sees to children whose chord was not published.
+# sweep wakes children whose chord was not published.
 result_backend_transport_options = {
     "global_keyprefix": f"{_engine.namespace}:celery:",
     "retry_policy": {"max_retries": 0},

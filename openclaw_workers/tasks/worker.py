@@ -1,4 +1,4 @@
-"""What a worker process holds: stores, the turn runner, the ticker and the sweeper; built after any fork."""
+"""A worker process: its stores, engine, ticker and sweeper. Built after any fork."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXIT_GRACE_OVER = 75
 
 
 def load_models() -> None:
-    """Load the SDKs that the configured models need. In the first turn that would hold up all turns for seconds."""
+    """Load the SDKs of the configured models now: loading them in the first turn would delay all turns for seconds."""
     settings, began = loaded().settings, time.monotonic()
     names = configured_models(settings, default_model(settings, os.environ))
     Providers(settings.models).warm_up(names)
@@ -43,13 +43,13 @@ def load_models() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerFacts:
-    """What `ocw status` tells of a worker."""
+    """What `ocw status` shows of a worker."""
 
     lane: str
     concurrency: int
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
-    """How a pool child learns that its parent was told to leave."""
+    """How a pool child learns that its parent is shutting down."""
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
         host, pid, _ = worker_id.rsplit("/", 2)
@@ -87,10 +87,11 @@ class Worker:
         )
 
     def start(self) -> None:
-        # Threads here wait for the network and give up the interpreter by themselves. Making a busy one yield every
-        # 5 ms only costs: with 20 ms a sixth of the processor time of short turns is saved.
+        # Our threads mostly wait for the network, which releases the interpreter. Forcing a busy one to yield every
+        # 5 ms only costs time: 20 ms saves a sixth of the processor time of short turns.
         sys.setswitchinterval(0.02)
-        # What is here now stays; looking through it again and again takes a tenth of the processor time of short turns.
+        # Objects made so far live as long as the process. Collecting them again and again takes a tenth of the
+        # processor time of short turns.
         gc.collect()
         gc.freeze()
         self._ticker.start()
@@ -98,7 +99,7 @@ class Worker:
         log.info("worker.started", worker=self.id)
 
     def drain(self) -> None:
-        """Hand turns over and be gone within the grace. For a signal handler: takes no lock, starts no thread."""
+        """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""
         self._process.drain()
 
     def stop(self) -> None:

@@ -1,7 +1,7 @@
-"""Writing archives out: transcripts that were cut off, with results that came too late for them.
+"""Writes archives to disk: transcripts of sessions that were reset or deleted, with results that came later.
 
-Whoever deletes a session writes its archive; all others are written by the sweep. Not by a Celery task: a Redis that is
-full takes no task, and writing archives is what frees it.
+The process that deletes a session writes its archive; the sweep writes all others. A Celery task would not do: a full
+Redis takes no task, and writing archives is what frees it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Accepting a message: durable in its inbox first, then a wake-up. Nothing is said to be accepted before."""
+"""Accepting a message: first it is stored in the inbox, then a worker is woken. Only then the sender is answered."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def message_id_for(channel: str, account: str, chat: str, channel_message_id: st
 
 
 class Intake:
-    """The one door into every session."""
+    """The only way into a session: all messages and commands pass here."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Intake:
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else _told(text, sender, authority),
+            text=parsed.text if parsed else _text_for_model(text, sender, authority),
             route=route,
             sender=_named(sender),
             authority=authority,
@@ -172,7 +172,7 @@ class Intake:
         )
 
     def _first_answer(self, parsed: ParsedCommand, context: CommandContext) -> str:
-        """Carry a command out, unless it was; the scripts see to it that its effect comes once."""
+        """Execute a command unless that was done before; the scripts make sure that it takes effect once."""
         inbox, act = self._inbox, parsed.command.now
         assert act is not None
         if not context.delivery:
@@ -232,7 +232,7 @@ class Intake:
         )
 
 
-def _told(text: str, sender: str, authority: Authority) -> str:
+def _text_for_model(text: str, sender: str, authority: Authority) -> str:
     """What the model reads: a stranger's words are quoted, because they are no orders."""
     return text if authority is not Authority.ANYONE else wrap(text, f"a message of {_named(sender) or 'a stranger'}")
 
@@ -248,6 +248,6 @@ def _clean(text: str, what: str = "message") -> str:
         raise BadInput(f"the {what} is empty", hint="write something, or `/help`")
     size = len(text.encode())
     if size > MAX_TEXT_BYTES:
-        told = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
-        raise BadInput(told, hint="put it into a file of the workspace, and say which")
+        problem = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
+        raise BadInput(problem, hint="put it into a file of the workspace, and say which")
     return text

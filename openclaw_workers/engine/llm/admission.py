@@ -18,9 +18,9 @@ log = structlog.get_logger(__name__)
 
 WAIT_SECONDS = 0.25
 HOLD_SECONDS = 3.0
-TOLD_AFTER_SECONDS = 2.0
-"""Waits shorter than this are nobody's concern."""
-_NEXT_DAY = "It begins anew at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
+SHOWN_AFTER_SECONDS = 2.0
+"""Shorter waits are not shown to viewers."""
+_NEXT_DAY = "It starts again at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
 _UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of work"}
 
 
@@ -70,7 +70,7 @@ class Admission:
     limits_of: Callable[[Candidate], Sequence[Limit]]
     price_of: Callable[[Candidate, int], Amounts]
     on_wait: Callable[[str], None] = lambda _: None
-    """Told once of a wait that takes its time, and what for."""
+    """Called once for a wait that takes longer, with its reason."""
     rest: Rest = field(default_factory=Rest)
     _held: _Held | None = None
     """The call that is being made or waits for its turn."""
@@ -133,7 +133,7 @@ class Admission:
         if not self.budgets:
             return
         amounts = self.price_of(candidate, tokens)
-        wait = self._wait("other calls have set aside what is left of the budget", cancel)
+        wait = self._wait("other calls have reserved what is left of the budget", cancel)
         while True:
             answer = self.limits.reserve(self.run, call_id, amounts, self.budgets)
             if isinstance(answer, Exhausted):
@@ -143,14 +143,14 @@ class Admission:
             wait(WAIT_SECONDS)
 
     def _wait(self, why: str, cancel: Cancel) -> Callable[[float], None]:
-        """A way to wait that tells of it when it has taken a while, or is about to."""
-        began, told = time.monotonic(), False
+        """A function that waits, and shows the reason once when the wait is long."""
+        began, is_shown = time.monotonic(), False
 
         def wait(seconds: float) -> None:
-            nonlocal told
+            nonlocal is_shown
             self.rest.begin()
-            if not told and time.monotonic() - began + seconds > TOLD_AFTER_SECONDS:
-                told = True
+            if not is_shown and time.monotonic() - began + seconds > SHOWN_AFTER_SECONDS:
+                is_shown = True
                 self.on_wait(why)
             cancel.wait(seconds)
 
@@ -158,5 +158,5 @@ class Admission:
 
 
 def _used_up(answer: Exhausted) -> BudgetExhausted:
-    told = f"{answer.spent:g} of {answer.limit:g} {_UNITS[answer.what]}"
-    return BudgetExhausted(f"the budget {answer.budget.name} is used up: {told}", hint=_NEXT_DAY)
+    spent = f"{answer.spent:g} of {answer.limit:g} {_UNITS[answer.what]}"
+    return BudgetExhausted(f"the budget {answer.budget.name} is used up: {spent}", hint=_NEXT_DAY)

@@ -19,7 +19,7 @@ import structlog
 from openclaw_workers.agent.model.candidates import Candidate, Check
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.runs import ModelAttempt
-from openclaw_workers.engine.llm.admission import TOLD_AFTER_SECONDS, Admission
+from openclaw_workers.engine.llm.admission import SHOWN_AFTER_SECONDS, Admission
 from openclaw_workers.engine.llm.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, ProviderError
 
@@ -52,7 +52,7 @@ class ModelChain:
     guard: Admission
     cancel: Cancel
     on_skip: Callable[[ModelAttempt], None] = lambda _: None
-    """Told of each model that is passed over; of failed calls those are told who keep the books."""
+    """Called for each model that is passed over. Failed calls reach the call log through the asker."""
     seconds_left: Callable[[], float] = lambda: inf
     """What is left of the turn's time."""
     refused: Mapping[str, Refused] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class ModelChain:
         """
         spare = max(0.0, self.seconds_left() - seconds) / 2
         seconds += random.uniform(0, min(max(PAUSE_SECONDS, seconds * SPREAD), spare))
-        if seconds > TOLD_AFTER_SECONDS:
+        if seconds > SHOWN_AFTER_SECONDS:
             self.guard.on_wait(f"{why}, another try in {seconds:.0f} s")
         self.guard.rest.begin()
         self.cancel.wait(seconds)
@@ -188,8 +188,8 @@ class ModelChain:
                 return probed
             if keys:
                 reason, seconds = self.keyring.rest(standing, keys)
-                told = f"provider {option.provider.name} is left alone after a failure ({reason})"
-                self._skip(option, reason, f"{told}, for another {_span(seconds)}")
+                why = f"provider {option.provider.name} is left alone after a failure ({reason})"
+                self._skip(option, reason, f"{why}, for another {_span(seconds)}")
         return None
 
     def _unspent(self, option: Option, spent: set[str]) -> list[Candidate]:
@@ -212,11 +212,11 @@ class ModelChain:
     def _all_failed(self, last: ProviderError | None = None) -> ProviderError:
         if last is not None and len({each.model for each in self.attempts}) == 1:
             return last
-        told = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
+        attempts = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
         paused = {each.reason for each in self.attempts if each.skipped and each.model not in self.refused}
         hints = [*([_NEW_KEY] if paused & OF_THE_KEY else []), *([_PAUSED] if paused else []), _EACH]
         return ProviderError(
-            f"all models failed ({len(self.attempts)}): {told}",
+            f"all models failed ({len(self.attempts)}): {attempts}",
             reason=last.reason if last else self.attempts[-1].reason,
             hint="; ".join(hints),
         )

@@ -109,7 +109,7 @@ class Keyring:
     def failed(self, candidate: Candidate, error: ProviderError) -> None:
         if candidate.endpoint is not None:
             asked = error.retry_after
-            # Who is told to come back at once takes a breath, and is not sent away for minutes.
+            # "Retry at once" becomes a second's cooldown, not the minutes of our own default.
             pause_ms = 0 if asked is None else int((asked or 1.0) * 1000)
             # A model that is late, or not served just now, says nothing of the others by the same key.
             name = _by_model(candidate) if error.reason is FailureReason.TIMEOUT else self._name(candidate)

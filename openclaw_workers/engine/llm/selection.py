@@ -32,7 +32,7 @@ from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 
 RESERVED_SECONDS = 60
-"""What is set aside of a budget's time when a call begins; what it takes beyond that counts while it lasts."""
+"""What a call reserves of a budget's time when it begins; time beyond that counts while the call lasts."""
 PER_MILLION = 1_000_000
 MOST_AGENTS = 1024
 _NOTHING_GIVEN, _UNLIMITED = ProviderSettings(), LimitSettings()
@@ -171,7 +171,7 @@ class Models:
         return [_limit(name, settings) for name, settings in named.items() if _says_something(settings)]
 
     def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
-        """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
+        """The most that a call can take: with smaller reservations, parallel calls would spend more than is left."""
         provider = candidate.provider
         most = provider.most_output(candidate.model)
         # What a provider writes into its cache may cost more than what it only reads.
@@ -192,10 +192,10 @@ def _absent(options: Sequence[Option]) -> dict[str, Refused]:
 
 def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
     """The models that a budget in dollars could not hold, because nobody knows what they cost; and what to do."""
-    told = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
+    why = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
     remote = ((each, each.provider) for each in options)
     return {
-        each.name: (FailureReason.BILLING, told.format(provider.name, each.model))
+        each.name: (FailureReason.BILLING, why.format(provider.name, each.model))
         for each, provider in remote
         if isinstance(provider, RemoteProvider) and provider.model(each.model).cost is None
     }

@@ -47,7 +47,7 @@ class AnswerRelay:
             return self._announce(relay, "" if silent else relay.text)
         origin, target = SessionKey(relay.metadata["origin"]), SessionKey(relay.metadata["target"])
         to = target if relay.session == origin else origin
-        if not self._lives(relay, to):
+        if not self._is_same_generation(relay, to):
             return None
         return internal(
             f"{relay.metadata['exchange']}-{turn + 1}",
@@ -65,7 +65,7 @@ class AnswerRelay:
         """The last step: the session that was written to may tell its chat; one without a chat has nobody to tell."""
         target, origin = SessionKey(relay.metadata["target"]), SessionKey(relay.metadata["origin"])
         row = self._reader.row(target)
-        if not self._lives(relay, target) or row.get("lastChannel", "internal") == "internal":
+        if not self._is_same_generation(relay, target) or row.get("lastChannel", "internal") == "internal":
             return None
         route = Route(
             channel=row["lastChannel"],
@@ -76,8 +76,8 @@ class AnswerRelay:
         text = announce_text(origin, latest)
         return internal(f"{relay.metadata['exchange']}-announce", target, origin, text, route=route)
 
-    def _lives(self, relay: Relay, session: SessionKey) -> bool:
-        """Rule 18: an answer is for the life that took part; one that is over, or gone, hears nothing."""
+    def _is_same_generation(self, relay: Relay, session: SessionKey) -> bool:
+        """Rule 18: an answer is for the session generation that took part; after a reset or deletion nobody gets it."""
         expected = relay.metadata["origin_id"] if session == relay.metadata["origin"] else _target_id(relay)
         return self._reader.row(session).get("sessionId") == expected
 

@@ -87,20 +87,20 @@ class SessionSender:
         raise TurnParked(target, ident, wait.left_ms)
 
     def _waited(self, ident: MessageId, target: SessionKey, wait: Wait) -> dict[str, Any]:
-        told = {"messageId": ident, "delivery": self._delivery(target)}
+        details = {"messageId": ident, "delivery": self._delivery(target)}
         receipt = wait.receipt
         if receipt is None:
             return {"status": "error", "error": "the message is gone: that session was deleted", "messageId": ident}
-        told |= {"runId": receipt.run} if receipt.run else {}
+        details |= {"runId": receipt.run} if receipt.run else {}
         if wait.state == "over":
             note = "it has not answered yet; it goes on, and you need not send it again"
-            return {"status": "timeout", "error": note, **told}
+            return {"status": "timeout", "error": note, **details}
         if receipt.state is MessageState.ANSWERED:
             reply = self._reply(target, ident, receipt.run)
             if says_nothing(reply):
-                return {"status": "no_reply", "reply": "", **told}
-            return {"status": "ok", "reply": wrap(reply, f"session {target}"), **told}
-        return {"status": "error", "error": self._failure(receipt), **told}
+                return {"status": "no_reply", "reply": "", **details}
+            return {"status": "ok", "reply": wrap(reply, f"session {target}"), **details}
+        return {"status": "error", "error": self._failure(receipt), **details}
 
     def _reply(self, target: SessionKey, ident: MessageId, run: RunId | None) -> str:
         """The first final answer after the message, in the same run, which may have spoken again since."""

@@ -62,8 +62,8 @@ class SubagentControl:
             case "info":
                 return {"status": "ok", **self._info(child)}
             case "log":
-                told = excerpt(self._reader, child.session_key, args.limit, include_tools=args.include_tools)
-                return {"status": "ok", "sessionKey": child.session_key, **told}
+                answer = excerpt(self._reader, child.session_key, args.limit, include_tools=args.include_tools)
+                return {"status": "ok", "sessionKey": child.session_key, **answer}
             case "stop":
                 return self._stop([child])
             case _:
@@ -77,15 +77,15 @@ class SubagentControl:
 
     def _info(self, run: Run) -> dict[str, Any]:
         fields = run.model_dump(mode="json", exclude_none=True, exclude={*_WORDS, "folded"})
-        told = {_NAMES.get(name, to_camel(name)): neutral(value) for name, value in fields.items()}
-        told |= {"outcome": run.outcome, "endedReason": run.ended_reason}
+        answer = {_NAMES.get(name, to_camel(name)): neutral(value) for name, value in fields.items()}
+        answer |= {"outcome": run.outcome, "endedReason": run.ended_reason}
         for name, shown in _WORDS.items():
             if words := getattr(run, name):
-                told[shown] = wrap(words, f"sub-agent {run.session_key}")
+                answer[shown] = wrap(words, f"sub-agent {run.session_key}")
         batch = self._tree.batch(run.batch) if run.batch else None
         if batch is not None:
-            told["delivery"] = {"state": batch.state, "tries": batch.tries, "lastError": batch.last_error}
-        return told
+            answer["delivery"] = {"state": batch.state, "tries": batch.tries, "lastError": batch.last_error}
+        return answer
 
     def _stop(self, runs: Sequence[Run]) -> dict[str, Any]:
         """Stop each with its subtree; one that is over already, and all below it, is left as it is."""

@@ -66,8 +66,8 @@ class Views:
         key = self._visible(args.session_key)
         if isinstance(key, dict):
             return _json(key)
-        told = excerpt(self._reader, key, args.limit, include_tools=args.include_tools)
-        return _json({"status": "ok", "sessionKey": key, **told})
+        messages = excerpt(self._reader, key, args.limit, include_tools=args.include_tools)
+        return _json({"status": "ok", "sessionKey": key, **messages})
 
     def status(self, args: StatusInput) -> str:
         key = self._viewer.session if args.session_key == "current" else self._visible(args.session_key)

@@ -73,7 +73,7 @@ class DueTurns:
                 self._runner.settle_lost(rescue.lease, rescue.losses, stood_still=rescue.stood_still)
             except LeaseLost:
                 log.info("run.settled_elsewhere", **named(session, rescue.lease.run))
-                self._runner.let_go(rescue.lease)
+                self._runner.drop(rescue.lease)
 
     def _oldest_wake_ms(self, lane: Lane) -> int:
         """Read once per sweep: hundreds of sessions of the same lane may be due together."""

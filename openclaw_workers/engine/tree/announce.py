@@ -74,16 +74,16 @@ class Announcer:
             return None
         hearer = batch.parent_session
         try:
-            announced = self._tell(batch, hearer, members)
+            announced = self._deliver(batch, hearer, members)
         except Vanished:
             hearer = batch.above
-            announced = self._tell(batch, hearer, members)
+            announced = self._deliver(batch, hearer, members)
         if announced is None:
             return None
         self._after(batch, hearer, announced, members)
         return announced.how
 
-    def _tell(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> Announced | None:
+    def _deliver(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> Announced | None:
         opening, message = new_run_id(), self._message(batch, hearer, members)
         return self._tree.announce(
             batch,
@@ -109,7 +109,7 @@ class Announcer:
             self._wake(hearer, run_id)
         self._waker.forget_chord(batch.id)
         if not batch.ends_told:  # last: nobody is to wait for a slow plugin
-            _tell_plugins(members)
+            _fire_hooks(members)
 
     def _wake(self, session: SessionKey, run_id: RunId | None) -> None:
         run = self._reader.run(run_id) if run_id else None
@@ -168,7 +168,7 @@ class Announcer:
             wake_run(self._waker, run)
         blocked = self._readable(batch_id)
         if before and blocked and blocked.state is BatchState.BLOCKED and not before.ends_told:
-            _tell_plugins(self._tree.members(blocked))
+            _fire_hooks(self._tree.members(blocked))
 
     def _readable(self, batch_id: BatchId) -> Batch | None:
         try:
@@ -177,10 +177,10 @@ class Announcer:
             return None
 
 
-def _tell_plugins(ended: Sequence[Run]) -> None:
+def _fire_hooks(ended: Sequence[Run]) -> None:
     for run in ended:
         if run.batch == own_batch(run.id) and not run.attempts:
-            fire("subagent_spawned", run)  # nobody has taken it, and told so
+            fire("subagent_spawned", run)  # no worker has taken it, so none has fired this
         fire("subagent_ended", run)
 
 

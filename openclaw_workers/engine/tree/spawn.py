@@ -73,11 +73,11 @@ class Spawner:
             if children
             else []
         )
-        told = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
-        self._publish([(child, told[child.run]) for child in children])
+        verdict_of = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
+        self._publish([(child, verdict_of[child.run]) for child in children])
         return [
             json.dumps(
-                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, told[each.run], parent),
+                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, verdict_of[each.run], parent),
                 ensure_ascii=False,
             )
             for call, each in zip(calls, checked, strict=True)

@@ -37,7 +37,7 @@ class AgentFrame:
     stored_report: str = ""
 
     @property
-    def told(self) -> Sequence[PromptPart]:
+    def sent_parts(self) -> Sequence[PromptPart]:
         """The parts that the agent's first model is sent."""
         return self.parts if self.calls_tools else for_programs(self.parts)
 
@@ -45,7 +45,7 @@ class AgentFrame:
         """The frame with a message's own system prompt. Not cached, or each such text would stay in memory."""
         parts = with_extra(self.parts, text, role)
         frame = replace(self, setup=replace(with_prompt(self.setup, parts), system_extra=text), parts=parts)
-        report = {**self.report, "parts": part_sizes(frame.told, self.agent.primary)}
+        report = {**self.report, "parts": part_sizes(frame.sent_parts, self.agent.primary)}
         return replace(frame, report=report, stored_report=stored(report))
 
 
@@ -143,5 +143,5 @@ class AgentFrames:
         frame = AgentFrame(with_prompt(setup, parts), agent, parts, calls_tools)
         listed = setup.specs if calls_tools else ()
         room = min(window, agent.context_tokens or window)
-        report = prompt_report(frame.told, facts.files, listed, model=agent.primary, window=room)
+        report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))

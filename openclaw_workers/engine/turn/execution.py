@@ -137,7 +137,7 @@ class TurnExecution:
             on_wait=lambda why: journal.show("model.waiting", {"why": why}),
             on_rest=journal.rest,
         )
-        handle.begin(RunActivity(unrecorded=calls.books, show=journal.flush_if_old, hold=chain.guard.hold))
+        handle.begin(RunActivity(unrecorded=calls.unrecorded, show=journal.flush_if_old, hold=chain.guard.hold))
         reasoning = shown_in(taken.row).reasoning
         return Asker(run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
 
@@ -152,7 +152,7 @@ class TurnExecution:
         )
         for each in lost:
             calls.note_lost(each, loop.next_tokens())
-        journal.book()
+        journal.record_calls()
 
     def _not_prepared(self, taken: Taken, error: Exception) -> Outcome:
         session = taken.lease.session

@@ -53,7 +53,7 @@ def persist(write: Callable[[], T], process: WorkerState) -> T:
 class RedisJournal:
     """Implements agent.loop.Journal for one run."""
 
-    def __init__(self, turns: Turns, handle: RunHandle, process: WorkerState, accounts: CallLog, *, step: int) -> None:
+    def __init__(self, turns: Turns, handle: RunHandle, process: WorkerState, call_log: CallLog, *, step: int) -> None:
         self._turns = turns
         self._handle = handle
         self._process = process
@@ -63,7 +63,7 @@ class RedisJournal:
         self._sending = threading.Lock()
         self._buffer: list[dict[str, Any]] = []
         self._gathering_since = 0.0
-        self._accounts = accounts
+        self._call_log = call_log
 
     def record(
         self,
@@ -74,7 +74,7 @@ class RedisJournal:
         worked: float = 0.0,
     ) -> list[UserEntry]:
         leaving = self._process.draining
-        number, books = self._step + 1, self._accounts.books()
+        number, calls = self._step + 1, self._call_log.unrecorded()
         with self._sending:
             events = self._taken()
             abort, steered = persist(
@@ -87,11 +87,11 @@ class RedisJournal:
                     may_steer=may_steer and not leaving,
                     worked=worked,
                     events=events,
-                    books=books,
+                    books=calls,
                 ),
                 self._process,
             )
-        self._accounts.booked(books)
+        self._call_log.recorded(calls)
         self._step = number
         self._handle.allow(self._handle.seconds_left())
         if abort:
@@ -116,31 +116,33 @@ class RedisJournal:
         self.flush_if_old()
 
     def note(self, call: CallNote) -> None:
-        self._accounts.note(call)
+        self._call_log.note(call)
         if not call.recorded:
-            self.book()
+            self.record_calls()
 
-    def book(self) -> None:
-        """Enter into the ledger what no record will: if this process died, nobody would know of it."""
-        books = self._accounts.books()
+    def record_calls(self) -> None:
+        """Write calls to the ledger that no step records: they would be lost with this process."""
+        calls = self._call_log.unrecorded()
         try:
-            self._turns.book(self._handle.lease, books)
+            self._turns.book(self._handle.lease, calls)
         except StoreUnavailable as error:
-            log.warning("calls.record_failed", count=len(books.calls), error=error.message)  # the next record does it
+            log.warning(
+                "calls.record_failed", count=len(calls.calls), error=error.message
+            )  # the next step records them
         else:
-            self._accounts.booked(books)
+            self._call_log.recorded(calls)
 
     def rest(self, rests: bool) -> None:
-        """Say whether this turn asks no model for a while; what it has asked so far is booked before that.
+        """Say whether this turn asks no model for a while; what it has asked so far is recorded before that.
 
         Raises:
             LeaseLost: another worker owns the session now.
             StoreUnavailable: Redis is still away and this process must leave.
         """
-        books, lease = self._accounts.books(), self._handle.lease
-        if rests and (books.calls or books.attempts):
-            persist(lambda: self._turns.book(lease, books), self._process)
-            self._accounts.booked(books)
+        calls, lease = self._call_log.unrecorded(), self._handle.lease
+        if rests and (calls.calls or calls.attempts):
+            persist(lambda: self._turns.book(lease, calls), self._process)
+            self._call_log.recorded(calls)
         persist(lambda: self._turns.rest(lease, rests=rests), self._process)
 
     def allow(self, seconds: float) -> None:
@@ -154,7 +156,7 @@ class RedisJournal:
             self._send()
 
     def flush_if_old(self) -> None:
-        """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls.
+        """An answer that is complete within the window is shown by its commit alone; the ticker flushes when it stalls.
 
         Whoever finds another thread sending leaves it to the next call: the ticker must not wait.
         """

@@ -59,4 +59,4 @@ class LostCalls:
             return NO_ENTRIES  # with such settings it cannot have called a model
         for each in asked:
             calls.note_lost(each, tokens)
-        return calls.books()
+        return calls.unrecorded()

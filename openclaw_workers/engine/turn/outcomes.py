@@ -93,14 +93,14 @@ def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
     if loop.partial:
         said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
         closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
-    told = error.message if timed_out else f"the turn was stopped ({error.message})"
-    closing.append(notice(told, "warning", run))
+    message = error.message if timed_out else f"the turn was stopped ({error.message})"
+    closing.append(notice(message, "warning", run))
     return Outcome(
         RunState.TIMEOUT if timed_out else RunState.KILLED,
         "timeout" if timed_out else error.message,
         MessageState.FAILED if timed_out else MessageState.CANCELLED,
         text=loop.partial[:PARTIAL_CHARS],
-        error=told,
+        error=message,
         partial=partial_result(loop.history, loop.partial, run=run),
         entries=closing,
     )
@@ -154,15 +154,15 @@ def sizes(taken: Taken, prepared: Prepared) -> dict[str, str]:
 
 def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:
     if isinstance(error, ProviderError):
-        told, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
+        message, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
     elif isinstance(error, OpenClawError):
-        told, reason = error.message, "error"
+        message, reason = error.message, "error"
     else:
-        told, reason = encodable(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
+        message, reason = encodable(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
-    closing = [*close(history, run), notice(told, "error", run)]
+    closing = [*close(history, run), notice(message, "error", run)]
     partial = partial_result(history, run=run)
-    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, entries=closing, partial=partial)
+    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=message + hint, entries=closing, partial=partial)
 
 
 def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
@@ -174,7 +174,7 @@ def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
 def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | None = None) -> list[TranscriptEntry]:
     """Results for calls that will never have any, so that the transcript stays a valid sequence (I2).
 
-    One that was begun is told as interrupted (I5), and so are all of them where nobody knows which were.
+    A call that was started is reported as interrupted (I5); so is every call if it is not known which were started.
     """
     closing: list[TranscriptEntry] = []
     for call in open_calls(history):

@@ -16,7 +16,7 @@ from openclaw_workers.errors import CorruptRecord
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How much of its work a session shows; it is told so, lest it explains itself twice."""
+    """How much of its work a session shows. The model is told, so that it does not explain it again."""
 
     reasoning: str = "off"
     verbose: str = "on"

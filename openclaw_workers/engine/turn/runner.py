@@ -1,4 +1,4 @@
-"""One turn from wake-up to commit, in a process that may be killed, paused or told to leave at any point."""
+"""One turn from wake-up to commit, in a process that may be killed, paused or shut down at any point."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.engine.agent_configs import AgentConfigs
-from openclaw_workers.engine.hooks import fire, listens
+from openclaw_workers.engine.hooks import fire, is_used
 from openclaw_workers.engine.mending import mend
 from openclaw_workers.engine.tree.report import partial_result
-from openclaw_workers.engine.turn import outcomes as endings
+from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.execution import ReleaseTurn, TurnExecution
 from openclaw_workers.engine.turn.journal import persist
 from openclaw_workers.engine.turn.lost_calls import LostCalls
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class TurnRunner:
-    """Carries turns in one process; its methods are called from many threads at once."""
+    """Runs turns in one process; many threads call it at once."""
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class TurnRunner:
         self._on_delayed = on_delayed
 
     def run(self, session: SessionKey, run: RunId, *, is_header: bool = False) -> RunState | None:
-        """Carry the run as far as it will go here, and say how it ended; None when it did not end by us.
+        """Run the turn, and say how the run ended; None if it did not end here.
 
         A child's run has ended when all it spawned has settled too. `is_header` says that its chord will count it
         when this returns; otherwise it is published again for that (rule 4).
         """
         if self._process.draining:
             if not self._process.is_stuck:
-                # A stuck process still consumes, and would only fetch it again; the sweep sees to it.
+                # A stuck process still consumes and would fetch the wake-up again, so it is left to the sweep.
                 self._waker.turn(session, run)
             return None
         suspect = self._process.try_suspect(run)
@@ -123,25 +123,25 @@ class TurnRunner:
         attempts = self._max_attempts
         stuck = f"its worker died {'once' if attempts == 1 else f'{attempts} times'} without getting any further"
         error = f"the turn was given up: {stuck if stood_still else f'{losses} workers died while they carried it'}"
-        closing = [*endings.close(history, lease.run), endings.notice(error, "error", lease.run)]
+        closing = [*outcomes.close(history, lease.run), outcomes.notice(error, "error", lease.run)]
         partial = partial_result(history, run=lease.run)
         tokens = sum(getattr(entry, "approx_tokens", 0) for entry in history)
-        books = NO_ENTRIES if open_calls(history) else self._lost_calls.entries(lease, tokens)
+        calls = NO_ENTRIES if open_calls(history) else self._lost_calls.entries(lease, tokens)
         outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
-        self._commit(lease, outcome, books=books)
+        self._commit(lease, outcome, calls=calls)
         log.error("run.given_up", losses=losses, **named(lease.session, lease.run))
 
     def settle_orphan(self, orphan: Orphan) -> None:
-        """Book what a dead owner was asking when its run was taken away; if it only sleeps, it corrects that."""
+        """Record the call of a dead owner whose run was taken away. An owner that only slept corrects it."""
         dead = Lease(orphan.session, orphan.run, lane_of(orphan.session), f"{orphan.fence}:")
         self._turns.let_go(dead, self._lost_calls.entries(dead, orphan.tokens, orphan.row))
 
-    def let_go(self, lease: Lease, books: LedgerEntries = NO_ENTRIES) -> None:
-        """Say that a run which was taken away leaves nothing behind; if that cannot be written, the sweep guesses."""
+    def drop(self, lease: Lease, calls: LedgerEntries = NO_ENTRIES) -> None:
+        """Record the last calls of a run that was taken away. If that fails, the sweep records an estimate."""
         try:
-            self._turns.let_go(lease, books)
+            self._turns.let_go(lease, calls)
         except StoreUnavailable as error:
-            log.warning("calls.record_failed", count=len(books.calls), error=error.message)
+            log.warning("calls.record_failed", count=len(calls.calls), error=error.message)
 
     def _mend(self, session: SessionKey) -> bool:
         return mend(self._sessions, self._reader, session)
@@ -175,25 +175,25 @@ class TurnRunner:
         handle = RunHandle(lease, seconds_left=max(0.0, (taken.deadline_at - taken.now) / 1000))
         if taken.abort:
             handle.cancel.set(TurnAborted(taken.abort))
-        # Known only now; what was logged before the run was taken goes without.
+        # Known only now: lines logged before the run was taken lack these fields.
         context = run_context(sessionId=taken.row.get("sessionId"), parentRunId=taken.row.get("createdByRunId"))
         with context, self._process.carrying(handle):
-            self._tell_plugins(taken)
+            self._fire_spawned(taken)
             try:
-                return self._go_through(taken, handle, is_header)
+                return self._run_to_end(taken, handle, is_header)
             except LeaseLost as error:
                 log.warning("run.fenced", error=error.message)
-                self.let_go(lease, handle.activity.unrecorded())
+                self.drop(lease, handle.activity.unrecorded())
             except StoreUnavailable as error:
-                # Only when this process must leave while Redis is away: the lease runs out, and another goes on.
+                # This process must leave while Redis is away. The lease expires, and another worker continues the turn.
                 log.warning("run.abandoned", error=error.message)
         return None
 
-    def _tell_plugins(self, taken: Taken) -> None:
-        """Another run of a child that was spoken to after it had ended: nobody has told yet that it begins."""
+    def _fire_spawned(self, taken: Taken) -> None:
+        """For a child that got a message after it had ended: no worker has fired the hook for this run yet."""
         if taken.how != "taken" or taken.resumed or not is_subagent(taken.lease.session):
             return
-        if listens("subagent_spawned"):
+        if is_used("subagent_spawned"):
             try:
                 run = self._reader.run(taken.lease.run)
             except StoreUnavailable as error:
@@ -202,11 +202,11 @@ class TurnRunner:
             if run is not None and run.batch == own_batch(run.id):
                 fire("subagent_spawned", run)
 
-    def _go_through(self, taken: Taken, handle: RunHandle, is_header: bool) -> RunState | None:
-        """Run the turn and write down how it ended, or hand it over.
+    def _run_to_end(self, taken: Taken, handle: RunHandle, is_header: bool) -> RunState | None:
+        """Run the turn and commit its outcome, or hand it over.
 
         Raises:
-            LeaseLost: it goes on elsewhere already.
+            LeaseLost: another worker owns the session now.
             StoreUnavailable: nothing could be written.
         """
         lease = taken.lease
@@ -221,33 +221,33 @@ class TurnRunner:
             log.exception("turn.commit_failed")
             return self._end_failed(taken, error, is_header, handle.activity.unrecorded())
 
-    def _end_failed(self, taken: Taken, error: Exception, is_header: bool, books: LedgerEntries) -> RunState | None:
-        """End a turn whose end could not be written, with what can be: another owner would only fail the same way."""
+    def _end_failed(self, taken: Taken, error: Exception, is_header: bool, calls: LedgerEntries) -> RunState | None:
+        """End a turn whose outcome could not be stored, with an error. Another owner would fail the same way."""
         run = taken.lease.run
         history = persist(lambda: self._transcripts.newest(taken.lease.session), self._process)
         try:
-            return self._end(taken, endings.failed(error, history, run), is_header, books)
+            return self._end(taken, outcomes.failed(error, history, run), is_header, calls)
         except (LeaseLost, StoreUnavailable):
             raise
         except Exception:
             log.exception("turn.outcome_rejected")
-            return self._end(taken, endings.unstorable(history, run), is_header, replace(books, attempts=()))
+            return self._end(taken, outcomes.unstorable(history, run), is_header, replace(calls, attempts=()))
 
     def _end(
-        self, taken: Taken, outcome: Outcome, is_header: bool, books: LedgerEntries = NO_ENTRIES
+        self, taken: Taken, outcome: Outcome, is_header: bool, calls: LedgerEntries = NO_ENTRIES
     ) -> RunState | None:
-        how = self._commit(taken.lease, outcome, is_header=is_header, books=books)
+        how = self._commit(taken.lease, outcome, is_header=is_header, calls=calls)
         log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt, how=how)
         return outcome.state if how in ("ended", "settled") else None
 
     def _commit(
-        self, lease: Lease, outcome: Outcome, *, is_header: bool = False, books: LedgerEntries = NO_ENTRIES
+        self, lease: Lease, outcome: Outcome, *, is_header: bool = False, calls: LedgerEntries = NO_ENTRIES
     ) -> str:
         following = new_run_id()
         wake = self._waker.sealed(lease.session, following)
         committed = persist(
             lambda: self._turns.commit(
-                lease, agent_of(lease.session), outcome, next_run=following, wake=wake, books=books
+                lease, agent_of(lease.session), outcome, next_run=following, wake=wake, books=calls
             ),
             self._process,
         )
@@ -263,8 +263,8 @@ class TurnRunner:
         wake_all(self._waker, committed.granted)
         return committed.how
 
-    def _release(self, lease: Lease, release: ReleaseTurn, books: LedgerEntries) -> None:
-        to_wake, granted = persist(lambda: self._turns.release(lease, release.wait, books=books), self._process)
+    def _release(self, lease: Lease, release: ReleaseTurn, calls: LedgerEntries) -> None:
+        to_wake, granted = persist(lambda: self._turns.release(lease, release.wait, books=calls), self._process)
         log.info("run.released" if to_wake else "run.parked")
         if to_wake:
             self._waker.turn(lease.session, lease.run)

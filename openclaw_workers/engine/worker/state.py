@@ -1,4 +1,4 @@
-"""What one worker process knows of itself: the runs it carries, the one suspect among them, whether it is leaving."""
+"""The state of one worker process: its runs, the one suspect among them, and whether it is shutting down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP_SLACK_SECONDS = 15.0
 """A step that is this much over its time is stuck: nothing it waits for looks at the cancel flag."""
 
 IDLE_SPARE_SECONDS = 2.0
-"""Before the end of its grace a pool's child is ended that has carried nothing for as long, and still has not left."""
+"""An idle pool child that has not exited is ended this long before the grace is over."""
 
 
 def _nothing() -> None:
@@ -63,7 +63,7 @@ class RunHandle:
         return now > self._step_until
 
     def forgive(self, seconds: float) -> None:
-        """Time in which Redis was away does not count against a step: it may have waited for nothing else."""
+        """Do not count time in which Redis was away against a step: it may have waited for Redis."""
         self._step_until += seconds
 
     def expire(self, now: float) -> None:
@@ -77,7 +77,7 @@ class WorkerState:
     def __init__(self, *, grace_seconds: float, has_parent: bool = False) -> None:
         self._grace_seconds = grace_seconds
         self.has_parent = has_parent
-        """It is a pool's child, and its parent has to follow it within the same grace."""
+        """It is a pool child, and its parent must exit after it within the same grace."""
         self._lock = threading.Lock()
         self._runs: dict[RunId, RunHandle] = {}
         self._suspect: RunId | None = None
@@ -85,7 +85,7 @@ class WorkerState:
         self._leave_at: float | None = None
         self._last_carried = 0.0
         self.is_stuck = False
-        """Some thread of this process can no longer be reached, and the process is to end."""
+        """Some thread of this process no longer reacts, so the process must end."""
 
     @contextmanager
     def carrying(self, handle: RunHandle) -> Iterator[None]:
@@ -111,7 +111,7 @@ class WorkerState:
         return self._leave_at is not None
 
     def drain(self) -> None:
-        """Begin to leave: turns are handed over at their next step, and cut short near the end of the grace."""
+        """Start to shut down: turns are handed over at their next step, and cut short near the end of the grace."""
         if self._leave_at is None:
             self._leave_at = time.monotonic() + self._grace_seconds
 

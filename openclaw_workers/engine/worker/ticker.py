@@ -137,7 +137,9 @@ class Ticker(threading.Thread):
                 log.warning("rate_limit.renew_failed", error=error.message)
                 return
             except CorruptRecord as error:
-                log.error("rate_limit.renew_failed", error=error.message, **named(handle.lease.session, handle.lease.run))
+                log.error(
+                    "rate_limit.renew_failed", error=error.message, **named(handle.lease.session, handle.lease.run)
+                )
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""

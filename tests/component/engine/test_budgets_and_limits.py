@@ -74,7 +74,7 @@ def test_a_turn_over_budget_ends_with_a_clear_answer(
     assert run.text is not None
     assert run.text.startswith("I have to stop here: the budget ")
     assert told in run.text
-    assert ". It begins anew at 00:00 UTC; its limit is in the configuration" in run.text, "and what to do"
+    assert ". It starts again at 00:00 UTC; its limit is in the configuration" in run.text, "and what to do"
     last = wired.engine.log()[-1]
     assert isinstance(last, AssistantEntry)
     assert last.text == run.text
@@ -280,7 +280,7 @@ def test_who_waits_for_one_model_does_not_hold_up_the_provider_s_others(
 def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(guard, "TOLD_AFTER_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "SHOWN_AFTER_SECONDS", 0.3)
     given: dict[str, Any] = (
         {"a": {"limits": {"concurrent": 1}}} if what == "limit" else {"budgets": {"day": {"calls": 1}}}
     )
@@ -307,7 +307,7 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
         told
         == {
             "limit": "the limits set for a/m are reached",
-            "budget": "other calls have set aside what is left of the budget",
+            "budget": "other calls have reserved what is left of the budget",
         }[what]
     )
 

@@ -1,4 +1,4 @@
-"""What slash commands that act at once may use."""
+"""What slash commands that act at once can use."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def _list(ctx: CommandContext) -> str:
         names.setdefault(full, []).append(alias)
     every = sorted({*known, *names})
     shown = {full: f"({name})" for full, name in shown_names(settings).items()}
-    told = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
-    lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in told.items()]
+    labels = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
+    lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in labels.items()]
     remote = sorted({full.partition("/")[0] for full in every} - {*_SILENT_THINKERS})
     return "\n".join([*lines, *([f"Other models of {', '.join(remote)} may be named too."] if remote else [])])
 
@@ -91,10 +91,10 @@ class Level:
         word = argument.strip().lower()
         title = self.name.capitalize()
         if not word:
-            return f"{title}: {self._told(ctx)}. Usage: /{self.name} [{'|'.join(self.values)}|default]"
+            return f"{title}: {self._in_force(ctx)}. Usage: /{self.name} [{'|'.join(self.values)}|default]"
         if word in CLEARING:
             ctx.patch(self.name, {self.column: ""})
-            return f"{title} set: {self._told(ctx)}."
+            return f"{title} set: {self._in_force(ctx)}."
         value = self.checked(word)
         ctx.patch(self.name, {self.column: value})
         return f"{title} set: {value}.{self.remark(ctx, value)}"
@@ -113,7 +113,7 @@ class Level:
         meant = f" ({guess})" if guess else ""
         raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
 
-    def _told(self, ctx: CommandContext) -> str:
+    def _in_force(self, ctx: CommandContext) -> str:
         value = ctx.reader.row(ctx.session).get(self.column)
         return value or f"{self.unset(ctx)} (default)"
 

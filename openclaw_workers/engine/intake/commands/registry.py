@@ -129,9 +129,9 @@ _DROP_ALIASES = {"oldest": "old", "newest": "new", "summary": "summarize"}
 
 def _queue(ctx: CommandContext, argument: str) -> str:
     if not argument:
-        told = _queue_in_force(ctx)
-        rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != "mode")
-        return f"Queue mode: {told['mode']}; {rest}. Usage: {COMMANDS['queue'].usage}"
+        rules_shown = _queue_in_force(ctx)
+        rest = ", ".join(f"{name} {value}" for name, value in rules_shown.items() if name != "mode")
+        return f"Queue mode: {rules_shown['mode']}; {rest}. Usage: {COMMANDS['queue'].usage}"
     if argument.lower() in ("default", "reset", "clear"):
         fields = dict.fromkeys(("queueMode", "queueDebounceMs", "queueCap", "queueDrop"), "")
     else:
@@ -155,13 +155,13 @@ def _queue_in_force(ctx: CommandContext) -> dict[str, str]:
     }
     row = ctx.row()
     chosen = row.model_dump(by_alias=True) if row else {}
-    told = {}
+    rules_shown = {}
     for name, default in defaults.items():
         own = chosen.get(name)
-        told[_QUEUE_FIELDS[name]] = _in_words(name, default if own is None else own) + (
+        rules_shown[_QUEUE_FIELDS[name]] = _in_words(name, default if own is None else own) + (
             " (default)" if own is None else ""
         )
-    return told
+    return rules_shown
 
 
 def _in_words(name: str, value: object) -> str:
