@@ -69,7 +69,7 @@ def _stop(state: Any, run: RunId) -> bool:
         return False
     if stopped.run is not None:
         log.info("run.revoked", runId=run)
-        # Flower would show it as received for ever: whoever gets its wake-up finds nothing to do.
+        # Otherwise Flower shows it as received: the worker that gets its wake-up finds nothing to do.
         state.consumer.event_dispatcher.send("task-revoked", uuid=run, terminated=False, signum=None, expired=False)
     return True
 

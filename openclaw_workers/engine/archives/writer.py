@@ -46,7 +46,7 @@ class ArchiveWriter:
             return ""
 
     def write(self, archive_id: str) -> Path | None:
-        """Write what there is of an archive, then forget it in Redis; None if it is not for us to write, or not now.
+        """Write an archive to disk, then delete it in Redis; None if another process writes it, or should.
 
         Raises:
             StoreUnavailable: what is not known to be on disk is still in Redis.

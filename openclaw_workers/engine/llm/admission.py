@@ -1,4 +1,4 @@
-"""What stands before each model call: the fleet's limits, waited for in fair order, and budgets, by reservation."""
+"""Before each model call: wait for the fleet's rate limits in fair order, and reserve from the budgets."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Admission:
             held.hold_again_in(min(HOLD_SECONDS, answer))
 
     def leave(self) -> None:
-        """The call is over. If Redis is away the places end by themselves: what the call brought is worth more."""
+        """The call is over. If Redis is away, its places expire: the answer must not be lost for them."""
         held, self._held = self._held, None
         try:
             if held and held.limits:

@@ -1,4 +1,4 @@
-"""The models of this installation, put together for a turn: candidates, keys, limits, budgets and prices."""
+"""The configured models as a turn uses them: candidates, keys, rate limits, budgets and prices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Models:
         given = loaded.settings.budgets
         self._has_budgets = _says_something(given.day) or _says_something(given.tree)
         self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
-        """What was put together for an agent, and in which second: a file with its keys may change."""
+        """The options of an agent, and the second they were built in: a file with its keys may change."""
 
     def first(self, agent: AgentConfig) -> Candidate:
         """The first of the agent's models that is there.
@@ -142,7 +142,7 @@ class Models:
         try:
             found = self._found(name)
         except ProviderError as error:
-            # A name that became wrong must not take the others with it.
+            # One wrong name must not make the other models unusable.
             provider_name, _, model = name.partition("/")
             return Option(MissingProvider(provider_name, error), model, ())
         given = self._given(found.provider.name)
@@ -191,7 +191,7 @@ def _absent(options: Sequence[Option]) -> dict[str, Refused]:
 
 
 def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
-    """The models that a budget in dollars could not hold, because nobody knows what they cost; and what to do."""
+    """Models whose price is unknown, so that a budget in dollars could not limit them; and what to do."""
     why = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
     remote = ((each, each.provider) for each in options)
     return {

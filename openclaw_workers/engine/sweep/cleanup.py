@@ -1,4 +1,4 @@
-"""A sub-agent's session that is to be archived after its result was delivered."""
+"""A sub-agent's session whose result was delivered, and whose time to be archived has come."""
 
 from __future__ import annotations
 
