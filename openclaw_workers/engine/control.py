@@ -1,4 +1,4 @@
-"""Acting on sessions from outside a turn: stop, reset, delete. Each names exactly what it hits, and its subtree."""
+"""Stop, reset and delete sessions from outside a turn, with everything they have spawned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of a transcript as another session may read it: bounded, quoted, without secrets and without thoughts."""
+"""Part of a transcript for another session to read: bounded, quoted, without secrets and without reasoning."""
 
 from __future__ import annotations
 

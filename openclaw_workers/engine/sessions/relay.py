@@ -1,7 +1,7 @@
-"""Passing answers on between sessions that talk to each other: a few turns each, then a word to the chat.
+"""Passes answers on between two sessions that talk to each other: a few turns each, then a note to the chat.
 
-Each step begins with an answer that was committed, and its relay record with it. Passing it on puts one message, with
-an id of its own, into an inbox; then the record goes. A crash in between repeats the step, and the id makes it one.
+A commit stores the answer and its relay record together. Passing it on puts one message with a derived id into an
+inbox, then deletes the record. After a crash in between the step is repeated, and the id prevents a second message.
 """
 
 from __future__ import annotations

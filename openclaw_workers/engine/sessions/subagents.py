@@ -1,4 +1,4 @@
-"""The `subagents` tool: a session looks after the children it controls, and only those."""
+"""The `subagents` tool: a session controls its own children, and only those."""
 
 from __future__ import annotations
 

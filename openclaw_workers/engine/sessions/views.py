@@ -1,4 +1,4 @@
-"""What the session tools show of sessions: lists, histories and how one stands, all bounded in size."""
+"""What the session tools show: lists, histories and status of sessions, all bounded in size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = {Kind.CHANNEL: "group"} | {
 
 
 class Views:
-    """Looks on behalf of one running turn."""
+    """Reads on behalf of one running turn."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Announce-back: a settled batch's results go to whoever asked for them, once, whoever dies meanwhile.
+"""Announces a settled batch: its results reach the parent exactly once, even if workers die in between.
 
-The chord's body calls it, and so does the sweep two seconds after the last child has settled. The batch record is the
-outbox: pending until the results are in the parent's inbox, blocked after the last failed try, kept seven days. A child
-that waits for a blocked one ends with an error, so that those above it hear something.
+The chord's body calls this, and so does the sweep two seconds after the last child has settled. The batch record is the
+outbox: pending until the results are in the parent's inbox, blocked after the last failed try, kept for seven days. A
+child that waits for a blocked batch ends with an error, so that its own parent gets an answer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from openclaw_workers.store.tree import Announced, Tree, Vanished
 log = structlog.get_logger(__name__)
 
 TRIES_AFTER_MS = (15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000, 300_000)
-"""Half an hour in all; then a person has to look."""
+"""Half an hour in all; after that a person must act."""
 
 
 class Announcer:
@@ -108,7 +108,7 @@ class Announcer:
         for run_id in (announced.wake, batch.parent_run if announced.settles_parent else None):
             self._wake(hearer, run_id)
         self._waker.forget_chord(batch.id)
-        if not batch.ends_told:  # last: nobody is to wait for a slow plugin
+        if not batch.ends_told:  # last, so that a slow plugin delays nobody
             _fire_hooks(members)
 
     def _wake(self, session: SessionKey, run_id: RunId | None) -> None:
@@ -137,13 +137,13 @@ class Announcer:
                 "provenance": "subagent",
                 "batch": batch.id,
                 "k_batch": self._keys.batch(batch.id),
-                # For those who watch, if it is discarded unread.
+                # For viewers, if the message is discarded before a turn reads it.
                 "runs": json.dumps([_brief(run) for run in members]),
             },
         )
 
     def _descendants(self, run: Run) -> list[Run]:
-        """Results that the child did not hear itself, because its run was over or it wanted no turn for them."""
+        """Results that did not reach the child itself: its run was over, or it asked for no turn on them."""
         tree, unheard = self._tree, []
         for child in tree.children(run.session_key):
             batch = tree.batch(child.batch) if child.batch and child.parent_run_id == run.id else None

@@ -1,4 +1,4 @@
-"""Making a child: its session, its first message and its run record, from what its parent asked for."""
+"""Builds a child from a spawn call: its session, its first message and its run record."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Parent:
 
     @property
     def controls(self) -> bool:
-        """Whether it may look after sub-agents at all."""
+        """Whether it may control sub-agents at all."""
         stored = self.taken.row.get("subagentControlScope")
         return (stored or _scope(role_at(self.depth, self.limits.depth))) != "none"
 
@@ -123,7 +123,7 @@ def build_child(
 
 
 def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[str, str]:
-    """The row's fields by which a session knows its place."""
+    """The row's fields that say where the session stands in its tree."""
     return {
         "spawnedBy": parent.session,
         "parentSessionId": parent.session_id,

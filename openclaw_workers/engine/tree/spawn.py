@@ -97,8 +97,8 @@ class Spawner:
         return found
 
     def _registered(self, parent: Parent, calls: Sequence[SpawnCall]) -> set[str]:
-        """Calls that an owner before us made, who died before he could tell: their children count as others, but not
-        against themselves (rule 13)."""
+        """Calls whose children an earlier owner registered before it died. They must not count against themselves (rule
+        13)."""
         if not parent.taken.resumed:
             return set()
         ids = {child_run_id(parent.session_id, parent.taken.lease.run, call.call_id): call.call_id for call in calls}

@@ -1,4 +1,4 @@
-"""A turn's journal in Redis: fenced, repeated safely when Redis stumbles, with streamed text coalesced."""
+"""A turn's journal in Redis: fenced by its lease, retried safely when Redis fails, with streamed text coalesced."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ COALESCE_SECONDS = 0.08
 """One event per token would cost more than the turn itself."""
 
 GIVEN_UP_SECONDS = 1.0
-"""Before the end of the grace: what cannot be written by then is left to others, and the process leaves in order."""
+"""Retries stop this long before the grace ends: other workers continue the turn, and the process exits cleanly."""
 
 GROWING = ("text.delta", "thinking.delta")
-"""Events that go on where the one before them ended."""
+"""Events whose text continues that of the event before."""
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""How a turn can end, each as the outcome that is committed."""
+"""The outcomes that a turn can be committed with."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outc
 
 
 def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
-    """The last resort: it tells nothing of what happened, because that is what could not be stored."""
+    """The last resort. It says nothing about the cause, because that is what could not be stored."""
     closing = [*close(history, run), notice(UNSTORABLE, "error", run)]
     return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=UNSTORABLE, entries=closing)
 

@@ -1,4 +1,4 @@
-"""One thread per worker process that renews all its leases every second and passes on stop and drain (rule 8)."""
+"""One thread per worker process: renews all its leases every second, and passes on stop and drain (rule 8)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Ticker(threading.Thread):
         self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
 
     def _notice_memory(self, full_percent: int) -> None:
-        """Say once that new work is refused, and once that it is taken again."""
+        """Log once that new work is refused, and once that it is accepted again."""
         if bool(full_percent) == self._is_full:
             return
         self._is_full = bool(full_percent)
@@ -142,7 +142,7 @@ class Ticker(threading.Thread):
                 )
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
-        """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
+        """Stuck threads cannot be ended from outside: stop renewing them, hand over the others, end the process."""
         if not self._process.draining:
             log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
             self._process.mark_stuck()
