@@ -110,7 +110,8 @@ class CliContext:
         from openclaw_workers.engine.archives.writer import ArchiveWriter
         from openclaw_workers.engine.client_graph import control_of
 
-        return control_of(self.stores, self.waker, ArchiveWriter(self.stores.archives, self.loaded))
+        archives = ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
+        return control_of(self.stores, self.waker, archives)
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
         """The session to send to: the named one, the one bound to the thread, or the agent's main session.

@@ -44,6 +44,8 @@ from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
+from openclaw_workers.store.llm.cooldowns import Cooldowns
+from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.turns import TurnRules, Turns
 
 
@@ -71,7 +73,9 @@ class WorkerEngine:
 
     @cached_property
     def models(self) -> Models:
-        return Models(self.loaded, self.stores.redis, self.stores.keys)
+        redis, keys = self.stores.redis, self.stores.keys
+        cooldowns, limits = Cooldowns(redis, keys), RateLimits(redis, keys)
+        return Models(self.loaded.settings, self.loaded.state_dir, cooldowns, limits)
 
     @cached_property
     def frames(self) -> AgentFrames:
@@ -174,7 +178,7 @@ class WorkerEngine:
 
     @cached_property
     def archives(self) -> ArchiveWriter:
-        return ArchiveWriter(self.stores.archives, self.loaded)
+        return ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
 
     @cached_property
     def sweeper(self) -> Sweeper:

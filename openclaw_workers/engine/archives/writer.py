@@ -12,8 +12,8 @@ from pathlib import Path
 
 import structlog
 
-from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import workspace_dir
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.engine.archives.transcript_files import append_entries, header_line, sessions_dir, transcript_name
@@ -28,13 +28,14 @@ log = structlog.get_logger(__name__)
 class ArchiveWriter:
     """Writes into one state directory. Several processes may share that directory."""
 
-    def __init__(self, archives: Archives, loaded: Loaded) -> None:
+    def __init__(self, archives: Archives, settings: Settings, state_dir: Path) -> None:
         self._archives = archives
-        self._loaded = loaded
+        self._settings = settings
+        self._state_dir = state_dir
 
     @cached_property
     def place(self) -> Place:
-        return Place(state_dir_id(self._loaded.state_dir), state_dir_shown(self._loaded.state_dir))
+        return Place(state_dir_id(self._state_dir), state_dir_shown(self._state_dir))
 
     @property
     def place_id(self) -> str:
@@ -58,7 +59,7 @@ class ArchiveWriter:
         own = self._workspace(archive.agent_id)
         if archive.is_deleted and is_subagent(archive.session_key):
             discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
-        folder = sessions_dir(self._loaded.state_dir, archive.agent_id)
+        folder = sessions_dir(self._state_dir, archive.agent_id)
         path = folder / transcript_name(archive.session_id, archive.session_key)
         if not self._write_all(archive, path, header_line(archive.session_id, archive.started_at, str(own))):
             return None
@@ -82,6 +83,6 @@ class ArchiveWriter:
 
     def _workspace(self, agent_id: str) -> Path:
         try:
-            return workspace_dir(self._loaded.settings, agent_id, self._loaded.state_dir)
+            return workspace_dir(self._settings, agent_id, self._state_dir)
         except NotFound:  # it was taken out of the configuration; what its sessions said is kept all the same
-            return self._loaded.state_dir / f"workspace-{agent_id}"
+            return self._state_dir / f"workspace-{agent_id}"

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
+from pathlib import Path
 
 from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.base import Section
 from openclaw_workers.config.budgets import BudgetSettings, LimitSettings
-from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.domain.transcript import Usage
@@ -26,8 +27,6 @@ from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.missing import MissingProvider
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.providers.remote import RemoteProvider
-from openclaw_workers.store.client import Client
-from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 
@@ -39,13 +38,13 @@ _NOTHING_GIVEN, _UNLIMITED = ProviderSettings(), LimitSettings()
 
 
 class Models:
-    def __init__(self, loaded: Loaded, redis: Client, keys: Keys) -> None:
-        self._settings = loaded.settings
-        self._state_dir = loaded.state_dir
-        self.providers = Providers(loaded.settings.models)
-        self._health = Cooldowns(redis, keys)
-        self._limits = RateLimits(redis, keys)
-        given = loaded.settings.budgets
+    def __init__(self, settings: Settings, state_dir: Path, cooldowns: Cooldowns, limits: RateLimits) -> None:
+        self._settings = settings
+        self._state_dir = state_dir
+        self.providers = Providers(settings.models)
+        self._cooldowns = cooldowns
+        self._limits = limits
+        given = settings.budgets
         self._has_budgets = _says_something(given.day) or _says_something(given.tree)
         self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
         """The options of an agent, and the second they were built in: a file with its keys may change."""
@@ -93,7 +92,7 @@ class Models:
         return ModelChain(
             options=options,
             refused=_absent(options) | (_unpriced(options) if counts_dollars else {}),
-            keyring=Keyring(self._health, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
+            keyring=Keyring(self._cooldowns, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
             guard=guard,
             cancel=cancel,
             on_skip=on_skip,

@@ -152,7 +152,7 @@ def written(engine: EngineHarness, session_id: str) -> str:
 
 def elsewhere(engine: EngineHarness, tmp_path: Path) -> ArchiveWriter:
     """The writer of another host on the same Redis."""
-    return ArchiveWriter(engine.stores.archives, replace(engine.loaded, state_dir=tmp_path / "other-state"))
+    return ArchiveWriter(engine.stores.archives, engine.loaded.settings, tmp_path / "other-state")
 
 
 @pytest.mark.parametrize("point", ["before", "after"])
@@ -258,7 +258,7 @@ def test_a_state_directory_that_cannot_be_written_stops_no_sweep(engine: EngineH
 
 
 def test_processes_that_share_a_directory_share_its_name(engine: EngineHarness) -> None:
-    again = ArchiveWriter(engine.stores.archives, engine.loaded)
+    again = ArchiveWriter(engine.stores.archives, engine.loaded.settings, engine.loaded.state_dir)
     assert again.place == engine.archives.place
     assert len(again.place.id) == 32
 
