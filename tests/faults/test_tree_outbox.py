@@ -7,8 +7,10 @@ import time
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.intake.accept import Queued
-from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS, Announcer
+from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
+from openclaw_workers.engine.worker_graph import announcer_of
 from openclaw_workers.store.keys import BATCH, CLEANUP
 from tests.faults.conftest import MakeFleet
 from tests.faults.test_tree_endings import begin, heard, offspring, staffed
@@ -77,7 +79,9 @@ def test_an_announce_that_fails_is_tried_again_ever_later_and_then_kept_and_show
         assert 0.9 * WEEK_SECONDS < redis.ttl(kept) <= WEEK_SECONDS
 
     redis.delete(keys.inbox(root.session_key))
-    assert Announcer(fleet.stores, fleet.waker).announce(batch.id) is BatchState.DELIVERED
+    agents = AgentConfigs(fleet.settings, fleet.state_dir, default_model="")
+    announcer = announcer_of(fleet.stores, fleet.waker, agents)
+    assert announcer.announce(batch.id) is BatchState.DELIVERED
     assert "worth keeping" in heard(fleet, root)
 
 

@@ -71,8 +71,8 @@ def test_a_plugin_hears_of_each_child_and_its_log_lines_say_whose_it_is(unstaffe
     assert (first, second) == ("spawned", "ended")
     assert spawned["id"] == ended["id"]
     assert (ended["label"], ended["state"], ended["text"]) == ("one", "ok", "done")
-    eventually(lambda: "plugin.failed" in unstaffed.logs(), within=10)
-    assert "plugin.unloadable" in unstaffed.logs()
+    eventually(lambda: "hook.failed" in unstaffed.logs(), within=10)
+    assert "hook.load_failed" in unstaffed.logs()
 
     # And the child's lines carry its place in the tree
     child = unstaffed.run(ended["id"])

@@ -87,7 +87,7 @@ def test_text_stays_in_order_when_the_ticker_is_slow_to_send(
     monkeypatch.setattr(engine.turns, "emit", slow)
     journal.text("one ")
     time.sleep(2 * COALESCE_SECONDS)  # no synchronisation: it is old enough to be sent
-    ticker = threading.Thread(target=handle.on_tick, name="ticker", daemon=True)
+    ticker = threading.Thread(target=journal.flush_if_old, name="ticker", daemon=True)
     ticker.start()
     assert begun.wait(20)
 
@@ -126,7 +126,7 @@ def test_a_tick_does_not_wait_for_a_step_that_redis_is_slow_to_take(
     journal.text("meanwhile")
     time.sleep(2 * COALESCE_SECONDS)  # no synchronisation: it is old enough to be sent
 
-    handle.on_tick()
+    journal.flush_if_old()
     shown = deltas(engine)
     may_end.set()
     turn.join(20)

@@ -129,7 +129,7 @@ def test_an_owner_that_lives_is_left_to_say_itself_what_it_asked(engine: EngineH
         assert (ledger(engine), len(orphans(engine))) == ([], 1)
 
     said = told_by(lease, Usage(input=3, output=2))
-    engine.runner.let_go(lease, LedgerEntries([said]))
+    engine.runner.drop(lease, LedgerEntries([said]))
 
     assert orphans(engine) == []
     look(engine)
@@ -147,7 +147,7 @@ def test_an_owner_that_slept_corrects_what_was_guessed(engine: EngineHarness) ->
     assert [call.outcome for call in ledger(engine)] == ["lost"]
 
     said = told_by(lease, Usage(input=3, output=2))
-    engine.runner.let_go(lease, LedgerEntries([said]))
+    engine.runner.drop(lease, LedgerEntries([said]))
 
     assert ledger(engine) == [said]
 
@@ -159,7 +159,7 @@ def test_an_heir_that_was_taken_away_too_is_not_forgotten_by_the_owner_before_it
     second = take_elsewhere(engine).lease
     end(engine, "reset")
 
-    engine.runner.let_go(first)
+    engine.runner.drop(first)
 
     assert orphans(engine) == [f"{second.run}:{second.fence}"]
 
