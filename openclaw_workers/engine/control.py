@@ -90,10 +90,9 @@ class Control:
         self._write_archive(ended)
         return True
 
-    def reap(self, session: SessionKey, run: RunId | None = None) -> None:
-        """Stop the children that a session, or one run of it, is to lose: those still waiting first, then those at
-        work."""
-        order = self._tree.reap(session, run)
+    def stop_children(self, session: SessionKey, run: RunId | None = None) -> None:
+        """Carry out the order to stop children of a session, or of one run of it: first the waiting ones."""
+        order = self._tree.stop_order(session, run)
         if order is None:
             return
         live, damaged = filter(order.is_for, self._tree.live(session, order.upto)), None
@@ -105,7 +104,7 @@ class Control:
                 damaged = error  # its siblings are stopped all the same
         if damaged is not None:
             raise damaged
-        self._tree.reaped(session, order)
+        self._tree.children_stopped(session, order)
 
     def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> SessionEnded:
         lane, said = lane_of(session), partial(partial_of, self._reader, session)
@@ -126,7 +125,7 @@ class Control:
     def _ended(self, session: SessionKey, ended: SessionEnded) -> None:
         wake_all(self._waker, ended.granted)
         self._exchanges.wake_waiters(session)
-        self.reap(session)
+        self.stop_children(session)
         self._wake_chord(ended.settled)
 
     def _stop(
@@ -157,7 +156,7 @@ class Control:
             self._waker.turn(session, stopped.wake)
         wake_all(self._waker, stopped.granted)
         self._exchanges.wake_waiters(session)
-        self.reap(session, None if children else run or stopped.run)
+        self.stop_children(session, None if children else run or stopped.run)
         self._wake_chord(stopped.run if stopped.settled else None)
         return stopped
 

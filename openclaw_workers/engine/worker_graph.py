@@ -27,9 +27,9 @@ from openclaw_workers.engine.sweep.batch import DueBatches
 from openclaw_workers.engine.sweep.cleanup import DueCleanups
 from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.forget import DueRecords
-from openclaw_workers.engine.sweep.orphan import DueOrphans
-from openclaw_workers.engine.sweep.reap import DueReaps
+from openclaw_workers.engine.sweep.lost_call import DueLostCalls
 from openclaw_workers.engine.sweep.relay import DueRelays
+from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.sweep.turn import DueTurns
 from openclaw_workers.engine.tree.announce import Announcer
@@ -43,7 +43,7 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
-from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, ORPHAN, REAP, RELAY, TURN
+from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, LOST_CALL, RELAY, STOP_CHILDREN, TURN
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.turn_records import TurnRules
@@ -200,7 +200,9 @@ class WorkerEngine:
         control = control_of(stores, self.waker, self.archives)
         max_turns = settings.session.agent_to_agent.max_ping_pong_turns
         relay = AnswerRelay(stores.exchanges, reader, self.intake, max_turns=max_turns)
-        orphans = DueOrphans(stores.orphans, due, stores.workers, reader, self.runner, lease_ms=stores.timing.lease_ms)
+        lost_calls = DueLostCalls(
+            stores.lost_calls, due, stores.workers, reader, self.runner, lease_ms=stores.timing.lease_ms
+        )
         turns = DueTurns(
             leases=stores.leases,
             waker=self.waker,
@@ -212,9 +214,9 @@ class WorkerEngine:
         return (
             DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
             DueKind(BATCH, DueBatches(self.announcer).handle),
-            DueKind(REAP, DueReaps(control).handle),
+            DueKind(STOP_CHILDREN, DueStopOrders(control).handle),
             DueKind(RELAY, DueRelays(relay).handle),
-            DueKind(ORPHAN, orphans.handle),
+            DueKind(LOST_CALL, lost_calls.handle),
             DueKind(FORGET, DueRecords(tree).handle),
             DueKind(CLEANUP, DueCleanups(due, reader, tree, control).handle),
             DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),

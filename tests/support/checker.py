@@ -175,7 +175,7 @@ def check_books(stores: Stores, *, within: float = 30) -> None:
 
     A worker that was paused may tell of its call late, and the sweep of a dead one's that was left without an heir.
     """
-    eventually(lambda: Unrest(_orphans(stores)), within=within)
+    eventually(lambda: Unrest(_lost_calls(stores)), within=within)
     eventually(lambda: Unrest(misbooked(stores)), within=within)
 
 
@@ -203,6 +203,6 @@ def _ids(calls: Iterable[Sequence[ModelCall]]) -> Counter[str]:
     return Counter(call.id for each in calls for call in each)
 
 
-def _orphans(stores: Stores) -> list[str]:
+def _lost_calls(stores: Stores) -> list[str]:
     """Calls of runs that were taken away: their owner is to book them, or the sweep."""
-    return [f"orphan: {name!s}" for name in stores.redis.hkeys(stores.keys.orphans)]
+    return [f"lost call: {name!s}" for name in stores.redis.hkeys(stores.keys.lost_calls)]

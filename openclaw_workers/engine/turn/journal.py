@@ -87,7 +87,7 @@ class RedisJournal:
                     may_steer=may_steer and not leaving,
                     worked=worked,
                     events=events,
-                    books=calls,
+                    calls=calls,
                 ),
                 self._process,
             )

@@ -32,7 +32,7 @@ from openclaw_workers.errors import (
 )
 from openclaw_workers.logs import run_context
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
-from openclaw_workers.store.llm.lost_calls import Orphan
+from openclaw_workers.store.llm.lost_calls import LostCallRecord
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Lease, NotTaken, Outcome, Taken
 from openclaw_workers.store.turns import Turns
@@ -125,15 +125,15 @@ class TurnRunner:
         self._commit(lease, outcome, calls=calls)
         log.error("run.given_up", losses=losses, **named(lease.session, lease.run))
 
-    def settle_orphan(self, orphan: Orphan) -> None:
+    def settle_lost_call(self, lost: LostCallRecord) -> None:
         """Record the call of a dead owner whose run was taken away. An owner that only slept corrects it."""
-        dead = Lease(orphan.session, orphan.run, lane_of(orphan.session), f"{orphan.fence}:")
-        self._turns.let_go(dead, self._lost_calls.entries(dead, orphan.tokens, orphan.row, also=[orphan.fence]))
+        dead = Lease(lost.session, lost.run, lane_of(lost.session), f"{lost.fence}:")
+        self._turns.record_last_calls(dead, self._lost_calls.entries(dead, lost.tokens, lost.row, also=[lost.fence]))
 
     def drop(self, lease: Lease, calls: LedgerEntries = NO_ENTRIES) -> None:
         """Record the last calls of a run that was taken away. If that fails, the sweep records an estimate."""
         try:
-            self._turns.let_go(lease, calls)
+            self._turns.record_last_calls(lease, calls)
         except StoreUnavailable as error:
             log.warning("calls.record_failed", count=len(calls.calls), error=error.message)
 
@@ -238,7 +238,7 @@ class TurnRunner:
         wake = self._waker.sealed(lease.session, following)
         committed = persist(
             lambda: self._turns.commit(
-                lease, agent_of(lease.session), outcome, next_run=following, wake=wake, books=calls
+                lease, agent_of(lease.session), outcome, next_run=following, wake=wake, calls=calls
             ),
             self._process,
         )
@@ -255,7 +255,7 @@ class TurnRunner:
         return committed.how
 
     def _release(self, lease: Lease, release: ReleaseTurn, calls: LedgerEntries) -> None:
-        to_wake, granted = persist(lambda: self._turns.release(lease, release.wait, books=calls), self._process)
+        to_wake, granted = persist(lambda: self._turns.release(lease, release.wait, calls=calls), self._process)
         log.info("run.released" if to_wake else "run.parked")
         if to_wake:
             self._waker.turn(lease.session, lease.run)

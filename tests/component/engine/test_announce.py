@@ -289,7 +289,7 @@ def start_over(engine: EngineHarness, how: str) -> None:
             engine.control.delete(SESSION)
             engine.say("hello again")
             engine.runner.run(*engine.waker.turns[-1])
-    engine.control.reap(SESSION)  # as the sweep does, where nobody did yet
+    engine.control.stop_children(SESSION)  # as the sweep does, where nobody did yet
 
 
 @pytest.mark.parametrize("how", ["reset", "/new", "stale", "delete"])

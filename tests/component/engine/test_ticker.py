@@ -138,7 +138,7 @@ def test_a_drain_that_was_asked_for_through_redis_begins_here(engine: EngineHarn
     assert engine.process.draining
 
 
-def test_a_stuck_run_is_not_renewed_while_its_neighbours_are_let_go(
+def test_a_stuck_run_is_not_renewed_and_its_neighbours_are(
     engine: EngineHarness, ticking: Ticking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stuck, healthy = carry(engine), carry(engine, OTHER)
