@@ -39,6 +39,8 @@
     {ns}:limit:{id}:asked          hash    1 hour           when each of them last asked, and about which call
     {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
     {ns}:budget:{id}:reserved      hash    7 days           run -> what its call may cost (JSON)
+    {ns}:budget:{id}:ends          zset    7 days           run -> when its reservation ends (ms)
+    {ns}:budget:{id}:sums          hash    7 days           sums of the reservations
     {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
     {ns}:archive:{id}              list    when written     by session id: a transcript cut off by reset or deletion,
                                                             and results that came too late for it
@@ -202,6 +204,16 @@ class Keys:
 
     def reserved(self, name: str) -> str:
         return f"{self.namespace}:budget:{name}:reserved"
+
+    def reserved_ends(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:ends"
+
+    def reserved_sums(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:sums"
+
+    def budget(self, name: str) -> tuple[str, str, str, str]:
+        """The keys of one budget, in the order in which scripts take them."""
+        return self.spent(name), self.reserved(name), self.reserved_ends(name), self.reserved_sums(name)
 
     def ledger(self, day: str) -> str:
         return f"{self.namespace}:ledger:{day}"

@@ -33,7 +33,7 @@
     sessions        zset    index of sessions
     ledger          hash    ledger of the day
     ledger_before   hash    ledger of the day before
-    budgets…        hashes  for each budget two: spent, reserved
+    budget_keys…    keys    for each budget four: spent, reserved, ends, sums
   args
     session         text    session key
     lease           text    lease of the caller
@@ -67,6 +67,7 @@
 local now = now_ms()
 
 local owns = check_lease(ctl, lease)
+local budgets = budgets_from(budget_keys)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 
 -- Rule 13: the answer to a repeat, from what the first call left behind.

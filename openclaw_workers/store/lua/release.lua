@@ -15,7 +15,7 @@
     waiters        hash    sessions that wait for answers of another session; only to park
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
-    budgets…       hashes  for each budget two: spent, reserved
+    budget_keys…   keys    for each budget four: spent, reserved, ends, sums
   args
     session         text    session key
     lease           text    lease of the caller
@@ -39,6 +39,7 @@
 local now = now_ms()
 
 local owns, c = check_lease(ctl, lease, "ticket", "abort", "progress")
+local budgets = budgets_from(budget_keys)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   if redis.call("HGET", run_key, "released_by") == lease then

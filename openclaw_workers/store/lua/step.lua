@@ -1,7 +1,7 @@
 --[[
   Journal one step of a running turn, and return what the owner must know.
 
-  includes  clock, fence, events, messages, ledger, inbox, transcripts
+  includes  clock, fence, events, messages, reservations, ledger, inbox, transcripts
 
   keys
     ctl            hash    session control record
@@ -13,7 +13,7 @@
     run_key        hash    run record
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
-    budgets…       hashes  for each budget two: spent, reserved
+    budget_keys…   keys    for each budget four: spent, reserved, ends, sums
   args
     lease           text    lease of the caller
     run             text    run id
@@ -35,6 +35,7 @@
 local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq",
   "steer_done",
   "waits_for")
+local budgets = budgets_from(budget_keys)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   return { "lost" }
