@@ -1,0 +1,74 @@
+"""Messages from an agent to a chat: what the outbox holds and what a channel's adapter renders."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from openclaw_workers.domain.messages import Route
+
+MAX_FILE_BYTES = 8 << 20
+"""The largest file that one part of an outgoing message may be."""
+
+
+class OutgoingKind(StrEnum):
+    """What an outgoing message is."""
+
+    REPLY = "reply"  # the answer to a person's message
+    ANNOUNCE = "announce"  # the answer of a turn that sub-agents or another session started
+    NOTICE = "notice"  # the system tells the chat something: a failure, a reset, dropped messages
+    PROGRESS = "progress"  # what is being done while a turn runs
+    MESSAGE = "message"  # an agent wrote to a chat without being asked there
+
+
+class OutgoingState(StrEnum):
+    """The state of an outbox entry."""
+
+    QUEUED = "queued"  # it waits for its turn, or for its next attempt
+    SENDING = "sending"  # a part is with the channel now
+    SENT = "sent"  # every part was accepted by the channel
+    UNKNOWN = "unknown"  # a part may or may not have arrived; a person decides
+    FAILED = "failed"  # the channel refused it, or every attempt failed
+
+
+class _Outgoing(BaseModel):
+    # A newer version may have written the entry during a rolling deploy: ignore unknown fields.
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+
+class OutgoingFile(_Outgoing):
+    """A file to send. The store keeps its bytes; the message carries this description."""
+
+    id: str
+    """Names the bytes in the store."""
+    name: str
+    media_type: str = "application/octet-stream"
+    size: int = Field(default=0, ge=0, le=MAX_FILE_BYTES)
+
+
+class Button(_Outgoing):
+    """A button under a message. Pressing it sends `data` back as text, or opens `url`."""
+
+    text: str
+    data: str = ""
+    url: str = ""
+
+
+class OutgoingMessage(_Outgoing):
+    """One message to a chat, before a channel's adapter has split it into parts."""
+
+    id: str
+    """Unique and derived from what caused the message, so that a repeated script adds nothing."""
+    kind: OutgoingKind
+    route: Route
+    session_key: str = ""
+    run_id: str = ""
+    text: str = ""
+    """Markdown."""
+    files: tuple[OutgoingFile, ...] = ()
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    """Rows of buttons; a channel without buttons lists them as text."""
+    reply_to: str = ""
+    """The channel's id of the message that this one answers."""
