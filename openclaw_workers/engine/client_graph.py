@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
+
+
+def chats_of(settings: Settings) -> ChatDelivery:
+    return ChatDelivery(settings.session.send_policy, push_channels(settings))
 
 
 def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> Control:
@@ -18,8 +25,13 @@ def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = No
         exchanges=stores.exchanges,
         caps=stores.caps,
         waker=waker,
+        chats=chats_of(stores.settings),
         archives=archives,
     )
+
+
+def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:
+    return SystemEvents(store=stores.system_events, intake=intake_of(stores, waker), reader=stores.reader)
 
 
 def intake_of(stores: Stores, waker: Waker) -> Intake:
@@ -29,5 +41,6 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         sessions=stores.sessions,
         control=control_of(stores, waker),
         waker=waker,
+        chats=chats_of(stores.settings),
         settings=stores.settings,
     )

@@ -1,0 +1,1 @@
+"""Chat channels: one package per channel, each behind the contract in `adapter`."""
