@@ -1,0 +1,1 @@
+"""Sends what the outbox holds to chats, through the channels' adapters."""
