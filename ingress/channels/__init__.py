@@ -1,1 +1,13 @@
 """Chat channels: one package per channel, each behind the contract in `adapter`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ingress.context import IngressContext
+    from ingress.services import Service
+
+
+def services(context: IngressContext) -> list[Service]:
+    return []
