@@ -14,6 +14,12 @@
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
+    {ns}:channel:{id}              hash    never            an account of a channel: who receives for it, the offset,
+                                                            when and what last came or failed
+    {ns}:channel:{id}:received     hash    when handled     number of an update -> the update (JSON)
+    {ns}:channel:{id}:refused      list    newest 200       updates that could not be accepted (JSON)
+    {ns}:channel:{id}:blocked      hash    until it writes  chat that takes nothing from us -> since when and why (JSON)
+    {ns}:topic:{id}                hash    30 days          what became of a thread that a session waited for
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
@@ -192,6 +198,21 @@ class Keys:
 
     def dedupe(self, delivery: str) -> str:
         return f"{self.namespace}:dedupe:{delivery}"
+
+    def channel(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}"
+
+    def received(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:received"
+
+    def refused_updates(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:refused"
+
+    def blocked_chats(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:blocked"
+
+    def topic(self, address: str) -> str:
+        return f"{self.namespace}:topic:{address}"
 
     def batch(self, batch_id: str) -> str:
         return f"{self.namespace}:batch:{batch_id}"

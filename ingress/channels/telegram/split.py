@@ -46,7 +46,7 @@ def _end_of_piece(whole: Styled, units: list[int], start: int, limit: int) -> in
 
 
 def _break_before(text: str, start: int, end: int, inside: list[Entity]) -> int:
-    """The best place to cut in the second half of text[start:end]: not inside an entity that is short enough to keep."""
+    """The best place to cut in the second half of text[start:end]: not inside an entity that could be kept whole."""
     whole = [each for each in inside if each.type != "blockquote"]
     for pattern in _BREAKS:
         for at in reversed([found.end() for found in pattern.finditer(text, (start + end) // 2, end)]):
@@ -83,4 +83,3 @@ def _next_start(whole: Styled, at: int) -> int:
 def _is_visible(text: str) -> bool:
     """Telegram refuses a message that consists of characters nobody can see."""
     return any(category(char) not in ("Cc", "Cf", "Zs", "Zl", "Zp") for char in text)
-
