@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.fake_telegram_updates import STARTED_AT, Chat, Draft, Json, Person, StoredFile
+from tests.support.fake_telegram_updates import ADA, STARTED_AT, Chat, Draft, Json, Person, StoredFile
 
 MAX_TEXT = 4096
 MAX_CAPTION = 1024
@@ -47,7 +47,7 @@ class FakeBot:
 
     def __init__(self, token: str, *, username: str = "claw_bot") -> None:
         self.token = token
-        self.me = Person(int(token.split(":")[0]), "Claw", username, is_bot=True)
+        self.me = Person(int(token.partition(":")[0]), "Claw", username, is_bot=True)
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.updates: dict[int, Json] = {}
@@ -74,9 +74,9 @@ class FakeBot:
 
     # What people do
 
-    def say(self, text: str = "", sender: Person | None = None, **more: Any) -> Json:
+    def say(self, text: str = "", sender: Person = ADA, **more: Any) -> Json:
         """A person writes; returns the message."""
-        draft = Draft(text=text, **({"sender": sender} if sender else {}), **more)
+        draft = Draft(text=text, sender=sender, **more)
         with self.lock:
             self._next_message += 1
             message = draft.json(self._next_message)
@@ -138,7 +138,7 @@ class FakeBot:
             "sendPhoto": lambda given: self._send_file(given, uploads["photo"]),
             "sendChatAction": self._act,
             "setMessageReaction": self._react,
-            "answerCallbackQuery": lambda given: self.answered_buttons.append(given["callback_query_id"]) or True,
+            "answerCallbackQuery": self._answer_button,
             "createForumTopic": self._create_topic,
             "setMyCommands": self._set_commands,
             "getFile": self._get_file,
@@ -252,6 +252,10 @@ class FakeBot:
     def _react(self, params: Json) -> bool:
         key = int(params["chat_id"]), int(params["message_id"])
         self.reactions[key] = [each["emoji"] for each in params.get("reaction") or []]
+        return True
+
+    def _answer_button(self, params: Json) -> bool:
+        self.answered_buttons.append(params["callback_query_id"])
         return True
 
     def _create_topic(self, params: Json) -> Json:
