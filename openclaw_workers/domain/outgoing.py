@@ -31,6 +31,7 @@ class OutgoingState(StrEnum):
     SENT = "sent"  # every part was accepted by the channel
     UNKNOWN = "unknown"  # a part may or may not have arrived; a person decides
     FAILED = "failed"  # the channel refused it, or every attempt failed
+    DROPPED = "dropped"  # a person decided that it is not sent
 
 
 class _Outgoing(BaseModel):
@@ -72,3 +73,35 @@ class OutgoingMessage(_Outgoing):
     """Rows of buttons; a channel without buttons lists them as text."""
     reply_to: str = ""
     """The channel's id of the message that this one answers."""
+
+
+class SentPartRecord(_Outgoing):
+    """How one part of a message ended; empty if it has not."""
+
+    state: OutgoingState | None = None
+    """`sent` or `unknown`."""
+    message_id: str = ""
+    """The channel's id of the sent message."""
+    at: int | None = None
+
+
+class OutboxEntry(_Outgoing):
+    """A message in the outbox. All times are epoch milliseconds."""
+
+    message: OutgoingMessage
+    state: OutgoingState
+    created_at: int
+    next_part: int = 0
+    """The part that is sent next, or is being sent."""
+    parts: tuple[SentPartRecord, ...] = ()
+    """One for each rendered part; empty before the message is rendered."""
+    attempts: int = 0
+    """How often the channel refused it for now."""
+    error: str = ""
+    """What went wrong last."""
+    retry_at: int | None = None
+    ended_at: int | None = None
+
+    @property
+    def id(self) -> str:
+        return self.message.id
