@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.store.channels import Account, Channels, Claim
+from openclaw_workers.store.channels import ChannelAccount, Channels, Claim
 
 Call = Callable[..., Awaitable[Any]]
 """Runs a blocking call in a thread: `IngressContext.call`."""
@@ -27,7 +27,7 @@ class AccountLease:
     def __init__(
         self,
         channels: Channels,
-        account: Account,
+        account: ChannelAccount,
         holder: str,
         call: Call,
         *,

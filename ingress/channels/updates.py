@@ -14,7 +14,7 @@ import structlog
 from ingress.channels.account_lease import Call
 from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import OpenClawError, StoreUnavailable
-from openclaw_workers.store.channels import Account, Channels
+from openclaw_workers.store.channels import ChannelAccount, Channels
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ class Updates:
     def __init__(
         self,
         channels: Channels,
-        account: Account,
+        account: ChannelAccount,
         call: Call,
         handle: Handle,
         *,

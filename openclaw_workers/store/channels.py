@@ -9,17 +9,20 @@ from typing import Any
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.session_key import ChatType
 from openclaw_workers.errors import StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.pipelines import each_answer
 
 REFUSED_KEPT = 200
+_PLACE = ("lastChannel", "lastAccountId", "lastTo", "lastThreadId", "chatType")
 TOPIC_KEPT_S = 30 * 86_400
 """As long as the outbox keeps a message that could not be sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ChannelAccount:
     """One account of one channel, as `Route.channel` and `Route.account_id` name it."""
 
     channel: str
@@ -45,6 +48,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningChat:
+    """A chat in which an agent is at work."""
+
+    route: Route
+    since: int
+    """When its turn was taken (ms)."""
+    is_direct: bool
+    """Only one person reads it."""
+
+
+@dataclass(frozen=True, slots=True)
 class WantedThread:
     """A session that waits for a thread in its chat."""
 
@@ -57,7 +71,7 @@ class Channels:
         self._redis = redis
         self._keys = keys
 
-    def claim(self, account: Account, token: str, holder: str, *, lease_ms: int) -> Claim:
+    def claim(self, account: ChannelAccount, token: str, holder: str, *, lease_ms: int) -> Claim:
         """Receive for an account, or go on with it; `lease_ms` 0 gives it back."""
         reply = run_script(
             self._redis,
@@ -70,7 +84,7 @@ class Channels:
         return Claim("", int(reply[1]) if reply[1] else None, int(reply[2]))
 
     def receive(
-        self, account: Account, updates: Mapping[int, str], *, token: str = "", offset: int | None = None
+        self, account: ChannelAccount, updates: Mapping[int, str], *, token: str = "", offset: int | None = None
     ) -> int | None:
         """Store updates and move the offset; returns how many wait, or None if another process receives.
 
@@ -97,16 +111,16 @@ class Channels:
                 raise StoreFull(int(percent))
         return int(reply[1])
 
-    def received(self, account: Account) -> dict[int, str]:
+    def received(self, account: ChannelAccount) -> dict[int, str]:
         """The updates that wait to be handled, in their order."""
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.received(account.name))
         return {number: str(found[str(number)]) for number in sorted(int(each) for each in found)}
 
-    def handled(self, account: Account, numbers: Sequence[int]) -> None:
+    def handled(self, account: ChannelAccount, numbers: Sequence[int]) -> None:
         write(self._redis, (self._keys.received(account.name), "HDEL", *map(str, numbers)))
 
-    def refuse(self, account: Account, numbers: Sequence[int], note: Mapping[str, Any]) -> None:
+    def refuse(self, account: ChannelAccount, numbers: Sequence[int], note: Mapping[str, Any]) -> None:
         """Give up updates that cannot be accepted."""
         run_script(
             self._redis,
@@ -119,35 +133,67 @@ class Channels:
             more_args=list(numbers),
         )
 
-    def refused(self, account: Account, most: int = 20) -> list[dict[str, Any]]:
+    def refused(self, account: ChannelAccount, most: int = 20) -> list[dict[str, Any]]:
         """Notes about updates that were given up, newest first."""
         with store_errors():
             found: Any = self._redis.lrange(self._keys.refused_updates(account.name), 0, most - 1)
         return [json.loads(each) for each in found]
 
-    def note(self, account: Account, **facts: str) -> None:
+    def note(self, account: ChannelAccount, **facts: str) -> None:
         """Keep facts about an account for people."""
         words = [word for pair in facts.items() for word in pair]
         write(self._redis, (self._keys.channel(account.name), "HSET", *words))
 
-    def facts(self, account: Account) -> dict[str, str]:
+    def facts(self, account: ChannelAccount) -> dict[str, str]:
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.channel(account.name))
         return {str(name): str(value) for name, value in found.items()}
 
-    def block(self, account: Account, chat: str, note: Mapping[str, Any]) -> None:
+    def block(self, account: ChannelAccount, chat: str, note: Mapping[str, Any]) -> None:
         """Note that a chat takes nothing from us."""
         write(self._redis, (self._keys.blocked_chats(account.name), "HSET", chat, json.dumps(note)))
 
-    def unblock(self, account: Account, chat: str) -> None:
+    def unblock(self, account: ChannelAccount, chat: str) -> None:
         write(self._redis, (self._keys.blocked_chats(account.name), "HDEL", chat))
 
-    def blocked(self, account: Account) -> dict[str, dict[str, Any]]:
+    def blocked(self, account: ChannelAccount) -> dict[str, dict[str, Any]]:
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.blocked_chats(account.name))
         return {str(chat): json.loads(note) for chat, note in found.items()}
 
-    def wanted_threads(self, account: Account, prefix: str) -> list[WantedThread]:
+    def running(self, account: ChannelAccount) -> dict[SessionKey, RunningChat]:
+        """Sessions with a running turn that were last spoken to on this account."""
+        k = self._keys
+        with store_errors():
+            taken: Any = self._redis.zrange(k.running, 0, -1, withscores=True)
+            with self._redis.pipeline(transaction=False) as pipe:
+                for session, _ in taken:
+                    pipe.hmget(k.row(str(session)), _PLACE)
+                rows = each_answer(pipe)
+        found = {}
+        for (session, since), row in zip(taken, rows, strict=True):
+            channel, account_id, to, thread, chat_type = (str(each or "") for each in row or [""] * len(_PLACE))
+            if (channel, account_id) == (account.channel, account.account_id):
+                route = Route(channel=channel, to=to, account_id=account_id, thread_id=thread)
+                found[SessionKey(str(session))] = RunningChat(route, int(since), chat_type == ChatType.DM)
+        return found
+
+    def note_progress(self, account: ChannelAccount, session: SessionKey, route: Route, message_id: str) -> None:
+        """Remember a progress message, so that it is removed even if this process dies."""
+        note = json.dumps({"route": route.model_dump(), "message_id": message_id})
+        write(self._redis, (self._keys.channel_progress(account.name), "HSET", session, note))
+
+    def forget_progress(self, account: ChannelAccount, session: SessionKey) -> None:
+        write(self._redis, (self._keys.channel_progress(account.name), "HDEL", session))
+
+    def progress(self, account: ChannelAccount) -> dict[SessionKey, tuple[Route, str]]:
+        """Progress messages that stand in chats: their routes and the channel's ids."""
+        with store_errors():
+            found: Any = self._redis.hgetall(self._keys.channel_progress(account.name))
+        notes = {SessionKey(str(session)): json.loads(note) for session, note in found.items()}
+        return {key: (Route.model_validate(note["route"]), str(note["message_id"])) for key, note in notes.items()}
+
+    def wanted_threads(self, account: ChannelAccount, prefix: str) -> list[WantedThread]:
         """Sessions of an account that wait for a thread; until it exists, its id begins with `prefix`."""
         pattern = f"{account.channel}|{account.account_id}|*|{prefix}*"
         with store_errors():
@@ -164,6 +210,10 @@ class Channels:
         key = self._keys.topic(route.address())
         (count, _) = write(self._redis, (key, "HINCRBY", "attempts", 1), (key, "EXPIRE", TOPIC_KEPT_S))
         return int(count)
+
+    def forget_attempt(self, route: Route) -> None:
+        """Nothing was created for certain, so that attempt does not count."""
+        write(self._redis, (self._keys.topic(route.address()), "HINCRBY", "attempts", -1))
 
     def bind_thread(self, wanted: WantedThread, created: Route | None, *, otherwise: str = "") -> bool:
         """Bind a session to the thread that was created for it; without one it speaks in the thread `otherwise`.

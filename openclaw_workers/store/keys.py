@@ -19,6 +19,7 @@
     {ns}:channel:{id}:received     hash    when handled     number of an update -> the update (JSON)
     {ns}:channel:{id}:refused      list    newest 200       updates that could not be accepted (JSON)
     {ns}:channel:{id}:blocked      hash    until it writes  chat that takes nothing from us -> since when and why (JSON)
+    {ns}:channel:{id}:progress     hash    when removed     session -> the message in its chat that shows progress
     {ns}:topic:{id}                hash    30 days          what became of a thread that a session waited for
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
@@ -264,6 +265,9 @@ class Keys:
 
     def blocked_chats(self, account: str) -> str:
         return f"{self.namespace}:channel:{account}:blocked"
+
+    def channel_progress(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:progress"
 
     def topic(self, address: str) -> str:
         return f"{self.namespace}:topic:{address}"

@@ -5,27 +5,38 @@ from __future__ import annotations
 import asyncio
 import logging
 import warnings
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
+import structlog
 from telegram import (
     Bot,
     BotCommand,
     InlineKeyboardButton,
     InlineKeyboardMarkup,
     InputFile,
-    LinkPreviewOptions,
     MessageEntity,
     ReplyParameters,
 )
-from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    EndPointNotFound,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
 from telegram.request import HTTPXRequest
 from telegram.warnings import PTBUserWarning
 
 from ingress.channels.adapter import Part, SendLater, SendRefused
 from openclaw_workers.domain.outgoing import Button, OutgoingFile
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -56,11 +67,15 @@ class Me:
     """Whether people may have topics in their chat with it."""
 
 
+class ChatUnavailable(SendRefused):
+    """The chat takes nothing from the bot: it was blocked or removed, or the chat is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A chat, or a topic of it."""
 
-    chat: int
+    chat: int | str
     topic: int | None = None
 
 
@@ -132,17 +147,30 @@ class TelegramClient:
         if part.file is not None:
             return await self._send_file(common, part.file, part.content)
         if payload.get("rich"):
-            given = {name: value for name, value in common.items() if value is not None}
-            rich = {"rich_message": {"markdown": payload["text"]}}
+            return await self._send_rich(common, payload)
+        return await self._send_text(common, payload)
+
+    async def _send_text(self, common: dict[str, Any], payload: Mapping[str, Any]) -> str:
+        entities = _entities(payload.get("entities"))
+        message = await self._bot.send_message(text=payload["text"], entities=entities, **common)
+        return str(message.message_id)
+
+    async def _send_rich(self, common: dict[str, Any], payload: Mapping[str, Any]) -> str:
+        given = {name: value for name, value in common.items() if value is not None}
+        rich = {"rich_message": {"markdown": payload["text"]}}
+        try:
             sent: Any = await self._bot.do_api_request("sendRichMessage", api_kwargs={**given, **rich})
             return str(sent["message_id"])
-        message = await self._bot.send_message(
-            text=payload["text"],
-            entities=_entities(payload.get("entities")),
-            link_preview_options=None if payload.get("preview", True) else LinkPreviewOptions(is_disabled=True),
-            **common,
-        )
-        return str(message.message_id)
+        except (EndPointNotFound, BadRequest) as error:  # an older server: nothing was sent
+            log.info("telegram.rich_message_refused", error=self.shown(error))
+        first, *others = payload["plain"]
+        message_id = await self._send_text(common, first)
+        for each in others:
+            try:
+                await self._send_text({**common, "reply_parameters": None}, each)
+            except TelegramError as error:
+                raise RuntimeError(f"only a part of the message was sent: {self.shown(error)}") from error
+        return message_id
 
     async def _send_file(self, common: dict[str, Any], file: OutgoingFile, content: bytes) -> str:
         upload = InputFile(content, filename=file.name)
@@ -174,7 +202,7 @@ class TelegramClient:
         reaction = emoji or None
         await _or_refused(self._bot.set_message_reaction(to.chat, int(message_id), reaction))
 
-    async def create_topic(self, chat: int, name: str) -> str:
+    async def create_topic(self, chat: int | str, name: str) -> str:
         created = await _or_refused(self._bot.create_forum_topic(chat, name[:128]))
         return str(created.message_thread_id)
 
@@ -183,6 +211,7 @@ class TelegramClient:
 
     async def draft(self, to: Target, draft_id: int, text: str) -> None:
         """Show a text that is being written; in direct chats only."""
+        assert isinstance(to.chat, int)
         await _or_refused(self._bot.send_message_draft(to.chat, draft_id, text, message_thread_id=to.topic))
 
     async def answer_button(self, query_id: str) -> None:
@@ -217,8 +246,11 @@ async def _or_refused(call: Awaitable[T]) -> T:
         waits = error.retry_after
         seconds = waits.total_seconds() if isinstance(waits, timedelta) else float(waits)
         raise SendLater(seconds, "Telegram asked to send more slowly") from error
-    except (Forbidden, BadRequest) as error:
-        raise SendRefused(str(error), permanent=True) from error
+    except Forbidden as error:
+        raise ChatUnavailable(str(error), permanent=True) from error
+    except BadRequest as error:
+        kind = ChatUnavailable if "chat not found" in str(error).lower() else SendRefused
+        raise kind(str(error), permanent=True) from error
     except InvalidToken as error:
         raise SendRefused(f"Telegram does not know the bot's token ({error})", permanent=False) from error
     except NetworkError as error:

@@ -15,7 +15,7 @@ from ingress.channels.account_lease import AccountLost, Call
 from ingress.channels.telegram.client import TelegramClient
 from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import StoreUnavailable
-from openclaw_workers.store.channels import Account, Channels, Claim
+from openclaw_workers.store.channels import ChannelAccount, Channels, Claim
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +50,7 @@ class Poller:
         self,
         client: TelegramClient,
         channels: Channels,
-        account: Account,
+        account: ChannelAccount,
         call: Call,
         *,
         received: Callable[[], None],
