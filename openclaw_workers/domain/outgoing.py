@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.stored_json import to_json
 
 MAX_FILE_BYTES = 8 << 20
 """The largest file that one part of an outgoing message may be."""
+REPLY_TO = "replyTo"
+"""Metadata of an accepted message: the channel's own id of it. An answer becomes a reply to that message."""
+
+SendDecision = Literal["allow", "deny"]
 
 
 class OutgoingKind(StrEnum):
@@ -73,6 +81,40 @@ class OutgoingMessage(_Outgoing):
     """Rows of buttons; a channel without buttons lists them as text."""
     reply_to: str = ""
     """The channel's id of the message that this one answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """What a script sends to the chats that it finds by itself."""
+
+    key: str
+    """One word that tells the messages of one cause apart; part of the id."""
+    kind: OutgoingKind
+    text: str
+    always: bool = False
+    """Sent whatever the send policy says: the answer to a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a script may send to chats. Channels that do not push are not in `policies` and get nothing."""
+
+    policies: Mapping[str, SendDecision] = field(default_factory=dict)
+    """What the rules of the send policy say of this session, by channel that pushes."""
+    messages: tuple[ChatMessage, ...] = ()
+    suppressed: str = ""
+    """The transcript entry (JSON) that is written if a reply is held back."""
+
+    def as_json(self) -> str:
+        if not self.policies:
+            return '{"policies":{},"messages":[]}'
+        messages = [
+            {"key": each.key, "kind": each.kind, "text": each.text, "always": each.always} for each in self.messages
+        ]
+        return to_json({"policies": dict(self.policies), "messages": messages, "suppressed": self.suppressed})
+
+
+NO_DELIVERY = Delivery()
 
 
 class SentPartRecord(_Outgoing):

@@ -86,6 +86,8 @@
     {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
+    {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
+    {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
 
 Scripts touch keys of one session and shared indexes together, so they assume a single Redis primary.
@@ -370,6 +372,12 @@ class Keys:
 
     def waiters(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:waiters"
+
+    def system_events(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:system_events"
+
+    def event_keys(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:event_keys"
 
     def files(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:files"
