@@ -147,7 +147,6 @@ class TelegramAdapter:
                 await asyncio.sleep(pause)
         finally:
             await asyncio.shield(self._lease.release())
-            await self._client.close()
 
     async def _receive(self, claim: Claim) -> float:
         """Receive until the account is lost or given away; returns how long to stay away from it."""
@@ -157,9 +156,9 @@ class TelegramAdapter:
                 tasks.create_task(self._lease.hold())
                 tasks.create_task(self._serve(claim))
         except* AccountLost as lost:
-            log.warning("telegram.account_lost", account=self.account_id, reason=str(lost.exceptions[0]))
+            log.warning("telegram.account_lost", account=self.account_id, reason=_first(lost))
         except* Unreachable as away:
-            log.warning("telegram.unreachable", account=self.account_id, error=str(away.exceptions[0]))
+            log.warning("telegram.unreachable", account=self.account_id, error=_first(away))
             await self._lease.release()
             pause = UNREACHABLE_PAUSE_SECONDS
         return pause
@@ -288,6 +287,13 @@ class TelegramAdapter:
         return Webhook(
             str(settings.url), secret, self._channels, self._account, self._call, received=self._updates.notice
         )
+
+
+def _first(errors: BaseException) -> str:
+    """The first of errors that happened together, however deep they are nested."""
+    while isinstance(errors, BaseExceptionGroup):
+        errors = errors.exceptions[0]
+    return str(errors)
 
 
 def _chat(route: Route) -> int | str:

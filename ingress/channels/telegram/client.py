@@ -161,7 +161,7 @@ class TelegramClient:
         try:
             sent: Any = await self._bot.do_api_request("sendRichMessage", api_kwargs={**given, **rich})
             return str(sent["message_id"])
-        except (EndPointNotFound, BadRequest) as error:  # an older server: nothing was sent
+        except (EndPointNotFound, InvalidToken, BadRequest) as error:  # an older server: nothing was sent
             log.info("telegram.rich_message_refused", error=self.shown(error))
         first, *others = payload["plain"]
         message_id = await self._send_text(common, first)
