@@ -10,7 +10,7 @@ from openclaw_workers.config.base import AgentId, PeerId, PeerIds, Section
 from openclaw_workers.config.identity import OwnerIds
 from openclaw_workers.domain.inbound import DEFAULT_ACCOUNT
 
-ChannelName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$", to_lower=True)]
+ChannelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", to_lower=True)]
 
 
 def _dm(value: object) -> object:

@@ -14,6 +14,10 @@
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
+    {ns}:pairing:admitted          hash    when revoked     person, group or member of a group -> who it is (JSON)
+    {ns}:pairing:pending           hash    1 hour each      person -> pairing code and who it is (JSON); 3 per account
+    {ns}:pairing:refusals          hash    newest 200       who was refused -> why and how often (JSON)
+    {ns}:pairing:refused           zset    newest 200       who was refused -> when last (ms)
     {ns}:channel:{id}              hash    never            an account of a channel: who receives for it, the offset,
                                                             when and what last came or failed
     {ns}:channel:{id}:received     hash    when handled     number of an update -> the update (JSON)
@@ -89,6 +93,8 @@
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
     {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
+    {ns}:s:{key}:context           zset    1 day            messages of a group that the bot was not asked about (JSON)
+                                                            -> their order
 
 Scripts touch keys of one session and shared indexes together, so they assume a single Redis primary.
 """
@@ -253,6 +259,22 @@ class Keys:
     def outbox_senders(self) -> str:
         return f"{self.namespace}:outbox:senders"
 
+    @property
+    def admitted(self) -> str:
+        return f"{self.namespace}:pairing:admitted"
+
+    @property
+    def pending(self) -> str:
+        return f"{self.namespace}:pairing:pending"
+
+    @property
+    def refusals(self) -> str:
+        return f"{self.namespace}:pairing:refusals"
+
+    @property
+    def refused(self) -> str:
+        return f"{self.namespace}:pairing:refused"
+
     def dedupe(self, delivery: str) -> str:
         return f"{self.namespace}:dedupe:{delivery}"
 
@@ -381,3 +403,6 @@ class Keys:
 
     def files(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:files"
+
+    def context(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:context"

@@ -15,7 +15,8 @@ from openclaw_workers.domain.messages import InboundMessage, Route
 from openclaw_workers.domain.session_key import subagent_key
 from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
-from openclaw_workers.engine.routing.thread_bindings import routing, thread_of
+from openclaw_workers.engine.routing.row_fields import delivery_fields
+from openclaw_workers.engine.routing.thread_bindings import thread_of
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import TreeLimits, limits_of
 from openclaw_workers.errors import ToolError
@@ -102,7 +103,7 @@ def build_child(
             **parent.limits.as_row(),
             "forkedFromParent": "true" if forked else "false",
             "archiveAfterMs": str(archive_ms),
-            **(routing(place) if place else {}),
+            **({name: value for name, value in delivery_fields(place).items() if value} if place else {}),
             **_workspace(parent, call, agent, loaded),
             **_choices(parent, call, agent, loaded),
         },

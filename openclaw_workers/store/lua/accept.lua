@@ -37,7 +37,8 @@
     new_session_id  text    session id, if the session is new
     agent           text    agent id
     row_new         text    row fields of a new session
-    row_each        text    row fields that every message sets
+    row_each        text    row fields that every message sets; an empty value clears one
+    row_route       text    the same, for where the session's replies go
     debounce_ms     number  debounce of the channel
     wake_message    text    wake-up message for the run to open; empty if the caller publishes it
     own_mode        text    queue mode of this message alone; empty for none
@@ -173,7 +174,10 @@ local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mod
 redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 redis.call("ZADD", ages, now, id)
-set_fields(row, cjson.decode(row_each))
+change_fields(row, cjson.decode(row_each))
+if redis.call("HEXISTS", row, "threadBinding") == 0 then
+  change_fields(row, cjson.decode(row_route)) -- a session with a thread of its own answers there
+end
 if mode == "steer" or mode == "steer-backlog" then
   redis.call("HSET", ctl, "steer_seq", seq)
 end
