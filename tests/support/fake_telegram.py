@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.error import HTTPError, URLError
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from tests.support.fake_telegram_bot import ApiError, FakeBot
 from tests.support.fake_telegram_updates import Json
@@ -195,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """A file's content, or a method without parameters."""
-        _, found, rest = self.path.partition("/file/bot")
+        _, found, rest = unquote(self.path).partition("/file/bot")
         if not found:
             return self.do_POST()
         token, _, path = rest.partition("/")

@@ -31,7 +31,7 @@ from telegram.error import (
     TelegramError,
 )
 from telegram.request import HTTPXRequest
-from telegram.warnings import PTBUserWarning
+from telegram.warnings import PTBDeprecationWarning, PTBUserWarning
 
 from ingress.channels.adapter import Part, SendLater, SendRefused
 from openclaw_workers.domain.outgoing import Button, OutgoingFile
@@ -44,6 +44,8 @@ TELEGRAM = "https://api.telegram.org"
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
 READ_SECONDS = 20.0
 UPLOAD_SECONDS = 120.0
+STALL_SECONDS = 5.0
+"""How much longer than asked for a poll may take."""
 CONNECTIONS = 32
 MAX_CALLBACK_BYTES = 64
 PHOTOS = ("image/jpeg", "image/png", "image/webp")
@@ -53,6 +55,8 @@ NEVER_LEFT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 # The library wants its own method to be used, which parses all updates at once: one that it cannot parse would hold up
 # all others for ever.
 warnings.filterwarnings("ignore", message="Please use 'Bot.getUpdates'", category=PTBUserWarning)
+# Both forms of this attribute are understood here.
+warnings.filterwarnings("ignore", message=".*attribute `retry_after`", category=PTBDeprecationWarning)
 # It logs addresses, and those contain the token.
 logging.getLogger("httpx").setLevel(logging.WARNING)
 
@@ -111,9 +115,9 @@ class TelegramClient:
         """Wait for updates. Asking for an offset tells Telegram to forget those before it."""
         asked = {"offset": offset, "limit": most, "timeout": seconds, "allowed_updates": list(UPDATES)}
         given = {name: value for name, value in asked.items() if value is not None}
-        answer = self._bot.do_api_request("getUpdates", api_kwargs=given, read_timeout=seconds + 5.0)
-        # A connection that died in silence must not end the polling: the limit is ours, not that of the socket.
-        return cast("list[dict[str, Any]]", await asyncio.wait_for(answer, seconds + 10.0))
+        answer = self._bot.do_api_request("getUpdates", api_kwargs=given, read_timeout=seconds + STALL_SECONDS)
+        # A connection that died in silence must not end the polling: this limit does not depend on the socket.
+        return cast("list[dict[str, Any]]", await asyncio.wait_for(answer, seconds + 2 * STALL_SECONDS))
 
     async def set_webhook(self, url: str, secret: str) -> None:
         await self._bot.set_webhook(url, secret_token=secret, allowed_updates=UPDATES)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
 from telegram.error import TelegramError
 
+from ingress.channels.inbound import LoadedFile, LoadedMedia
 from ingress.channels.telegram.client import TelegramClient, is_transient
 from ingress.channels.telegram.normalise import Media
 from ingress.channels.transcription import Transcriber
@@ -23,21 +23,6 @@ DOWNLOAD_SECONDS = 120.0
 UNHEARD = "I cannot listen to voice notes here. Please write instead."
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFile:
-    name: str
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedMedia:
-    files: tuple[LoadedFile, ...] = ()
-    words: tuple[str, ...] = ()
-    """What is added to the text: transcripts, and files that could not be loaded."""
-    unheard: bool = False
-    """There was a voice note, and nothing can turn it into text."""
-
-
 class MediaLoader:
     def __init__(self, client: TelegramClient, *, max_bytes: int, transcriber: Transcriber | None) -> None:
         self._client = client
@@ -48,10 +33,10 @@ class MediaLoader:
         """Load the files of a message. One that fails is named in the text, and the message goes on without it."""
         files: list[LoadedFile] = []
         words: list[str] = []
-        unheard = False
+        notice = ""
         for each in media:
             if each.kind == "voice" and self._transcriber is None:
-                unheard = True
+                notice = UNHEARD
                 continue
             content, problem = await self._content(each)
             if content is None:
@@ -60,7 +45,7 @@ class MediaLoader:
                 words.append(await _spoken(self._transcriber, each, content))
             else:
                 files.append(LoadedFile(each.name, content))
-        return LoadedMedia(tuple(files), tuple(words), unheard)
+        return LoadedMedia(tuple(files), tuple(words), notice)
 
     async def _content(self, media: Media) -> tuple[bytes | None, str]:
         too_large = f"it has more than {self._max_bytes >> 20} MB"
