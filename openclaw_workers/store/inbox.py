@@ -248,7 +248,7 @@ class Inbox:
                 "stop",
                 keys={
                     **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "live", "bound"),
-                    **k.shared("due", "runs", "reaps", "outgoing"),
+                    **k.shared("due", "runs", "stop_orders", "outgoing"),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(current),
                     "next_key": k.run(following),

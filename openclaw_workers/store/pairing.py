@@ -99,7 +99,7 @@ class Pairings:
         reply = run_script(
             self._redis,
             "pairing_approve",
-            keys=self._keys.shared("admitted", "pending", "refusals", "refused"),
+            keys={**self._keys.shared("admitted", "pending", "refusals", "refused")},
             args={
                 "subject": str(subject),
                 "code": code,
@@ -126,13 +126,18 @@ class Pairings:
             pipe.hdel(k.pending, subject)
             return any(pipe.execute())
 
-    def refuse(self, subject: Subject, *, name: str, reason: str) -> None:
-        """Note that somebody was not heard."""
+    def refuse(self, subject: Subject, *, name: str, reason: str, message_id: str) -> None:
+        """Note that somebody was not heard; a message that is delivered again counts once."""
         run_script(
             self._redis,
             "pairing_refuse",
-            keys=self._keys.shared("refusals", "refused"),
-            args={"subject": str(subject), "about": _about(subject, name, reason=reason), "most": MOST_REFUSED},
+            keys={**self._keys.shared("refusals", "refused")},
+            args={
+                "subject": str(subject),
+                "message": message_id,
+                "about": _about(subject, name, reason=reason),
+                "most": MOST_REFUSED,
+            },
         )
 
     def admissions(self) -> list[Admission]:

@@ -116,7 +116,9 @@ class Sessions:
                         "system_events",
                         "event_keys",
                     ),
-                    **k.shared("due", "running", "sessions", "archives", "reaps", "threads", "orphans", "outgoing"),
+                    **k.shared(
+                        "due", "running", "sessions", "archives", "stop_orders", "threads", "lost_calls", "outgoing"
+                    ),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(RunId(run)),
                     "archive_prefix": k.archive(""),

@@ -167,11 +167,12 @@ class AccessGate:
         about_group = verdict.reason in ("groups-disabled", "group-disabled", "group")
         subject = _subject(inbound, person=not about_group, group=inbound.is_group)
         name = safe_line(inbound.chat_title if about_group else inbound.sender_name or inbound.username)
-        self._pairings.refuse(subject, name=name, reason=verdict.reason)
+        message = f"{inbound.chat_id}:{inbound.message_id}"
+        self._pairings.refuse(subject, name=name, reason=verdict.reason, message_id=message)
         log.info("message.refused", subject=str(subject), reason=verdict.reason)
         if not verdict.may_pair or not inbound.sender_id:
             return Refused(verdict.reason)
-        code = self._pairings.request(subject, name=name, message_id=inbound.message_id)
+        code = self._pairings.request(subject, name=name, message_id=message)
         tell = code is not None and code.tell
         return Refused(verdict.reason, PAIRING_TEXT.format(code=code.code) if code and tell else "")
 

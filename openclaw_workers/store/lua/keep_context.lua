@@ -10,7 +10,7 @@
     most     number  how many are kept, the latest ones
     keep_s   number  seconds after which all are forgotten, if no other comes
 
-  Returns  how many there are
+  Returns  {"kept", how many there are}
 
   Invariant
     A message is kept once. No more than `most` are kept. Places grow, also after all were forgotten: whoever forgets
@@ -22,4 +22,4 @@ if not redis.call("ZSCORE", context, message) then
   redis.call("ZREMRANGEBYRANK", context, 0, -most - 1)
   redis.call("EXPIRE", context, keep_s)
 end
-return redis.call("ZCARD", context)
+return { "kept", redis.call("ZCARD", context) }

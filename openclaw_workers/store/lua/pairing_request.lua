@@ -40,8 +40,9 @@ for i = 1, #all, 2 do
 end
 
 if mine then
-  local tell = mine.message == message or now - mine.toldAt >= quiet_ms
-  if tell then
+  local again = mine.message == message
+  local tell = again or now - mine.toldAt >= quiet_ms
+  if tell and not again then
     mine.toldAt, mine.message = now, message
     redis.call("HSET", pending, subject, cjson.encode(mine))
   end

@@ -22,11 +22,11 @@
     archives        hash    archives that wait to be written
     ages            zset    message id -> when it was accepted
     live            zset    unsettled children of the session
-    reaps           hash    orders to stop children
+    stop_orders     hash    orders to stop children
     children        zset    all children of the session
     files           hash    files that the session was spawned with
     threads         hash    thread -> the session bound to it
-    orphans         hash    model calls whose run was taken away
+    lost_calls         hash    model calls whose run was taken away
     outgoing        stream  new messages to chats
     system_events   list    events for the session's next turn
     event_keys      zset    events that the session has been told of
@@ -81,18 +81,18 @@ local function leave_call()
     about[flat[i]] = flat[i + 1]
   end
   local id = run .. ":" .. c.fence
-  redis.call("HSET", orphans, id, cjson.encode({
+  redis.call("HSET", lost_calls, id, cjson.encode({
     session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4),
     row = about,
   }))
-  redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "orphan|" .. id)
+  redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "lost_call|" .. id)
 end
 
 local at_work = c.state ~= "idle"
 if at_work and c.run ~= run then
   return { "other", c.run }
 end
-reap(reaps, due, live, session, now, reason)
+order_stop(stop_orders, due, live, session, now, reason)
 local cancelled = {}
 local function cancel(zset, of_run, spare_announces)
   local ids, _, _, found = settle_messages(zset, receipts, "+inf", "cancelled", of_run, now, reason, false,
@@ -119,7 +119,7 @@ if at_work then
     raw = { covers = list_of(covers) } })
   leave_to_waiter(run_key, run, covers)
   end_wait(ctl, run_key, due, now)
-  settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
+  settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
   cancel(inbox)
 end
 local routes = pushing_routes(delivery.policies, cancelled)

@@ -22,7 +22,7 @@
     archive_prefix  list    start of the key of an archive
     archives        hash    archives that wait to be written
     live            zset    unsettled children of the session
-    reaps           hash    orders to stop children
+    stop_orders     hash    orders to stop children
     sessions        zset    index of sessions
     outgoing        stream  new messages to chats
     system_events   list    events for the session's next turn
@@ -157,7 +157,7 @@ local function reset_if_stale()
   local first = head and read_message(head)
   local by_person = first and first.kind ~= "internal"
   if by_person and (seen < boundary or (limits[2] > 0 and now - seen > limits[2])) then
-    reap(reaps, due, live, session, now, "session-reset")
+    order_stop(stop_orders, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
     if c.events_wait then
       archive_system_events(system_events, ctl, log, now)

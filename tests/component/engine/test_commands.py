@@ -7,7 +7,10 @@ import pytest
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.accept import Answered, Queued
-from openclaw_workers.engine.intake.commands.registry import COMMANDS, When, parse_command, parse_queue
+from openclaw_workers.engine.intake.commands.command import When
+from openclaw_workers.engine.intake.commands.parse import parse_command
+from openclaw_workers.engine.intake.commands.queue import parse_queue
+from openclaw_workers.engine.intake.commands.registry import COMMANDS
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.turn_records import NotTaken
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
@@ -158,7 +161,7 @@ def test_status_tells_of_a_session_before_during_and_after_a_turn(engine: Engine
         Lane.MAIN,
         nonce="n",
         time_ms=60_000,
-        freshness=engine.preparer.freshness(SESSION),
+        freshness=engine.built.resets.times(SESSION),
         may_suspect=True,
     )
     assert not isinstance(taken, NotTaken)

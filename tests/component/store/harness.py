@@ -284,17 +284,17 @@ class StoreHarness:
         messages: MessageState = MessageState.ANSWERED,
         next_run: str | None = None,
         wake: str = "",
-        books: LedgerEntries = NO_ENTRIES,
+        calls: LedgerEntries = NO_ENTRIES,
         usage: Usage | None = None,
         delivery: Delivery = NO_DELIVERY,
         **more: Any,
     ) -> Committed:
         outcome = Outcome(state, reason, messages, text=text, **more)
         if usage:
-            books = replace(books, calls=took(taken.lease, usage, number=9).calls)
+            calls = replace(calls, calls=took(taken.lease, usage, number=9).calls)
         following = RunId(next_run or f"run-{next(self._numbers)}")
         return self.turns(worker).commit(
-            taken.lease, "main", outcome, next_run=following, wake=wake, books=books, delivery=delivery
+            taken.lease, "main", outcome, next_run=following, wake=wake, calls=calls, delivery=delivery
         )
 
     def stop(

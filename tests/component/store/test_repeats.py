@@ -14,17 +14,21 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, WorkerId
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
 from openclaw_workers.store.client import connect, run_script
+from openclaw_workers.store.group_context import ContextMessage, GroupContext
 from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
+from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
@@ -37,6 +41,7 @@ CHAT = Route(channel="telegram", account_id="bot", to="42")
 BOT = Account("telegram", "bot")
 SAID = AssistantEntry(content=[TextBlock(text="said")])
 OTHER, THIRD = session_named("other", "third")
+ADA = Subject("telegram", person_id="7")
 
 
 def accept_first(store: StoreHarness) -> None:
@@ -120,14 +125,14 @@ def step(store: StoreHarness) -> None:
     store.say("two", mode=QueueMode.STEER)
     store.say("three", mode=QueueMode.STEER_BACKLOG)
     events = [{"type": "text.delta", "data": {"text": "said"}}]
-    books = replace(took(taken.lease, Usage(input=3)), attempts=vain("call-1").attempts)
-    store.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, events=events, books=books)
+    calls = replace(took(taken.lease, Usage(input=3)), attempts=vain("call-1").attempts)
+    store.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, events=events, calls=calls)
 
 
 def commit(store: StoreHarness) -> None:
     store.say("one")
     usage = Usage(input=3, output=1)
-    store.commit(store.take(), entries=[SAID], usage=usage, context_tokens=4, books=vain("call-1"))
+    store.commit(store.take(), entries=[SAID], usage=usage, context_tokens=4, calls=vain("call-1"))
 
 
 def commit_and_go_on(store: StoreHarness) -> None:
@@ -155,7 +160,7 @@ def commit_granting(store: StoreHarness) -> None:
 
 def release(store: StoreHarness) -> None:
     store.say("one")
-    store.turns().release(store.take().lease, books=vain("call-1"))
+    store.turns().release(store.take().lease, calls=vain("call-1"))
 
 
 def stop_running(store: StoreHarness) -> None:
@@ -258,13 +263,13 @@ def announce_to_parked(store: StoreHarness) -> None:
     store.announce("batch-2")
 
 
-def reaped(store: StoreHarness) -> None:
+def children_stopped(store: StoreHarness) -> None:
     store.say("one")
     store.spawn(store.take(), "a")
     store.stop()
-    order = store.tree.reap(SESSION)
+    order = store.tree.stop_order(SESSION)
     assert order is not None
-    store.tree.reaped(SESSION, order)
+    store.tree.children_stopped(SESSION, order)
 
 
 def retry(store: StoreHarness) -> None:
@@ -521,6 +526,33 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
         take_refused_suspect,
         take_into_the_line,
     ],
+
+
+def _pairings(store: StoreHarness) -> Pairings:
+    return Pairings(store.redis, store.keys)
+
+
+def pairing_request(store: StoreHarness) -> None:
+    _pairings(store).request(ADA, name="Ada", message_id="m1")
+
+
+def pairing_approve(store: StoreHarness) -> None:
+    pairing_refuse(store)
+    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
+
+
+def pairing_refuse(store: StoreHarness) -> None:
+    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
+
+
+def keep_context(store: StoreHarness) -> None:
+    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
+    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+
+
+CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
+    "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
+    "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
     "step": [step],
     "commit": [commit_to_chat, commit, commit_and_go_on, commit_reset, commit_granting],
     "release": [release],
@@ -533,7 +565,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "patch_row": [patch_row],
     "spawn": [spawn],
     "announce": [announce_to_idle, announce_to_parked],
-    "reaped": [reaped],
+    "children_stopped": [children_stopped],
     "retry": [retry],
     "block": [block],
     "forget": [forget],
@@ -555,6 +587,10 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "outbox_renew": [outbox_renew, outbox_release],
     "outbox_settle": [outbox_retry, outbox_drop],
     "outbox_file": [outbox_file],
+    "pairing_request": [pairing_request],
+    "pairing_approve": [pairing_approve],
+    "pairing_refuse": [pairing_refuse],
+    "keep_context": [keep_context],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
@@ -661,12 +697,12 @@ def test_a_whole_turn_cut_off_at_every_script_is_applied_once(
     store.say("two", id="m2", mode=QueueMode.STEER)
 
     turns, usage = store.turns("w1"), Usage(input=5)
-    books = took(taken.lease, usage)
-    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, books=books))
+    calls = took(taken.lease, usage)
+    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, calls=calls))
     assert [entry["messageIds"] for entry in steered] == [["m2"]]
 
-    books = took(taken.lease, usage, 2)
-    assert through_a_freeze(lambda: turns.release(taken.lease, books=books)) == (True, ())
+    calls = took(taken.lease, usage, 2)
+    assert through_a_freeze(lambda: turns.release(taken.lease, calls=calls)) == (True, ())
     taken = through_a_freeze(lambda: store.take("w2", run="run-a", nonce="n2"))
     committed = through_a_freeze(lambda: store.commit(taken, worker="w2", entries=[SAID], usage=usage))
 
