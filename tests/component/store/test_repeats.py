@@ -14,13 +14,13 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, WorkerId
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
+from openclaw_workers.store.channels import ChannelAccount, Channels, WantedThread
 from openclaw_workers.store.client import connect, run_script
 from openclaw_workers.store.group_context import ContextMessage, GroupContext
 from openclaw_workers.store.inbox import Refused
@@ -504,30 +504,6 @@ def outbox_file(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
 
 
-CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
-    "accept": [
-        accept_first,
-        accept_waiting,
-        accept_summarizing,
-        accept_refused,
-        accept_without_room,
-        accept_interrupt,
-        accept_dropped_in_chat,
-        accept_refused_in_chat,
-        accept_event,
-        accept_another_event,
-    ],
-    "take": [
-        take,
-        take_stale,
-        take_stale_in_chat,
-        take_with_events,
-        take_resumed_suspect,
-        take_refused_suspect,
-        take_into_the_line,
-    ],
-
-
 def _pairings(store: StoreHarness) -> Pairings:
     return Pairings(store.redis, store.keys)
 
@@ -550,9 +526,53 @@ def keep_context(store: StoreHarness) -> None:
     GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
 
 
-CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
-    "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
-    "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
+BOT_ACCOUNT = ChannelAccount("telegram", "default")
+WANTED = WantedThread(SESSION, Route(channel="telegram", account_id="default", to="-100", thread_id="sub-1234"))
+
+
+def channel_claim(store: StoreHarness) -> None:
+    Channels(store.redis, store.keys).claim(BOT_ACCOUNT, "a", "host/1", lease_ms=5_000)
+
+
+def channel_receive(store: StoreHarness) -> None:
+    channel_claim(store)
+    Channels(store.redis, store.keys).receive(BOT_ACCOUNT, {7: "{}"}, token="a", offset=8)
+
+
+def channel_refuse(store: StoreHarness) -> None:
+    channel_receive(store)
+    Channels(store.redis, store.keys).refuse(BOT_ACCOUNT, [7], {"reason": "no"})
+
+
+def bind_topic(store: StoreHarness) -> None:
+    store.say("one")
+    store.redis.hset(store.keys.threads, WANTED.route.address(), SESSION)
+    created = WANTED.route.model_copy(update={"thread_id": "77"})
+    Channels(store.redis, store.keys).bind_thread(WANTED, created)
+
+
+CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
+    "accept": [
+        accept_first,
+        accept_waiting,
+        accept_summarizing,
+        accept_refused,
+        accept_without_room,
+        accept_interrupt,
+        accept_dropped_in_chat,
+        accept_refused_in_chat,
+        accept_event,
+        accept_another_event,
+    ],
+    "take": [
+        take,
+        take_stale,
+        take_stale_in_chat,
+        take_with_events,
+        take_resumed_suspect,
+        take_refused_suspect,
+        take_into_the_line,
+    ],
     "step": [step],
     "commit": [commit_to_chat, commit, commit_and_go_on, commit_reset, commit_granting],
     "release": [release],
@@ -591,6 +611,10 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "pairing_approve": [pairing_approve],
     "pairing_refuse": [pairing_refuse],
     "keep_context": [keep_context],
+    "channel_claim": [channel_claim],
+    "channel_receive": [channel_receive],
+    "channel_refuse": [channel_refuse],
+    "bind_topic": [bind_topic],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
