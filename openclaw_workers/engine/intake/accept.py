@@ -13,10 +13,12 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_messag
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
 from openclaw_workers.domain.session_key import agent_of, chat_type
+from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import safe_line, wrap
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
 from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_known, parse_command
@@ -77,6 +79,7 @@ class Intake:
         tree: Tree,
         control: Control,
         waker: Waker,
+        chats: ChatDelivery,
         settings: Settings,
     ) -> None:
         self._inbox = inbox
@@ -85,6 +88,7 @@ class Intake:
         self._tree = tree
         self._control = control
         self._waker = waker
+        self._chats = chats
         self._settings = settings
 
     def accept(
@@ -100,6 +104,7 @@ class Intake:
         bot_name: str = "",
         shown_as: str = "",
         row: Mapping[str, str] | None = None,
+        reply_to: str = "",
         message_id: MessageId | None = None,
         model: str | None = None,
         extra_system_prompt: str | None = None,
@@ -114,7 +119,8 @@ class Intake:
         `sender` is a name, `sender_id` an id of the channel. `command_authority` is that of a command, if it differs
         from that of a message. `bot_name` is how `/command@name` calls us. `shown_as` is what the model reads instead
         of the text, where a channel adds who wrote it and what it replies to; it must mark a stranger's words itself.
-        `row` has fields that the message sets in the session's row.
+        `row` has fields that the message sets in the session's row. `reply_to` is the channel's id of the message, if
+        the answer is to be a reply to it.
 
         What is said of the model, the prompt, thinking, context and time holds for the turn this message starts.
         `attachments`: files already copied into the agent's workspace, never paths that a stranger named.
@@ -145,12 +151,21 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
+            metadata={"replyTo": reply_to} if reply_to else {},
             attachments=tuple(attachments),
         )
         return self._enqueue(message, mode, delivery, row)
 
-    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
+    def post(
+        self,
+        message: InboundMessage,
+        mode: QueueMode = QueueMode.FOLLOWUP,
+        *,
+        event: SystemEvent | None = None,
+    ) -> Queued | Rejected:
         """Take a message from within: it is no command, and does not move where the session speaks.
+
+        `event`: what the message wakes the session for; while such a message waits, more events join it.
 
         It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
         there is no room; a repeat of it then is refused like the first.
@@ -158,7 +173,7 @@ class Intake:
         Raises:
             StoreUnavailable: as for `accept`.
         """
-        queued = self._enqueue(message, mode)
+        queued = self._enqueue(message, mode, event=event)
         known = queued.duplicate if isinstance(queued, Queued) else None
         if known is not None and known.state is MessageState.REJECTED:
             return Rejected(message.id, known.reason or "")
@@ -229,16 +244,19 @@ class Intake:
         mode: QueueMode | None,
         delivery: str = "",
         row: Mapping[str, str] | None = None,
+        event: SystemEvent | None = None,
     ) -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
         sealed = self._waker.sealed(session, opening)
         kind = "subagent" if lane == "subagent" else "main"
+        rules = self._rules(route.channel)
+        to_chat = self._chats.of_accept(session, rules.cap)
 
         def accept() -> Accepted | Refused:
             return self._inbox.accept(
                 message,
-                rules=self._rules(route.channel),
+                rules=rules,
                 lane=lane,
                 agent_id=agent_of(session),
                 run_id=opening,
@@ -249,6 +267,8 @@ class Intake:
                 wake=sealed,
                 mode=mode,
                 delivery=delivery,
+                to_chat=to_chat,
+                system_event=event,
             )
 
         accepted = within(self._settings.engine.accept_timeout_seconds, accept)

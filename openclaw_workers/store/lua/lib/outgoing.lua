@@ -48,7 +48,7 @@ local function send_to(outgoing, row, policies, routes, messages, about, now)
           replyTo = to.reply_to, sessionKey = about.session, runId = about.run,
         })
         put = put + 1
-      elseif message.kind ~= "notice" then
+      elseif message.key == "reply" then
         suppressed = suppressed + 1
       end
     end
