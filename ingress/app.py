@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
-from ingress import api, health, hooks, openai, web
+from ingress import api, channels, health, hooks, openai, web
 from ingress.auth import routes as auth_routes
 from ingress.errors import on_bug, on_http_exception, on_known_error
 from openclaw_workers.errors import OpenClawError
@@ -15,7 +15,7 @@ from openclaw_workers.errors import OpenClawError
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-PARTS = (health, auth_routes, api, openai, hooks, web)
+PARTS = (health, auth_routes, api, openai, hooks, channels, web)
 """Each has `routes(context)`; the first match serves a request."""
 
 

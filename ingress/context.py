@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -24,6 +24,7 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.routing.addressing import SessionRules
@@ -32,6 +33,9 @@ from openclaw_workers.engine.wake import Waker
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tokens import Tokens
 from openclaw_workers.store.tree_queries import Trees
+
+if TYPE_CHECKING:
+    from ingress.channels.telegram.adapter import TelegramAdapter
 
 T = TypeVar("T")
 
@@ -73,6 +77,13 @@ class IngressContext:
         return Trees(self.stores.redis, self.stores.keys, self.stores.reader)
 
     @cached_property
+    def adapters(self) -> tuple[TelegramAdapter, ...]:
+        """One for each account of each channel; receivers and senders share them."""
+        from ingress.channels.registry import build_adapters  # noqa: PLC0415
+
+        return build_adapters(self)
+
+    @cached_property
     def session_rules(self) -> SessionRules:
         rules = self.settings.session
         return SessionRules(
@@ -108,8 +119,8 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         id=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}",
         stores=stores,
         waker=waker,
-        intake=Intake(stores, waker),
-        control=Control(stores, waker, ArchiveWriter(stores.archives, loaded)),
+        intake=intake_of(stores, waker),
+        control=control_of(stores, waker, ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir)),
         tokens=tokens,
         auth=Authenticator(
             tokens,

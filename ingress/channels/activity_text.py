@@ -65,4 +65,3 @@ class ActivityText:
     def _end(self, name: str, state: str) -> None:
         if name in self._lines:
             self._lines[name] = (state, self._lines[name][1])
-

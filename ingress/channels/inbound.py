@@ -85,22 +85,23 @@ class InboundDoor:
         self._workspace_of = workspace_of
         self._call = call
 
-    async def accept(self, inbound: Inbound, load: Load = no_media) -> Accepted | Told | Refused | KeptAsContext | Ignored:
+    async def accept(
+        self, inbound: Inbound, load: Load = no_media
+    ) -> Accepted | Told | Refused | KeptAsContext | Ignored:
         """Accept a message. Its files are loaded only if its sender is heard.
 
         Raises:
             StoreUnavailable: nothing is lost if the same message is given again.
             BadInput: the channel left out an id that the session depends on.
         """
-        verdict = await self._call(self._gate.admit, inbound)
-        match verdict:
-            case Admitted():
-                media = await load()
-                return await self._call(self._take, inbound, verdict, media)
-            case Refused(_, text) if text:
-                await self._call(self._tell, inbound, "refused", text, OutgoingKind.NOTICE)
+        verdict: Admitted | Refused | KeptAsContext | Ignored = await self._call(self._gate.admit, inbound)
+        if isinstance(verdict, Admitted):
+            taken: Accepted | Told = await self._call(self._take, inbound, verdict, await load())
+            return taken
+        if isinstance(verdict, Refused):
+            await self._call(self._tell, inbound, "refused", verdict.text, OutgoingKind.NOTICE)
         log.debug("message.not_accepted", channel=inbound.channel, verdict=type(verdict).__name__)
-        return verdict  # type: ignore[no-any-return]
+        return verdict
 
     def _take(self, inbound: Inbound, admitted: Admitted, media: LoadedMedia) -> Accepted | Told:
         if media.notice:

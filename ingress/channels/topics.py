@@ -1,4 +1,4 @@
-"""Threads for sub-agents that stay: the session waits under a name of its own until the channel has created a thread."""
+"""Threads for sub-agents that stay. The session waits under a name of its own until the channel has created one."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Topics:
         self,
         adapter: CreatesTopics,
         account: ChannelAccount,
+        *,
         channels: Channels,
         outbox: Outbox,
         reader: Reader,
         call: Call,
-        *,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
         self._adapter = adapter

@@ -8,6 +8,7 @@ from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
+from openclaw_workers.store.channels import Channels
 from openclaw_workers.store.client import Client, connect
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import Inbox
@@ -58,6 +59,7 @@ class Stores:
     lost_calls: LostCallRecords
     archives: Archives
     outbox: Outbox
+    channels: Channels
     system_events: SystemEvents
 
 
@@ -84,6 +86,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
         outbox=Outbox(redis, keys),
+        channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
     )
 

@@ -104,7 +104,7 @@ class TelegramAdapter:
             self._client, channels, self._account, call, received=self._updates.notice, times=times.poll
         )
         self._webhook = self._make_webhook()
-        self._topics = Topics(self, self._account, channels, outbox, reader, call)
+        self._topics = Topics(self, self._account, channels=channels, outbox=outbox, reader=reader, call=call)
         self._activity = Activity(
             self,
             self._account,
@@ -285,7 +285,12 @@ class TelegramAdapter:
             return None
         secret = settings.secret.get_secret_value()
         return Webhook(
-            str(settings.url), secret, self._channels, self._account, self._call, received=self._updates.notice
+            str(settings.url),
+            secret,
+            channels=self._channels,
+            account=self._account,
+            call=self._call,
+            received=self._updates.notice,
         )
 
 

@@ -38,7 +38,11 @@ def _with(part: Part, **more: Any) -> Part:
 
 def _is_rich(pieces: Sequence[dict[str, Any]], text: str) -> bool:
     """Whether a rich message shows it better: it has a table, or would be several messages."""
-    has_table = any("\n" in text and each["type"] == "pre" and "-+-" in piece["text"] for piece in pieces for each in piece["entities"])
+    has_table = any(
+        "\n" in text and each["type"] == "pre" and "-+-" in piece["text"]
+        for piece in pieces
+        for each in piece["entities"]
+    )
     return len(text) <= MAX_RICH_CHARS and (len(pieces) > 1 or has_table)
 
 

@@ -35,6 +35,7 @@ class Webhook:
         self,
         url: str,
         secret: str,
+        *,
         channels: Channels,
         account: ChannelAccount,
         call: Call,

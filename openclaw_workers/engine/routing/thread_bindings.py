@@ -8,7 +8,6 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.store.sessions import Sessions
 
-
 WANTED_THREAD = "sub-"
 """What the id of a thread begins with that a session waits for; the channel creates it and gives it another id."""
 

@@ -127,8 +127,13 @@ def test_running_sessions_of_an_account_are_found(channels: Channels, redis: red
     keys = Keys(namespace)
     here, elsewhere = SessionKey("agent:main:main"), SessionKey("agent:main:other")
     redis.zadd(keys.running, {here: 1_000, elsewhere: 2_000})
-    place = {"lastChannel": "telegram", "lastAccountId": "default", "lastTo": "1001", "chatType": "dm"}
-    redis.hset(keys.row(here), mapping=place)
+    for field, value in (
+        ("lastChannel", "telegram"),
+        ("lastAccountId", "default"),
+        ("lastTo", "1001"),
+        ("chatType", "dm"),
+    ):
+        redis.hset(keys.row(here), field, value)
     redis.hset(keys.row(elsewhere), mapping={"lastChannel": "cli"})
     ((session, chat),) = channels.running(BOT).items()
     assert (session, chat.since, chat.route.to, chat.is_direct) == (here, 1_000, "1001", True)

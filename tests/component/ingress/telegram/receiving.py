@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, AsyncIterator
+from typing import Any
 
 import anyio.to_thread
 import redis as redis_py
@@ -38,7 +38,7 @@ class Receiving:
         namespace: str,
         *,
         handle: Callable[[Sequence[Json]], Awaitable[None]] | None = None,
-        times: PollTimes = PollTimes(poll=2),
+        times: PollTimes | None = None,
     ) -> None:
         self.channels = Channels(redis, Keys(namespace))
         self.handled: list[list[Json]] = []
@@ -49,7 +49,7 @@ class Receiving:
             self.channels, BOT, call, self._record, chat_of=chat_of, group_of=group_of, gather_seconds=0.3
         )
         self._poller = Poller(
-            self._client, self.channels, BOT, call, received=self.updates.notice, times=times
+            self._client, self.channels, BOT, call, received=self.updates.notice, times=times or PollTimes(poll=2)
         )
         self.ended = ""
         """Why it stopped receiving by itself."""

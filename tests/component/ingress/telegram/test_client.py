@@ -37,9 +37,7 @@ def run(telegram: FakeTelegram | str, act: Callable[[TelegramClient], Awaitable[
 
 def message(text: str, **more: object) -> OutgoingMessage:
     route = Route(channel="telegram", to="1001")
-    return OutgoingMessage.model_validate(
-        {"id": "1", "kind": OutgoingKind.REPLY, "route": route, "text": text, **more}
-    )
+    return OutgoingMessage.model_validate({"id": "1", "kind": OutgoingKind.REPLY, "route": route, "text": text, **more})
 
 
 def test_a_text_arrives_with_its_entities(telegram: FakeTelegram) -> None:

@@ -79,9 +79,7 @@ def test_the_offset_waits_until_redis_has_the_updates(
         Cut(after=True),
     ],
 )
-def test_polling_goes_on_after_a_failure(
-    telegram: FakeTelegram, receiving: Receiving, behaviour: object
-) -> None:
+def test_polling_goes_on_after_a_failure(telegram: FakeTelegram, receiving: Receiving, behaviour: object) -> None:
     async def main() -> None:
         telegram.script("getUpdates", behaviour, behaviour)  # type: ignore[arg-type]
         telegram.bot.say("hello")
