@@ -222,6 +222,22 @@ class Keys:
         return f"{self.namespace}:threads"
 
     @property
+    def admitted(self) -> str:
+        return f"{self.namespace}:pairing:admitted"
+
+    @property
+    def pending(self) -> str:
+        return f"{self.namespace}:pairing:pending"
+
+    @property
+    def refusals(self) -> str:
+        return f"{self.namespace}:pairing:refusals"
+
+    @property
+    def refused(self) -> str:
+        return f"{self.namespace}:pairing:refused"
+
+    @property
     def outgoing(self) -> str:
         return f"{self.namespace}:outbox:new"
 
@@ -259,22 +275,6 @@ class Keys:
     @property
     def outbox_senders(self) -> str:
         return f"{self.namespace}:outbox:senders"
-
-    @property
-    def admitted(self) -> str:
-        return f"{self.namespace}:pairing:admitted"
-
-    @property
-    def pending(self) -> str:
-        return f"{self.namespace}:pairing:pending"
-
-    @property
-    def refusals(self) -> str:
-        return f"{self.namespace}:pairing:refusals"
-
-    @property
-    def refused(self) -> str:
-        return f"{self.namespace}:pairing:refused"
 
     def dedupe(self, delivery: str) -> str:
         return f"{self.namespace}:dedupe:{delivery}"
