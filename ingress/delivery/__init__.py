@@ -1,4 +1,4 @@
-"""Services of `delivery`, which run beside the HTTP server."""
+"""Sends what the outbox holds to chats, through the channels' adapters."""
 
 from __future__ import annotations
 
@@ -10,4 +10,21 @@ if TYPE_CHECKING:
 
 
 def services(context: IngressContext) -> list[Service]:
-    return []
+    """One sender, if there is an adapter to send with."""
+    if not context.adapters:
+        return []
+    from ingress.delivery.new_messages import NewMessages  # noqa: PLC0415
+    from ingress.delivery.sender import Sender  # noqa: PLC0415
+    from ingress.delivery.usage_footer import with_usage  # noqa: PLC0415
+    from ingress.services import Service  # noqa: PLC0415
+
+    seconds = context.settings.engine.accept_timeout_seconds
+    news = NewMessages(context.redis, context.stores.keys, timeout_seconds=seconds)
+    sender = Sender(
+        outbox=context.stores.outbox,
+        adapters=context.adapters,
+        call=context.call,
+        wait_for_new=news.wait,
+        finish=lambda message: with_usage(message, context.stores.reader),
+    )
+    return [Service("sender", sender.run)]
