@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from openclaw_workers.domain.tree import Batch
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.views.errors import problem_json
 from openclaw_workers.views.runs import pick
+from openclaw_workers.views.subagents import outcome_json
 
 FROM_RUN = ("reason", "usage", "model", "fallbackFrom", "cost")
 LATER_REPLY = ("runId", "status", "reason", "text", "usage", "model", "fallbackFrom", "cost", "error")
@@ -58,6 +60,15 @@ def later_reply_json(answer: Answer) -> dict[str, Any]:
     """A reply to the results of sub-agents, listed below the first answer."""
     fields = answer_json(answer)
     return {name: fields[name] for name in LATER_REPLY}
+
+
+def tree_fields(later: Sequence[Answer], children: Iterable[Run], *, is_settled: bool) -> dict[str, Any]:
+    """The later replies, and how the sub-agents ended."""
+    return {
+        "settled": is_settled,
+        "replies": [later_reply_json(answer) for answer in later],
+        "subagents": [outcome_json(run) for run in children],
+    }
 
 
 def answer_of_run(run: Run) -> Answer:
