@@ -115,7 +115,7 @@ def session_of(
     """
     wanted, agent = replace_surrogates(wanted), replace_surrogates(agent)
     if thread and not wanted:
-        session = session_in_thread(context.stores, route_of(principal, thread))
+        session = session_in_thread(context.stores.sessions, route_of(principal, thread))
         if session is None:
             raise NotFound(f"no session is bound to thread {thread}")
     else:

@@ -40,7 +40,10 @@ class Answer:
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """docs/cli.md describes the fields. Those of the tree stand beside the others."""
+    """docs/cli.md describes the fields. `text`, `reply` and `response` are the same; clients know one or another.
+
+    The fields of the tree stand beside the others.
+    """
     of_run = pick(answer.run, FROM_RUN) if answer.run else dict.fromkeys(FROM_RUN)
     return {
         "ok": answer.error is None,
@@ -50,6 +53,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "status": answer.status,
         "reason": of_run.pop("reason"),
         "text": answer.text,
+        "reply": answer.text,
+        "response": answer.text,
         **of_run,
         "error": answer.error,
         **(answer.tree or {}),

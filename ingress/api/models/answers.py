@@ -57,6 +57,8 @@ class AnswerBody(Shape):
     status: str
     reason: str | None
     text: str | None
+    reply: str | None
+    response: str | None
     usage: Tokens | None
     model: str | None
     fallback_from: str | None
