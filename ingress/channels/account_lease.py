@@ -14,9 +14,9 @@ from openclaw_workers.store.channels import ChannelAccount, Channels, Claim
 Call = Callable[..., Awaitable[Any]]
 """Runs a blocking call in a thread: `IngressContext.call`."""
 
-LEASE_SECONDS = 6.0
-RENEW_SECONDS = 1.5
-"""A takeover happens at most LEASE_SECONDS + RENEW_SECONDS after the holder's last sign of life."""
+LONGEST_LEASE_SECONDS = 6.0
+RENEWALS = 4
+"""In one lease. Another process takes over at most five quarters of a lease after the holder's last sign of life."""
 
 
 class AccountLost(Exception):
@@ -31,15 +31,14 @@ class AccountLease:
         holder: str,
         call: Call,
         *,
-        lease_seconds: float = LEASE_SECONDS,
-        renew_seconds: float = RENEW_SECONDS,
+        lease_seconds: float = LONGEST_LEASE_SECONDS,
     ) -> None:
         self._channels = channels
         self._account = account
         self._holder = holder
         self._call = call
         self._lease_ms = int(lease_seconds * 1000)
-        self._renew_seconds = renew_seconds
+        self._renew_seconds = lease_seconds / RENEWALS
         self.token = secrets.token_hex(8)
         self._renewed_at = 0.0
 

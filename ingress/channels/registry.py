@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
 from ingress.channels.inbound import InboundDoor
 from openclaw_workers.config.resolve import resolve_agent, workspace_dir
 from openclaw_workers.domain.ids import SessionKey
@@ -42,6 +43,7 @@ def build_adapters(context: IngressContext) -> tuple[TelegramAdapter, ...]:
             door=door,
             call=context.call,
             process=context.id,
+            lease_seconds=min(LONGEST_LEASE_SECONDS, context.settings.engine.lease_seconds),
             commands=commands,
             may_send=lambda session, route: may_send(context, session, route),
         )

@@ -69,6 +69,7 @@ class TelegramAdapter:
         door: InboundDoor,
         call: Call,
         process: str,
+        lease_seconds: float,
         commands: Sequence[tuple[str, str]],
         may_send: Callable[[SessionKey, Route], bool],
         times: TelegramTimes | None = None,
@@ -90,7 +91,7 @@ class TelegramAdapter:
             transcriber=Transcriber(settings.transcribe) if settings.transcribe else None,
         )
         self._me: Me | None = None
-        self._lease = AccountLease(channels, self._account, process, call)
+        self._lease = AccountLease(channels, self._account, process, call, lease_seconds=lease_seconds)
         self._updates = Updates(
             channels,
             self._account,

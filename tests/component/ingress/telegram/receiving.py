@@ -44,7 +44,7 @@ class Receiving:
         self.handled: list[list[Json]] = []
         self._handle = handle
         self._client = TelegramClient(TOKEN, telegram.url)
-        self.lease = AccountLease(self.channels, BOT, "host/1", call, lease_seconds=3, renew_seconds=0.3)
+        self.lease = AccountLease(self.channels, BOT, "host/1", call, lease_seconds=2)
         self.updates = Updates(
             self.channels, BOT, call, self._record, chat_of=chat_of, group_of=group_of, gather_seconds=0.3
         )
