@@ -43,9 +43,9 @@ class TelegramFleet(Fleet):
             ingress.close()
         super().__exit__(kind, error, trace)
 
-    def ingress(self, *, wait: bool = True, **env: str) -> WorkerProcess:
+    def ingress(self, *, wait: bool = True, port: int = 0, **env: str) -> WorkerProcess:
         """Start `ocw ingress`; returns when it serves."""
-        argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "ingress", "--port", "0"]
+        argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "ingress", "--port", str(port)]
         log = self.directory / f"ingress-{len(self.ingresses) + 1}.log"
         process = WorkerProcess(argv, {**self.environment(), **env}, self.state_dir, log, respawn=False)
         self.ingresses.append(process)
@@ -57,11 +57,6 @@ class TelegramFleet(Fleet):
         """An ingress that kills itself at `module:Class.method:n[:after]`."""
         path = os.pathsep.join([FAULTY, *filter(None, [os.environ.get("PYTHONPATH")])])
         return self.ingress(wait=False, PYTHONPATH=path, OCW_DIE=place)
-
-    def url(self, process: WorkerProcess) -> str:
-        """Where an ingress serves."""
-        text = process.log_text()
-        return text.partition("ingress.started")[2].partition("url=")[2].split()[0]
 
     @staticmethod
     def _serves(process: WorkerProcess) -> bool:
