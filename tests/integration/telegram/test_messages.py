@@ -154,3 +154,14 @@ def test_a_poison_update_is_noted_and_does_not_stop_the_bot(fleet: TelegramFleet
     assert fleet.replies() == ["alive"]
     (note,) = fleet.stores.channels.refused(BOT)
     assert note["chat"] == str(ADA.id)
+
+
+def test_rich_messages_and_the_menu_are_settings(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
+    fleet = make_fleet(channels={"telegram": {"richMessages": True, "commandMenu": False}})
+    fleet.worker("main", wait=False)
+    fleet.ingress()
+    table = "| a | b |\n|---|---|\n| 1 | 2 |"
+    telegram.bot.say(answer(table))
+    assert fleet.replies() == [table]
+    assert len(telegram.called("sendRichMessage")) == 1
+    assert telegram.called("setMyCommands") == []
