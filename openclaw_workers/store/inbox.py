@@ -180,6 +180,7 @@ class Inbox:
                 "message": stored_form(message),
                 "id": message.id,
                 "kind": message.kind,
+                "authority": message.authority,
                 "mode": rules.mode,
                 "cap": rules.cap,
                 "drop": rules.drop,

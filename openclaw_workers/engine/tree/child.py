@@ -11,7 +11,7 @@ from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.domain.session_key import subagent_key
 from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
@@ -48,6 +48,11 @@ class Parent:
     @property
     def session_id(self) -> str:
         return self.taken.row.get("sessionId", "")
+
+    @property
+    def authority(self) -> Authority:
+        """That of who asked for the turn; what it starts or writes elsewhere has no more."""
+        return self.taken.authority
 
     @property
     def limits(self) -> TreeLimits:
@@ -92,6 +97,7 @@ def build_child(
             parent, call, f"{depth} of {deepest}", role, [f"{files_dir(session)}/{name}" for name in files]
         ),
         route=Route(channel="internal", to=parent.session),
+        authority=parent.authority,
         kind="internal",
         metadata={"provenance": "task"},
     )
@@ -151,6 +157,7 @@ def _record(parent: Parent, args: SpawnInput, depth: int, role: Role, mode: Spaw
         "label": args.label or DEFAULT_LABEL,
         "task": args.task,
         "depth": str(depth),
+        "authority": parent.authority,
         "role": role,
         "controller_session_key": parent.session,
         "root_session_key": parent.root,
