@@ -8,12 +8,14 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import structlog
 import uvicorn
 
 from ingress import channels, delivery
 from ingress.app import build_app
+from ingress.channels.registry import build_adapters
 from ingress.context import IngressContext, open_context
 from ingress.registration import Registration
 from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
@@ -51,7 +53,8 @@ def run(loaded: Loaded, redis_url: str) -> None:
 
 
 async def _main(loaded: Loaded, redis_url: str) -> None:
-    await serve(open_context(loaded, redis_url))
+    context = open_context(loaded, redis_url)
+    await serve(replace(context, adapters=build_adapters(context)))
 
 
 async def serve(context: IngressContext) -> None:

@@ -20,4 +20,6 @@ def services(context: IngressContext) -> list[Service]:
 
 def routes(context: IngressContext) -> list[BaseRoute]:
     """What adapters serve over HTTP, such as webhooks."""
-    return [route for each in context.adapters for route in each.routes()]
+    from ingress.channels.adapter import ServesHttp  # noqa: PLC0415
+
+    return [route for each in context.adapters if isinstance(each, ServesHttp) for route in each.routes()]

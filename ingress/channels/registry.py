@@ -17,11 +17,11 @@ from openclaw_workers.store.group_context import GroupContext
 from openclaw_workers.store.pairing import Pairings
 
 if TYPE_CHECKING:
-    from ingress.channels.telegram.adapter import TelegramAdapter
+    from ingress.channels.adapter import Adapter
     from ingress.context import IngressContext
 
 
-def build_adapters(context: IngressContext) -> tuple[TelegramAdapter, ...]:
+def build_adapters(context: IngressContext) -> tuple[Adapter, ...]:
     """One adapter for each account of each channel that is switched on and has a token."""
     telegram = context.settings.channels.telegram
     names = telegram.account_ids()

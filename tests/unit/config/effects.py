@@ -266,9 +266,7 @@ EFFECTS: Final = {
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
-    **_bot(
-        "channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"
-    ),
+    **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),

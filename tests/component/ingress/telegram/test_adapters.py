@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from ingress.channels.registry import build_adapters
 from ingress.context import open_context
 from openclaw_workers.config.loader import load
 from tests.support.redis_server import RedisServer
@@ -21,7 +22,7 @@ def served(directory: Path, server: RedisServer, telegram: dict[str, Any]) -> li
     loaded = load(config, env={}, state_dir=directory)
 
     async def names() -> list[str]:
-        return [adapter.account_id for adapter in open_context(loaded, server.url).adapters]
+        return [adapter.account_id for adapter in build_adapters(open_context(loaded, server.url))]
 
     return asyncio.run(names())
 
