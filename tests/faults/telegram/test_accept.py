@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,13 @@ from tests.support.programs import program, say
 from tests.support.telegram_fleet import BOT, TelegramFleet
 from tests.support.waiting import eventually
 
-STEPS = (Channels.receive, AccessGate.admit, InboundDoor._take, Intake.accept, Channels.handled)
+STEPS: tuple[Callable[..., Any], ...] = (
+    Channels.receive,
+    AccessGate.admit,
+    InboundDoor._take,
+    Intake.accept,
+    Channels.handled,
+)
 
 
 def answered(fleet: TelegramFleet, count: int) -> list[str]:

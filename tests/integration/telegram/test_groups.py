@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from openclaw_workers.store.pairing import Pairings
 from tests.integration.telegram.conftest import MakeFleet
@@ -16,7 +17,7 @@ FORUM = group(8, "Forum", forum=True)
 SESSION = f"agent:main:telegram:group:{TEAM.id}"
 
 
-def asked(text: str) -> dict[str, object]:
+def asked(text: str) -> dict[str, Any]:
     """A message that mentions the bot."""
     said = f"@claw_bot {text}"
     return {"text": said, "entities": mention(said, "claw_bot")}

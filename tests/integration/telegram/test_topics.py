@@ -39,7 +39,8 @@ def spawn_helper(telegram: FakeTelegram) -> None:
 def test_the_child_speaks_and_listens_in_its_own_topic(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
     fleet = start(make_fleet)
     spawn_helper(telegram)
-    ((chat, thread, name),) = eventually(lambda: bound(fleet) and telegram.bot.topics, within=30)
+    eventually(lambda: bound(fleet), within=30)
+    ((chat, thread, name),) = telegram.bot.topics
     assert (chat, name) == (FORUM.id, "Helper")
     telegram.bot.say(json.dumps(program(say("I am the child"))), ADA, chat=FORUM, topic=thread)
     eventually(lambda: "I am the child" in telegram.bot.texts(), within=30)
