@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
 from ingress.channels.inbound import InboundDoor
 from openclaw_workers.config.resolve import resolve_agent, workspace_dir
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.delivery.send_policy import send_decision
 from openclaw_workers.engine.intake.commands.registry import available_commands
+from openclaw_workers.errors import BadInput
+from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.group_context import GroupContext
 from openclaw_workers.store.pairing import Pairings
 
@@ -50,6 +53,22 @@ def build_adapters(context: IngressContext) -> tuple[Adapter, ...]:
         for name in names
         if (account := telegram.account(name)) is not None
     )
+
+
+def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]:
+    """What the channel says about an account, for `ocw channels test`.
+
+    Raises:
+        BadInput: it has no token, or the channel does not know it.
+        TransientError: the channel cannot be reached.
+    """
+    from ingress.channels.telegram.check import check_bot  # noqa: PLC0415
+
+    configured = settings.channels.telegram.account(account.account_id)
+    if configured is None or configured.bot_token is None:
+        hint = f"set channels.{account.channel}.botToken; docs/{account.channel}.md tells where to get one"
+        raise BadInput(f"the account {account.account_id} of {account.channel} has no token", hint=hint)
+    return check_bot(configured)
 
 
 def build_door(context: IngressContext) -> InboundDoor:

@@ -48,6 +48,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountState:
+    """How receiving for an account stands, for people."""
+
+    holder: str
+    """Host and process that receive now; empty if none does."""
+    waiting: int
+    """Updates that are stored and not handled yet."""
+    facts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class RunningChat:
     """A chat in which an agent is at work."""
 
@@ -148,6 +159,16 @@ class Channels:
         with store_errors():
             found: Any = self._redis.hgetall(self._keys.channel(account.name))
         return {str(name): str(value) for name, value in found.items()}
+
+    def state(self, account: ChannelAccount) -> AccountState:
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.hgetall(self._keys.channel(account.name))
+            pipe.hlen(self._keys.received(account.name))
+            (seconds, _), raw, waiting = pipe.execute()
+        facts = {str(name): str(value) for name, value in raw.items()}
+        is_held = int(facts.get("until") or 0) > seconds * 1000
+        return AccountState(facts.get("holder", "") if is_held else "", int(waiting), facts)
 
     def block(self, account: ChannelAccount, chat: str, note: Mapping[str, Any]) -> None:
         """Note that a chat takes nothing from us."""

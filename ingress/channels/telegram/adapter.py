@@ -194,8 +194,8 @@ class TelegramAdapter:
                 await asyncio.sleep(START_PAUSE_SECONDS)
             else:
                 how = "webhook" if self._webhook else "polling"
-                await self._note(botName=me.username, botId=str(me.id), receives=how, lastError="")
-                log.info("telegram.started", account=self.account_id, bot=f"https://t.me/{me.username}", receives=how)
+                await self._note(botName=me.username, address=me.address, lastError="")
+                log.info("telegram.started", account=self.account_id, bot=me.address, receives=how)
                 return me
 
     async def _handle(self, updates: Sequence[dict[str, Any]]) -> None:

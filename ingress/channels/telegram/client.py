@@ -70,6 +70,11 @@ class Me:
     has_topics: bool = False
     """Whether people may have topics in their chat with it."""
 
+    @property
+    def address(self) -> str:
+        """Where people find it."""
+        return f"https://t.me/{self.username}"
+
 
 class ChatUnavailable(SendRefused):
     """The chat takes nothing from the bot: it was blocked or removed, or the chat is gone."""
@@ -121,6 +126,11 @@ class TelegramClient:
 
     async def set_webhook(self, url: str, secret: str) -> None:
         await self._bot.set_webhook(url, secret_token=secret, allowed_updates=UPDATES)
+
+    async def webhook(self) -> tuple[str, int]:
+        """The address of the webhook, empty if there is none, and how many updates wait at Telegram."""
+        info = await self._bot.get_webhook_info()
+        return info.url, info.pending_update_count
 
     async def delete_webhook(self) -> None:
         await self._bot.delete_webhook()
