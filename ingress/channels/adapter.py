@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, runtime_checkable
 
+from starlette.routing import BaseRoute
+
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import MAX_FILE_BYTES, OutgoingFile, OutgoingMessage
 
@@ -157,3 +159,11 @@ class CreatesTopics(Protocol):
 
     async def create_topic(self, route: Route, name: str) -> str:
         """Create a thread in the chat of this route; returns its thread id. Raises as `Adapter.send` does."""
+
+
+@runtime_checkable
+class ServesHttp(Protocol):
+    """An adapter to which its channel sends messages over HTTP."""
+
+    def routes(self) -> list[BaseRoute]:
+        """Served by every ingress process, without a token: the adapter checks that the channel has called."""

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
+    from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
     from openclaw_workers.tasks.waker import CeleryWaker
@@ -92,7 +94,13 @@ class CliContext:
         )
 
     @cached_property
-    def waker(self) -> CeleryWaker:
+    def waker(self) -> QueueWaker:
+        from openclaw_workers.engine.queue_waker import QueueWaker
+
+        return QueueWaker(self.stores.redis, self.stores.keys, lambda: self.celery_waker)
+
+    @cached_property
+    def celery_waker(self) -> CeleryWaker:
         self.export_environment()
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker
@@ -112,6 +120,24 @@ class CliContext:
 
         archives = ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
         return control_of(self.stores, self.waker, archives)
+
+    @cached_property
+    def ingresses(self) -> Ingresses:
+        from openclaw_workers.store.ingresses import Ingresses
+
+        return Ingresses(self.stores.redis, self.stores.keys)
+
+    @property
+    def ingress_url(self) -> str:
+        """The address of an ingress process that serves now.
+
+        Raises:
+            NotFound: none does.
+        """
+        alive = [info.url for info in self.ingresses.all() if info.alive and info.url]
+        if not alive:
+            raise NotFound("no ingress is running", hint="`ocw up` starts one, `ocw ingress` runs one alone")
+        return alive[0]
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
         """The session to send to: the named one, the one bound to the thread, or that of the agent's direct chats.

@@ -68,13 +68,11 @@ class TelegramGroupSettings(TelegramTopicSettings):
 
 class WebhookSettings(Section):
     url: BaseUrl | None = None
-    """Public address that Telegram sends updates to; unset: the bot asks for them (long polling)."""
+    """Public address that leads to the ingress; Telegram sends updates there, to its path or, without one, to
+    /channels/telegram/<account>. Unset: the bot asks for them (long polling)."""
 
     secret: Secret | None = None
     """What Telegram must send along with each update: 1 to 256 of A-Z, a-z, 0-9, _ and -. Needed with url."""
-
-    port: StrictInt | None = Field(default=None, ge=1, le=65535)
-    """Port to receive updates on; unset: that of the gateway."""
 
     @model_validator(mode="after")
     def _url_has_secret(self) -> Self:
@@ -100,16 +98,16 @@ class TelegramAccountSettings(Section):
     """One bot."""
 
     enabled: StrictBool = True
-    """Whether the bot starts if it has a token. Not in effect yet: no bot is started."""
+    """Whether the bot starts if it has a token."""
 
     bot_token: Secret | None = None
-    """Token of the bot; TELEGRAM_BOT_TOKEN also sets that of the channel. Not in effect yet: no bot is started."""
+    """Token of the bot; TELEGRAM_BOT_TOKEN also sets that of the channel."""
 
     api_root: BaseUrl | None = None
-    """Address of the Bot API server; unset: Telegram's own. Not in effect yet: no bot is started."""
+    """Address of the Bot API server; unset: Telegram's own."""
 
     webhook: WebhookSettings = WebhookSettings()
-    """How updates arrive. Not in effect yet: no bot is started."""
+    """How updates arrive."""
 
     owners: TelegramOwners = ()
     """User ids of owners: they may use every command and tool, in any chat with the bot."""
@@ -134,27 +132,22 @@ class TelegramAccountSettings(Section):
     have chatId."""
 
     edits: Literal["ignore", "follow"] = "ignore"
-    """What happens when somebody edits a message: nothing, or the new text is sent to the agent too.
-    Not in effect yet: no bot is started."""
+    """What happens when somebody edits a message: nothing, or the new text is sent to the agent too."""
 
     media_max_mb: StrictInt = Field(default=8, ge=0, le=100)
-    """Largest file that is taken, in megabytes; larger ones are named to the agent, but not loaded.
-    Not in effect yet: no bot is started."""
+    """Largest file that is taken, in megabytes; larger ones are named to the agent, but not loaded."""
 
     transcribe: TranscribeSettings | None = None
-    """Endpoint that turns voice notes into text; unset: the sender is told that they cannot be heard.
-    Not in effect yet: no bot is started."""
+    """Endpoint that turns voice notes into text; unset: the sender is told that they cannot be heard."""
 
     streaming: Literal["progress", "off", "draft"] = "progress"
-    """While a turn runs: a message that shows what is being done, nothing, or a native draft (direct chats only).
-    Not in effect yet: no bot is started."""
+    """While a turn runs: a message that shows what is being done, nothing, or a native draft (direct chats only)."""
 
     rich_messages: StrictBool = False
-    """Send tables and long answers as rich messages, which several Telegram apps cannot show.
-    Not in effect yet: no bot is started."""
+    """Send tables and long answers as rich messages, which several Telegram apps cannot show."""
 
     command_menu: StrictBool = True
-    """Set the bot's command menu at start. Not in effect yet: no bot is started."""
+    """Set the bot's command menu at start."""
 
 
 class TelegramSettings(TelegramAccountSettings):

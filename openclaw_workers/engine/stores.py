@@ -8,6 +8,7 @@ from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
+from openclaw_workers.store.channels import Channels
 from openclaw_workers.store.client import Client, connect
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.group_context import GroupContext
@@ -62,6 +63,7 @@ class Stores:
     pairings: Pairings
     group_context: GroupContext
     outbox: Outbox
+    channels: Channels
     system_events: SystemEvents
 
 
@@ -90,6 +92,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         pairings=Pairings(redis, keys),
         group_context=GroupContext(redis, keys),
         outbox=Outbox(redis, keys),
+        channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
     )
 

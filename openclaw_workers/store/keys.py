@@ -19,6 +19,13 @@
     {ns}:pairing:pending           hash    1 hour each      person -> pairing code and who it is (JSON); 3 per account
     {ns}:pairing:refusals          hash    newest 200       who was refused -> why and how often (JSON)
     {ns}:pairing:refused           zset    newest 200       who was refused -> when last (ms)
+    {ns}:channel:{id}              hash    never            an account of a channel: who receives for it, the offset,
+                                                            when and what last came or failed
+    {ns}:channel:{id}:received     hash    when handled     number of an update -> the update (JSON)
+    {ns}:channel:{id}:refused      list    newest 200       updates that could not be accepted (JSON)
+    {ns}:channel:{id}:blocked      hash    until it writes  chat that takes nothing from us -> since when and why (JSON)
+    {ns}:channel:{id}:progress     hash    when removed     session -> the message in its chat that shows progress
+    {ns}:topic:{id}                hash    30 days          what became of a thread that a session waited for
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
@@ -31,9 +38,17 @@
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
+    {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
+    {ns}:ingress:{id}              hash    1 minute         host, pid, url
+    {ns}:tokens                    hash    when revoked     token id -> scope, agent, person, digest (JSON)
+    {ns}:token_uses                hash    when revoked     token id -> last use (ms)
+    {ns}:login:{id}                string  15 minutes       by digest of a login code: the token it logs in with
+    {ns}:browser:{id}              string  30 days          by digest of a cookie: the token of the browser session
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
+    {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
+                                                            started, for clients without Celery (JSON)
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
     {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
     {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
@@ -162,6 +177,31 @@ class Keys:
         return f"{self.namespace}:suspects"
 
     @property
+    def ingresses(self) -> str:
+        return f"{self.namespace}:ingresses"
+
+    def ingress(self, ingress_id: str) -> str:
+        return f"{self.namespace}:ingress:{ingress_id}"
+
+    @property
+    def wake_messages(self) -> str:
+        return f"{self.namespace}:wake_messages"
+
+    @property
+    def tokens(self) -> str:
+        return f"{self.namespace}:tokens"
+
+    @property
+    def token_uses(self) -> str:
+        return f"{self.namespace}:token_uses"
+
+    def login(self, code_digest: str) -> str:
+        return f"{self.namespace}:login:{code_digest}"
+
+    def browser(self, cookie_digest: str) -> str:
+        return f"{self.namespace}:browser:{cookie_digest}"
+
+    @property
     def archives(self) -> str:
         return f"{self.namespace}:archives"
 
@@ -246,6 +286,24 @@ class Keys:
 
     def dedupe(self, delivery: str) -> str:
         return f"{self.namespace}:dedupe:{delivery}"
+
+    def channel(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}"
+
+    def received(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:received"
+
+    def refused_updates(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:refused"
+
+    def blocked_chats(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:blocked"
+
+    def channel_progress(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:progress"
+
+    def topic(self, address: str) -> str:
+        return f"{self.namespace}:topic:{address}"
 
     def batch(self, batch_id: str) -> str:
         return f"{self.namespace}:batch:{batch_id}"

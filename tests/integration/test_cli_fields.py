@@ -13,9 +13,13 @@ import click
 import pytest
 
 from openclaw_workers.cli.main import cli
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.store.channels import ChannelAccount
+from openclaw_workers.store.pairing import Pairings
 from tests.support.cli_docs import PAGE, CliDocs
+from tests.support.fake_telegram import TOKEN, FakeTelegram
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import Program, as_text, call, execute, program, say, spawn
@@ -36,7 +40,13 @@ def server() -> Iterator[WireServer]:
 
 
 @pytest.fixture(scope="module")
-def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def telegram() -> Iterator[FakeTelegram]:
+    with FakeTelegram() as fake:
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A worker for each lane. One agent is scripted, the other uses a model that thinks and may fail."""
     models = [{"id": "m", "reasoning": True}]
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": models}
@@ -47,6 +57,7 @@ def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "compaction": {"keepRecentTokens": 1, "memoryFlush": {"enabled": False}},
     }
     config = {
+        "channels": {"telegram": {"botToken": TOKEN, "apiRoot": telegram.url}},
         "models": {"providers": {"wire": provider}},
         "agents": {"list": [{"id": "main", "default": True}, wired]},
         "engine": {"leaseSeconds": 8.0},
@@ -65,6 +76,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.subagents()
     asking.what_is_there()
     asking.runs_and_endings()
+    asking.channels()
     asking.set_up()
     asking.failures()
 
@@ -210,6 +222,19 @@ class Asking:
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
         self.ask("sessions reset", "sessions", "reset", "busy")
         self.ask("sessions delete", "sessions", "delete", "busy", "--yes")
+
+    def channels(self) -> None:
+        account, channels = ChannelAccount("telegram", "default"), self.fleet.stores.channels
+        channels.receive(account, {1: "damaged"})
+        channels.refuse(account, [1], {"at": 1, "updates": [1], "chat": "7", "reason": "damaged"})
+        channels.block(account, "7", {"at": 1, "reason": "blocked"})
+        stranger = Subject("telegram", person_id="7")
+        Pairings(self.fleet.stores.redis, self.fleet.stores.keys).refuse(
+            stranger, name="Eve", reason="not-allowed", message_id="1"
+        )
+        self.ask("channels list", "channels", "list")
+        self.ask("channels status", "channels", "status", "telegram")
+        self.ask("channels test", "channels", "test", "telegram")
 
     def set_up(self) -> None:
         broken = self.directory / "broken.yaml"

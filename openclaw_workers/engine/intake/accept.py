@@ -104,6 +104,7 @@ class Intake:
         bot_name: str = "",
         shown_as: str = "",
         row: Mapping[str, str] | None = None,
+        reply_to: str = "",
         message_id: MessageId | None = None,
         model: str | None = None,
         extra_system_prompt: str | None = None,
@@ -118,7 +119,8 @@ class Intake:
         `sender` is a name, `sender_id` an id of the channel. `command_authority` is that of a command, if it differs
         from that of a message. `bot_name` is how `/command@name` calls us. `shown_as` is what the model reads instead
         of the text, where a channel adds who wrote it and what it replies to; it must mark a stranger's words itself.
-        `row` has fields that the message sets in the session's row.
+        `row` has fields that the message sets in the session's row. `reply_to` is the channel's id of the message, if
+        the answer is to be a reply to it.
 
         What is said of the model, the prompt, thinking, context and time holds for the turn this message starts.
         `attachments`: files already copied into the agent's workspace, never paths that a stranger named.
@@ -149,6 +151,7 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
+            metadata={"replyTo": reply_to} if reply_to else {},
             attachments=tuple(attachments),
         )
         return self._enqueue(message, mode, delivery, row)

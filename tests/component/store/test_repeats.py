@@ -17,18 +17,22 @@ from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.system_event import SystemEvent
+from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
+from openclaw_workers.store.channels import ChannelAccount, Channels, WantedThread
 from openclaw_workers.store.client import connect, run_script
 from openclaw_workers.store.group_context import ContextMessage, GroupContext
 from openclaw_workers.store.inbox import Refused
+from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
+from openclaw_workers.store.tokens import Tokens
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
 from tests.component.store.snapshot import Snapshot, snapshot
@@ -389,26 +393,14 @@ def trim_archive_whole(store: StoreHarness) -> None:
     assert store.archives.trim(archive, len(entries), size=7, place=HERE) == 0
 
 
-def _pairings(store: StoreHarness) -> Pairings:
-    return Pairings(store.redis, store.keys)
+def login(store: StoreHarness) -> None:
+    tokens = Tokens(store.redis, store.keys)
+    token, _ = tokens.create(Scope.CHAT)
+    assert tokens.redeem(tokens.login_code(token.id))
 
 
-def pairing_request(store: StoreHarness) -> None:
-    _pairings(store).request(ADA, name="Ada", message_id="m1")
-
-
-def pairing_approve(store: StoreHarness) -> None:
-    pairing_refuse(store)
-    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
-
-
-def pairing_refuse(store: StoreHarness) -> None:
-    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
-
-
-def keep_context(store: StoreHarness) -> None:
-    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
-    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+def ingress_beat(store: StoreHarness) -> None:
+    Ingresses(store.redis, store.keys).beat("host/1/a", {"url": "http://127.0.0.1:1"})
 
 
 def to_chat(*keys: str) -> Delivery:
@@ -525,6 +517,53 @@ def outbox_file(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
 
 
+def _pairings(store: StoreHarness) -> Pairings:
+    return Pairings(store.redis, store.keys)
+
+
+def pairing_request(store: StoreHarness) -> None:
+    _pairings(store).request(ADA, name="Ada", message_id="m1")
+
+
+def pairing_approve(store: StoreHarness) -> None:
+    pairing_refuse(store)
+    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
+
+
+def pairing_refuse(store: StoreHarness) -> None:
+    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
+
+
+def keep_context(store: StoreHarness) -> None:
+    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
+    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+
+
+BOT_ACCOUNT = ChannelAccount("telegram", "default")
+WANTED = WantedThread(SESSION, Route(channel="telegram", account_id="default", to="-100", thread_id="sub-1234"))
+
+
+def channel_claim(store: StoreHarness) -> None:
+    Channels(store.redis, store.keys).claim(BOT_ACCOUNT, "a", "host/1", lease_ms=5_000)
+
+
+def channel_receive(store: StoreHarness) -> None:
+    channel_claim(store)
+    Channels(store.redis, store.keys).receive(BOT_ACCOUNT, {7: "{}"}, token="a", offset=8)
+
+
+def channel_refuse(store: StoreHarness) -> None:
+    channel_receive(store)
+    Channels(store.redis, store.keys).refuse(BOT_ACCOUNT, [7], {"reason": "no"})
+
+
+def bind_topic(store: StoreHarness) -> None:
+    store.say("one")
+    store.redis.hset(store.keys.threads, WANTED.route.address(), SESSION)
+    created = WANTED.route.model_copy(update={"thread_id": "77"})
+    Channels(store.redis, store.keys).bind_thread(WANTED, created)
+
+
 CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "accept": [
         accept_first,
@@ -573,10 +612,6 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
-    "pairing_request": [pairing_request],
-    "pairing_approve": [pairing_approve],
-    "pairing_refuse": [pairing_refuse],
-    "keep_context": [keep_context],
     "add_event": [add_event],
     "outbox_claim": [claimed],
     "outbox_sort": [outbox_sort],
@@ -585,6 +620,16 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "outbox_renew": [outbox_renew, outbox_release],
     "outbox_settle": [outbox_retry, outbox_drop],
     "outbox_file": [outbox_file],
+    "pairing_request": [pairing_request],
+    "pairing_approve": [pairing_approve],
+    "pairing_refuse": [pairing_refuse],
+    "keep_context": [keep_context],
+    "channel_claim": [channel_claim],
+    "channel_receive": [channel_receive],
+    "channel_refuse": [channel_refuse],
+    "bind_topic": [bind_topic],
+    "login": [login],
+    "ingress_beat": [ingress_beat],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.

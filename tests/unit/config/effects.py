@@ -37,6 +37,7 @@ _SESSIONS: Final = "tests/component/engine/test_session_tools.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
+_TELEGRAM: Final = "tests/integration/telegram"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -55,6 +56,30 @@ def _budget(path: str) -> dict[str, str]:
     return {
         **dict.fromkeys([f"{path}.tokens", f"{path}.cost", f"{path}.calls"], _OVER_BUDGET),
         f"{path}.seconds": f"{_SPENDING}::test_seconds_count_too",
+    }
+
+
+def _bot(path: str, connection: str) -> dict[str, str]:
+    """How a Telegram bot is reached and what it shows; `connection` is the test that it is the configured one."""
+    voice = f"{_TELEGRAM}/test_buttons_and_voice.py::test_a_voice_note_is_transcribed"
+    webhook = f"{_TELEGRAM}/test_webhook.py"
+    messages = f"{_TELEGRAM}/test_messages.py"
+    return {
+        f"{path}.enabled": (
+            "tests/component/ingress/telegram/test_adapters.py::test_only_bots_that_are_on_and_have_a_token_start"
+        ),
+        f"{path}.botToken": connection,
+        f"{path}.apiRoot": connection,
+        f"{path}.webhook.url": f"{webhook}::test_an_update_is_confirmed_when_it_is_stored_and_makes_one_turn",
+        f"{path}.webhook.secret": f"{webhook}::test_only_telegram_is_heard",
+        f"{path}.edits": f"{messages}::test_an_edited_message_is_ignored_unless_the_setting_says_otherwise",
+        f"{path}.mediaMaxMb": f"{messages}::test_a_file_that_is_too_large_or_gone_is_named_to_the_agent",
+        f"{path}.transcribe.baseUrl": voice,
+        f"{path}.transcribe.apiKey": voice,
+        f"{path}.transcribe.model": voice,
+        f"{path}.streaming": f"{_TELEGRAM}/test_activity.py::test_no_progress_is_shown_where_it_is_switched_off",
+        f"{path}.richMessages": f"{messages}::test_rich_messages_and_the_menu_are_settings",
+        f"{path}.commandMenu": f"{messages}::test_rich_messages_and_the_menu_are_settings",
     }
 
 
@@ -289,6 +314,8 @@ EFFECTS: Final = {
     ),
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
+    **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
+    **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
