@@ -1,0 +1,1 @@
+"""The API of OpenAI's chat completions, so that its clients talk to agents."""
