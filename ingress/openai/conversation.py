@@ -55,7 +55,10 @@ def with_history(messages: Sequence[ChatMessage]) -> Conversation:
     """
     if messages[-1].role != "user":
         raise ApiError(
-            400, "the last message must have the role user", code="invalid_request", param=f"messages.{len(messages) - 1}"
+            400,
+            "the last message must have the role user",
+            code="invalid_request",
+            param=f"messages.{len(messages) - 1}",
         )
     said = [_said(message, index) for index, message in enumerate(messages)]
     spoken = [each for each in said if each.role in ("user", "assistant")]
