@@ -8,13 +8,14 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from ingress import api, health, hooks, openai, web
+from ingress.auth import routes as auth_routes
 from ingress.errors import on_bug, on_http_exception, on_known_error
 from openclaw_workers.errors import OpenClawError
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-PARTS = (health, api, openai, hooks, web)
+PARTS = (health, auth_routes, api, openai, hooks, web)
 """Each has `routes(context)`; the first match serves a request."""
 
 

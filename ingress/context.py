@@ -13,8 +13,12 @@ from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
+from redis.asyncio import Redis
 
 from ingress.auth.authenticator import Authenticator
+from ingress.events.connect import connect_async, connect_reader
+from ingress.events.follow import HubReader
+from ingress.events.hub import Hub
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
@@ -46,6 +50,9 @@ class IngressContext:
     control: Control
     tokens: Tokens
     auth: Authenticator
+    redis: Redis
+    """For reads of the event loop; writes go through the stores."""
+    hub: Hub
     limiter: anyio.CapacityLimiter
     clock: Callable[[], int] = now_ms
 
@@ -76,17 +83,25 @@ class IngressContext:
             default_agent=default_agent_id(self.settings),
         )
 
+    def follow(self) -> HubReader:
+        """A reader for one conversation; use it with `async with`."""
+        seconds = self.settings.engine.accept_timeout_seconds
+        return HubReader(self.hub, self.redis, self.stores.keys, timeout_seconds=seconds)
+
     async def call(self, act: Callable[..., T], *args: Any, **named: Any) -> T:
         """Run a blocking call of a store or of the engine in a thread, a bounded number at a time."""
         return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.limiter)
 
 
 def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
-    """Connects on first use, so this never fails by itself."""
+    """Connects on first use, so this never fails by itself. Call it where an event loop runs."""
+    seconds = loaded.settings.engine.accept_timeout_seconds
+    redis = connect_async(redis_url, timeout_seconds=seconds)
     stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
     waker = _waker(stores, loaded)
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
+    gateway = loaded.settings.gateway
     return IngressContext(
         loaded=loaded,
         redis_url=redis_url,
@@ -96,7 +111,14 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         intake=Intake(stores, waker),
         control=Control(stores, waker, ArchiveWriter(stores.archives, loaded)),
         tokens=tokens,
-        auth=Authenticator(tokens, is_open=loaded.settings.gateway.auth == "none", limiter=limiter),
+        auth=Authenticator(
+            tokens,
+            is_open=gateway.auth == "none",
+            requests_per_minute=gateway.limits.requests_per_minute,
+            limiter=limiter,
+        ),
+        redis=redis,
+        hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
         limiter=limiter,
     )
 

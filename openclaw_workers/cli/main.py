@@ -41,6 +41,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },
     "Set up": {
+        "tokens": ("tokens:tokens", "Make, list and revoke access tokens of the HTTP interface."),
         "config": ("config:config", "Check and show the configuration."),
         "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
     },
