@@ -126,7 +126,7 @@ def test_without_a_session_the_earlier_messages_are_the_transcript(client: opena
     )
 
     (new,) = sessions(fleet).keys() - before
-    entries = fleet.stores.reader.transcript(new)
+    entries = fleet.transcript(new)
     assert [entry.role for entry in entries] == ["user", "assistant", "user", "assistant"]
     assert parse_key(new).path[0] == "openai"
     assert sessions(fleet)[new].transient
@@ -149,11 +149,11 @@ def test_without_a_session_the_earlier_messages_are_the_transcript(client: opena
 def test_with_a_session_only_the_last_message_counts(
     client: openai.OpenAI, fleet: Fleet, more: dict[str, Any], key: str
 ) -> None:
-    before = len(fleet.stores.reader.transcript(key))  # type: ignore[arg-type]
+    before = len(fleet.transcript(key))
     done = ask(client, "earlier", {"role": "assistant", "content": "x"}, as_text(program(say("ok"))), **more)
 
     assert done.choices[0].message.content == "ok"
-    entries = fleet.stores.reader.transcript(key)[before:]  # type: ignore[arg-type]
+    entries = fleet.transcript(key)[before:]
     assert [entry.role for entry in entries] == ["user", "assistant"]
 
 
@@ -167,7 +167,7 @@ def test_requests_that_a_front_end_makes_on_its_own_stay_out_of_the_session(
     done = ask(client, TITLE + as_text(program(say("A title"))), extra_headers=chat)
 
     assert done.choices[0].message.content == "A title"
-    assert len(fleet.stores.reader.transcript("agent:main:openwebui:dm:titled")) == 2  # type: ignore[arg-type]
+    assert len(fleet.transcript("agent:main:openwebui:dm:titled")) == 2
     (own,) = sessions(fleet).keys() - before.keys()
     assert sessions(fleet)[own].transient
 
@@ -187,7 +187,7 @@ def test_pictures_become_attachments(client: openai.OpenAI, fleet: Fleet) -> Non
     ]
     ask(client, {"role": "user", "content": content}, user="picture")
 
-    entry = fleet.stores.reader.transcript("agent:main:openai:dm:picture")[0]  # type: ignore[arg-type]
+    entry = fleet.transcript("agent:main:openai:dm:picture")[0]
     assert isinstance(entry, UserEntry)
     (file,) = entry.attachments
     assert (file.name, file.mime_type) == ("image-2.png", "image/png")
