@@ -74,7 +74,7 @@ def test_secrets_are_masked(text: str, masked: str) -> None:
 
 def test_a_masked_json_line_is_still_json(capsys: pytest.CaptureFixture[str]) -> None:
     setup_logging(json=True)
-    structlog.get_logger("ours").info("store.lost", url='at "redis://host?password=p\\" or elsewhere')
+    structlog.get_logger("ours").info("store.disconnected", url='at "redis://host?password=p\\" or elsewhere')
 
     line = json.loads(capsys.readouterr().err)
     assert line["url"] == 'at "redis://host?password=***" or elsewhere'
