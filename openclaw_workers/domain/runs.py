@@ -117,6 +117,8 @@ class Run(BaseModel):
     state: RunState
     attempt: int = 1
     attempts: list[Attempt] = Field(default_factory=list)
+    parks: list[int] = Field(default_factory=list)
+    """When it parked, each time."""
     covers: list[MessageId] = Field(default_factory=list)
     model: str | None = None
     wanted_model: str | None = None
@@ -151,6 +153,15 @@ class Run(BaseModel):
             return None
         wanted = self.model_attempts[0].model
         return wanted if self.model and self.model != wanted else None
+
+    @property
+    def parked_spans(self) -> list[tuple[int, int | None]]:
+        """From when until when it was parked. The end is the next owner, or the end of the run; None while it is."""
+        found: list[tuple[int, int | None]] = []
+        for since in self.parks:
+            owners = [attempt.at for attempt in self.attempts if attempt.at >= since]
+            found.append((since, min(owners, default=self.ended_at)))
+        return found
 
     @property
     def is_child(self) -> bool:

@@ -1,7 +1,7 @@
 --[[
   Give a running turn back unfinished, with a complete journal, for another worker to continue.
 
-  includes  clock, fence, events, reservations, ledger, lanes
+  includes  clock, fence, events, reservations, ledger, lanes, runs
 
   keys
     ctl            hash    session control record
@@ -66,6 +66,7 @@ end
 redis.call("ZREM", slots, session)
 if parks then
   redis.call("HSET", ctl, "ticket", "")
+  note_park(run_key, now)
   event(events, ctl, now, "run.parked", { run = run, waits_for = message })
   return { "parked", grant(slots, line, due, cap, now, grant_ms) }
 end

@@ -22,6 +22,12 @@ local function with_attempt(list, worker, now, how)
   return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
 end
 
+-- Note that a run parks; its owner after that ends the span.
+local function note_park(run_key, now)
+  local list, at = redis.call("HGET", run_key, "parks"), string.format("%d", now)
+  redis.call("HSET", run_key, "parks", list and (string.sub(list, 1, -2) .. "," .. at .. "]") or "[" .. at .. "]")
+end
+
 -- Add messages that a run has settled to its record; a child's run settles some in each of its turns.
 local function add_covers(run_key, ids)
   local all, known = texts_in(redis.call("HGET", run_key, "covers")), {}
