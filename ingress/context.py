@@ -24,6 +24,7 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.routing.addressing import SessionRules
@@ -108,8 +109,8 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         id=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}",
         stores=stores,
         waker=waker,
-        intake=Intake(stores, waker),
-        control=Control(stores, waker, ArchiveWriter(stores.archives, loaded)),
+        intake=intake_of(stores, waker),
+        control=control_of(stores, waker, ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir)),
         tokens=tokens,
         auth=Authenticator(
             tokens,
