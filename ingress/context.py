@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 
 from ingress.auth.authenticator import Authenticator
 from ingress.events.connect import connect_async, connect_reader
+from ingress.events.fleet import FleetFeed
 from ingress.events.follow import HubReader
 from ingress.events.hub import Hub
 from openclaw_workers.clock import now_ms
@@ -54,6 +55,9 @@ class IngressContext:
     redis: Redis
     """For reads of the event loop; writes go through the stores."""
     hub: Hub
+    """Events of single sessions."""
+    fleet: FleetFeed
+    """Changes of the whole installation."""
     limiter: anyio.CapacityLimiter
     clock: Callable[[], int] = now_ms
 
@@ -89,6 +93,11 @@ class IngressContext:
         seconds = self.settings.engine.accept_timeout_seconds
         return HubReader(self.hub, self.redis, self.stores.keys, timeout_seconds=seconds)
 
+    def end_streams(self) -> None:
+        """End every stream of events, because the process ends."""
+        self.hub.close()
+        self.fleet.close()
+
     async def call(self, act: Callable[..., T], *args: Any, **named: Any) -> T:
         """Run a blocking call of a store or of the engine in a thread, a bounded number at a time."""
         return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.limiter)
@@ -120,6 +129,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         ),
         redis=redis,
         hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
+        fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
     )
 
