@@ -143,6 +143,8 @@ class Run(BaseModel):
     failure reason, killed, timeout, lost, session-reset, session-delete.
     """
 
+    suppressed: bool = False
+    """The send policy held its reply back."""
     cut: bool = False
     """`text` stops at the model's output limit. For a child it may come from a turn before its last."""
 

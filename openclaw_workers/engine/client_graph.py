@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
+
+
+def chats_of(settings: Settings) -> ChatDelivery:
+    return ChatDelivery(settings.session.send_policy, push_channels(settings))
 
 
 def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> Control:
@@ -18,6 +24,7 @@ def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = No
         exchanges=stores.exchanges,
         caps=stores.caps,
         waker=waker,
+        chats=chats_of(stores.settings),
         archives=archives,
     )
 
@@ -29,5 +36,6 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         sessions=stores.sessions,
         control=control_of(stores, waker),
         waker=waker,
+        chats=chats_of(stores.settings),
         settings=stores.settings,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState, own_batch
@@ -174,9 +175,10 @@ class Tree:
         wake: str,
         run: RunId,
         shown: Sequence[dict[str, Any]],
+        to_chat: Delivery = NO_DELIVERY,
     ) -> Announced | None:
         """Give the results to the parent, or to the session above it if it has vanished; None when there is nothing to
-        do (any more, or yet). Safe to repeat.
+        do (any more, or yet). Safe to repeat. `to_chat`: what the parent's chat is sent if the results come too late.
 
         Raises:
             Vanished: the parent is gone, and it is for the session above it.
@@ -189,7 +191,7 @@ class Tree:
             self._redis,
             "announce",
             keys={
-                **k.shared("due", "runs", "archives", "sessions"),
+                **k.shared("due", "runs", "archives", "sessions", "outgoing"),
                 **k.for_session(s, "row", "ctl", "inbox", "receipts", "ages", "events"),
                 "batch": k.batch(batch.id),
                 "open": k.open(batch.id),
@@ -213,6 +215,7 @@ class Tree:
                 "wake_message": wake,
                 "shown": json.dumps(list(shown)),
                 "climbs": climbs,
+                "delivery": to_chat.as_json(),
             },
         )
         if reply[0] == "vanished":

@@ -36,6 +36,7 @@ RUN = (
     "usage",
     "cost",
     "text",
+    "suppressed",
     "error",
 )
 """The fields of a run in lists and on its own; docs/cli.md describes them."""
@@ -93,6 +94,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "tokens": run.usage.total,
         "cost": run.cost,
         "text": run.text,
+        "suppressed": run.suppressed,
         "settledText": run.text if run.settled_at is not None else None,
         "partial": run.partial,
         "error": run.error or None,

@@ -13,10 +13,12 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_messag
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
 from openclaw_workers.domain.session_key import agent_of, chat_type
+from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import SOURCE_CHARS, neutralise, wrap
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.engine.intake.commands.registry import ParsedCommand, parse_command
@@ -75,6 +77,7 @@ class Intake:
         sessions: Sessions,
         control: Control,
         waker: Waker,
+        chats: ChatDelivery,
         settings: Settings,
     ) -> None:
         self._inbox = inbox
@@ -82,6 +85,7 @@ class Intake:
         self._sessions = sessions
         self._control = control
         self._waker = waker
+        self._chats = chats
         self._settings = settings
 
     def accept(
@@ -140,8 +144,16 @@ class Intake:
         )
         return self._enqueue(message, mode, delivery)
 
-    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
+    def post(
+        self,
+        message: InboundMessage,
+        mode: QueueMode = QueueMode.FOLLOWUP,
+        *,
+        event: SystemEvent | None = None,
+    ) -> Queued | Rejected:
         """Take a message from within: it is no command, and does not move where the session speaks.
+
+        `event`: what the message wakes the session for; while such a message waits, more events join it.
 
         It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
         there is no room; a repeat of it then is refused like the first.
@@ -149,7 +161,7 @@ class Intake:
         Raises:
             StoreUnavailable: as for `accept`.
         """
-        queued = self._enqueue(message, mode)
+        queued = self._enqueue(message, mode, event=event)
         known = queued.duplicate if isinstance(queued, Queued) else None
         if known is not None and known.state is MessageState.REJECTED:
             return Rejected(message.id, known.reason or "")
@@ -183,16 +195,24 @@ class Intake:
         inbox.keep_answer(context.delivery, text)
         return text
 
-    def _enqueue(self, message: InboundMessage, mode: QueueMode | None, delivery: str = "") -> Queued | Rejected:
+    def _enqueue(
+        self,
+        message: InboundMessage,
+        mode: QueueMode | None,
+        delivery: str = "",
+        event: SystemEvent | None = None,
+    ) -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
         sealed = self._waker.sealed(session, opening)
         kind = "subagent" if lane == "subagent" else "main"
+        rules = self._rules(route.channel)
+        to_chat = self._chats.of_accept(session, rules.cap)
 
         def accept() -> Accepted | Refused:
             return self._inbox.accept(
                 message,
-                rules=self._rules(route.channel),
+                rules=rules,
                 lane=lane,
                 agent_id=agent_of(session),
                 run_id=opening,
@@ -202,6 +222,8 @@ class Intake:
                 wake=sealed,
                 mode=mode,
                 delivery=delivery,
+                to_chat=to_chat,
+                system_event=event,
             )
 
         accepted = within(self._settings.engine.accept_timeout_seconds, accept)

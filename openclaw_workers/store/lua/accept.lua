@@ -1,7 +1,7 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree
+  includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events
 
   keys
     row         hash    session row
@@ -20,6 +20,9 @@
     waiters     hash    sessions that wait for this one's answers
     dedupe      hash    where the first delivery of the message went
     memory      hash    how full Redis is
+    outgoing    stream  new messages to chats
+    event_list  list    events for the session's next turn
+    event_keys  zset    events that the session has been told of
   args
     session         text    session key
     message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -39,6 +42,9 @@
     wake_message    text    wake-up message for the run to open; empty if the caller publishes it
     own_mode        text    queue mode of this message alone; empty for none
     keep_s          number  seconds in which the channel may deliver the message again; 0 if it never does
+    delivery        json    what goes to the chat of a dropped or rejected message: policies (by channel that pushes),
+                            messages by their key (dropped, busy, full)
+    system_event    text    event (JSON) that this message wakes the session for; empty for none
 
   Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
            {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
@@ -50,7 +56,8 @@
     message that leaves the inbox here gets a receipt with the reason. Only the change from idle to queued makes a
     wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
     counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
-    the answer.
+    the answer. A chat is told once per run that messages are dropped or rejected. While a wake-up waits, further
+    events join it.
 ]]
 local now = now_ms()
 
@@ -89,15 +96,43 @@ end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)
 
+if system_event ~= "" then
+  local is_new = add_system_event(event_list, event_keys, ctl, system_event, now)
+  local wake_id = redis.call("HGET", ctl, "wake_id")
+  local waits = wake_id and redis.call("HGET", receipts, wake_id)
+  if not is_new or (waits and cjson.decode(waits).state == "accepted") then
+    return { "duplicate", waits or "", session }
+  end
+  redis.call("HSET", ctl, "wake_id", id)
+end
+
 local overrides = fields(row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
 debounce_ms = tonumber(overrides.queueDebounceMs) or debounce_ms
 mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
 cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
 
+-- Tell the chat of a message what happens to it, once per run: a flood of messages must not lead to one of notices.
+local function tell_chat(entry, what)
+  local routes = pushing_routes(delivery.policies, { entry })
+  local current = #routes > 0 and redis.call("HGET", ctl, "run") or ""
+  if #routes == 0 or redis.call("HGET", ctl, "told " .. what) == current then
+    return
+  end
+  redis.call("HSET", ctl, "told " .. what, current)
+  local notices = {}
+  for _, notice in ipairs(delivery.messages) do
+    notices[#notices + 1] = notice.key == what and notice or nil
+  end
+  send_to(outgoing, row, delivery.policies, routes, notices, { id = "out-" .. id, session = session }, now)
+end
+
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
   redis.call("ZADD", ages, now, id)
   forget_old_receipts(receipts, ages)
+  if kind == "user" then
+    tell_chat(cjson.decode(message), why)
+  end
   return { "rejected", why, event(events, ctl, now, "message.rejected", { id = id, reason = why }, true) }
 end
 
@@ -118,6 +153,7 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
     if oldest.kind == "user" then
       redis.call("ZREM", inbox, raw)
       receipt(receipts, oldest, "dropped", nil, now, drop)
+      tell_chat(oldest, "dropped")
       event(events, ctl, now, "message.dropped", { id = oldest.id, policy = drop }, true)
       if drop == "summarize" then
         local dropped = texts_in(redis.call("HGET", ctl, "dropped"))

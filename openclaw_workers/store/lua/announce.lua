@@ -1,7 +1,7 @@
 --[[
   Deliver the results of a settled batch to whoever asked for them, once.
 
-  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree
+  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree, outgoing
 
   keys
     batch       hash    batch
@@ -23,6 +23,7 @@
     archive     list    archive of the session id that asked, for results that come too late
     archives    hash    archives that wait to be written
     sessions    zset    index of sessions
+    outgoing    stream  new messages to chats
   args
     batch_id      text    batch id
     parent        text    parent's session key
@@ -35,6 +36,8 @@
     wake_message  text    wake-up message for the run to open; empty if the caller publishes it
     shown         text    the runs as viewers see them, a JSON list
     climbs        flag    whether the parent has vanished and the session given is the one above it
+    delivery      json    what goes to the parent's chat if the results came too late: policies (by channel that
+                          pushes), messages
 
   Returns  {"gone"} | {"early"} | {"done"}   nothing was changed
            {"vanished"}   nothing was changed; the session above the parent must get the results
@@ -139,6 +142,8 @@ if session_id and session_id ~= asked then
   redis.call("RPUSH", archive, user_entry({ cjson.decode(message) }, nil, now, "subagent"))
   redis.call("HSETNX", archives, asked, cjson.encode({ session_id = asked, agent_id = agent, session_key = parent }))
   redis.call("ZADD", due, now, "archive|" .. asked)
+  send_to(outgoing, row, delivery.policies, last_route(delivery.policies, row), delivery.messages,
+    { id = "out-" .. batch_id, session = parent }, now)
   if is_child and not over and rests then
     return pass_up("archived") -- after the reset it waits for nothing
   end

@@ -92,7 +92,7 @@ def _help(ctx: CommandContext, _: str) -> str:
 
 
 def _stop(ctx: CommandContext, _: str) -> str:
-    stopped = ctx.control.stop_session(ctx.session, delivery=ctx.delivery)
+    stopped = ctx.control.stop_session(ctx.session, delivery=ctx.delivery, channel=ctx.channel)
     many = "1 sub-agent" if stopped.children == 1 else f"{stopped.children} sub-agents"
     what = " and ".join([*([stopped.run] if stopped.run else []), *([many] if stopped.children else [])])
     if not what:
