@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from ingress.errors import HttpError
 from ingress.hooks.templates import Payload, has_fields, render_key, render_text, whole
-from openclaw_workers.config.base import WEEK_SECONDS
+from openclaw_workers.config.base import WEEK_SECONDS, Thinking
 from openclaw_workers.config.hooks import HookMappingSettings, WakeMode
 from openclaw_workers.domain.untrusted import wrap
 
@@ -57,7 +57,7 @@ class AgentBody(_Body):
     to: _Id | None = None
     account_id: _Id | None = None
     model: _Name | None = None
-    thinking: str | None = None
+    thinking: Thinking | None = None
     timeout_seconds: int | None = Field(default=None, ge=1, le=WEEK_SECONDS)
 
     @model_validator(mode="after")

@@ -19,7 +19,8 @@ from openclaw_workers.config.base import (
     Thinking,
 )
 
-MOST_BODY_BYTES = 16 << 20
+MOST_BODY_BYTES = 900_000
+"""A message holds no more."""
 BUILT_IN = ("wake", "agent")
 """Names that are no mapping's."""
 

@@ -1,4 +1,4 @@
-"""What a client needs of an installation, whichever way it is reached. Answers are the JSON that `ocw --json` prints."""
+"""What a client needs of an installation, whichever way it is reached. Answers are the JSON of `ocw --json`."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.runs import Lane, ModelAttempt
-from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.system_event import SystemEvent
+from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
@@ -400,7 +400,7 @@ def ingress_beat(store: StoreHarness) -> None:
 
 def seed(store: StoreHarness) -> None:
     entries = [AssistantEntry(content=[TextBlock(text="hello")])]
-    store.sessions.seed(session_named("seeded"), entries, row={"sessionKind": "main"}, keep_seconds=60)
+    store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
 
 
 def to_chat(*keys: str) -> Delivery:
