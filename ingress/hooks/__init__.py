@@ -1,8 +1,10 @@
-"""Routes of `hooks`."""
+"""Webhooks: other programs start turns, or tell a session that something happened."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from ingress.hooks.routes import hook_routes
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -11,4 +13,4 @@ if TYPE_CHECKING:
 
 
 def routes(context: IngressContext) -> list[BaseRoute]:
-    return []
+    return hook_routes(context)

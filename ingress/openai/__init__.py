@@ -1,8 +1,10 @@
-"""Routes of `openai`."""
+"""The API of OpenAI's chat completions, so that its clients talk to agents."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from ingress.openai.routes import openai_routes
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -11,4 +13,4 @@ if TYPE_CHECKING:
 
 
 def routes(context: IngressContext) -> list[BaseRoute]:
-    return []
+    return openai_routes(context)

@@ -9,6 +9,7 @@ from openclaw_workers.config.budgets import BudgetsSettings
 from openclaw_workers.config.channels import ChannelsSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
 from openclaw_workers.config.gateway import GatewaySettings
+from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.queue import MessagesSettings
@@ -57,6 +58,9 @@ class Settings(Section):
 
     gateway: GatewaySettings = GatewaySettings()
     """The HTTP interface and the web page."""
+
+    hooks: HooksSettings = HooksSettings()
+    """Webhooks."""
 
     redis: RedisSettings = RedisSettings()
     """The Redis server for queues and state."""

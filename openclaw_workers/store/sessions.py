@@ -1,14 +1,17 @@
-"""Changing sessions from outside a turn: overrides, reset at once, deletion."""
+"""Changing sessions from outside a turn: overrides, a given beginning, reset at once, deletion."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
+from openclaw_workers.errors import StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
 from openclaw_workers.store.keys import Keys
@@ -57,6 +60,34 @@ class Sessions:
             args={"changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
         )
         return bool(reply[0] == "ok")
+
+    def seed(
+        self, key: SessionKey, entries: Sequence[TranscriptEntry], *, row: Mapping[str, str], keep_seconds: int
+    ) -> bool:
+        """Create a session that begins with these entries; it goes, without an archive, when it was not used so long.
+
+        False if there is such a session already, which stays as it is.
+
+        Raises:
+            StoreFull: not created, because Redis has little memory left.
+        """
+        k = self._keys
+        reply = run_script(
+            self._redis,
+            "seed",
+            keys={**k.for_session(key, "row", "log"), **k.shared("sessions", "due", "memory")},
+            args={
+                "session": key,
+                "new_session_id": new_session_id(),
+                "agent": agent_of(key),
+                "row_new": json.dumps(dict(row)),
+                "keep_ms": keep_seconds * 1000,
+            },
+            more_args=[dump_entry(entry) for entry in entries],
+        )
+        if reply[0] == "memory":
+            raise StoreFull(int(reply[1]))
+        return bool(reply[0] == "created")
 
     def reset(
         self,

@@ -138,6 +138,9 @@ leave_lane(slots, line, run, session)
 event(events, ctl, now, verb == "delete" and "session.deleted" or "session.reset",
   { reason = reason, sessionId = new_session_id })
 if verb == "delete" then
+  if redis.call("HGET", row, "transient") == "1" then
+    redis.call("DEL", log) -- it began as a copy of what its client keeps
+  end
   cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
     redis.call("EXISTS", files) == 1)
   redis.call("DEL", row, ctl, inbox, bound, files, system_events, event_keys)

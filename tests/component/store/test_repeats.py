@@ -403,6 +403,11 @@ def ingress_beat(store: StoreHarness) -> None:
     Ingresses(store.redis, store.keys).beat("host/1/a", {"url": "http://127.0.0.1:1"})
 
 
+def seed(store: StoreHarness) -> None:
+    entries = [AssistantEntry(content=[TextBlock(text="hello")])]
+    store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
+
+
 def to_chat(*keys: str) -> Delivery:
     messages = tuple(ChatMessage(key, OutgoingKind.NOTICE, key) for key in keys)
     return Delivery({"telegram": "allow"}, messages, suppressed="{}")
@@ -612,6 +617,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
+    "seed": [seed],
     "add_event": [add_event],
     "outbox_claim": [claimed],
     "outbox_sort": [outbox_sort],
