@@ -38,8 +38,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
+        "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },
     "Set up": {
+        "tokens": ("tokens:tokens", "Make, list and revoke access tokens of the HTTP interface."),
         "config": ("config:config", "Check and show the configuration."),
         "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
     },

@@ -7,6 +7,7 @@ from openclaw_workers.config.base import Section
 from openclaw_workers.config.budgets import BudgetsSettings
 from openclaw_workers.config.channels import ChannelsSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
+from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.queue import MessagesSettings
@@ -46,6 +47,9 @@ class Settings(Section):
 
     channels: ChannelsSettings = ChannelsSettings()
     """Chat channels."""
+
+    gateway: GatewaySettings = GatewaySettings()
+    """The HTTP interface and the web page."""
 
     redis: RedisSettings = RedisSettings()
     """The Redis server for queues and state."""

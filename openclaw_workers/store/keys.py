@@ -26,6 +26,12 @@
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
+    {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
+    {ns}:ingress:{id}              hash    1 minute         host, pid, url
+    {ns}:tokens                    hash    when revoked     token id -> scope, agent, person, digest (JSON)
+    {ns}:token_uses                hash    when revoked     token id -> last use (ms)
+    {ns}:login:{id}                string  15 minutes       by digest of a login code: the token it logs in with
+    {ns}:browser:{id}              string  30 days          by digest of a cookie: the token of the browser session
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
@@ -134,6 +140,27 @@ class Keys:
     @property
     def suspects(self) -> str:
         return f"{self.namespace}:suspects"
+
+    @property
+    def ingresses(self) -> str:
+        return f"{self.namespace}:ingresses"
+
+    def ingress(self, ingress_id: str) -> str:
+        return f"{self.namespace}:ingress:{ingress_id}"
+
+    @property
+    def tokens(self) -> str:
+        return f"{self.namespace}:tokens"
+
+    @property
+    def token_uses(self) -> str:
+        return f"{self.namespace}:token_uses"
+
+    def login(self, code_digest: str) -> str:
+        return f"{self.namespace}:login:{code_digest}"
+
+    def browser(self, cookie_digest: str) -> str:
+        return f"{self.namespace}:browser:{cookie_digest}"
 
     @property
     def archives(self) -> str:

@@ -47,6 +47,7 @@ def status(cli: CliContext, damaged: bool) -> None:
         undelivered=undelivered,
         waiting_archives=cli.stores.archives.waiting(),
         unsafe_settings=unsafe_settings(cli.stores.redis),
+        ingresses=cli.ingresses.all(),
         now_ms=now_ms(),
     )
     if cli.json:

@@ -1,0 +1,26 @@
+"""The ASGI application: the routes of every part, and errors as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+
+from ingress import api, health, hooks, openai, web
+from ingress.auth import routes as auth_routes
+from ingress.errors import on_bug, on_http_exception, on_known_error
+from openclaw_workers.errors import OpenClawError
+
+if TYPE_CHECKING:
+    from ingress.context import IngressContext
+
+PARTS = (health, auth_routes, api, openai, hooks, web)
+"""Each has `routes(context)`; the first match serves a request."""
+
+
+def build_app(context: IngressContext) -> Starlette:
+    return Starlette(
+        routes=[route for part in PARTS for route in part.routes(context)],
+        exception_handlers={OpenClawError: on_known_error, HTTPException: on_http_exception, Exception: on_bug},
+    )

@@ -1,0 +1,130 @@
+"""What every part of the ingress is given: settings, stores and the engine's doors. Built once per process."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from redis.asyncio import Redis
+
+from ingress.auth.authenticator import Authenticator
+from ingress.events.connect import connect_async, connect_reader
+from ingress.events.follow import HubReader
+from ingress.events.hub import Hub
+from openclaw_workers.clock import now_ms
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import default_agent_id
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.routing.addressing import SessionRules
+from openclaw_workers.engine.stores import Stores, open_stores
+from openclaw_workers.engine.wake import Waker
+from openclaw_workers.store.overview import Overview
+from openclaw_workers.store.tokens import Tokens
+from openclaw_workers.store.tree_queries import Trees
+
+T = TypeVar("T")
+
+THREADS = 24
+"""Store calls at a time. Each takes milliseconds; what waits for longer waits in the event loop."""
+
+
+@dataclass(frozen=True)
+class IngressContext:
+    loaded: Loaded
+    redis_url: str
+    id: str
+    stores: Stores
+    waker: Waker
+    intake: Intake
+    control: Control
+    tokens: Tokens
+    auth: Authenticator
+    redis: Redis
+    """For reads of the event loop; writes go through the stores."""
+    hub: Hub
+    limiter: anyio.CapacityLimiter
+    clock: Callable[[], int] = now_ms
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @property
+    def state_dir(self) -> Path:
+        return self.loaded.state_dir
+
+    @cached_property
+    def overview(self) -> Overview:
+        return Overview(self.stores.redis, self.stores.keys)
+
+    @cached_property
+    def trees(self) -> Trees:
+        return Trees(self.stores.redis, self.stores.keys, self.stores.reader)
+
+    @cached_property
+    def session_rules(self) -> SessionRules:
+        rules = self.settings.session
+        return SessionRules(
+            scope=rules.scope,
+            dm_scope=rules.dm_scope,
+            main_key=rules.main_key,
+            identity_links=rules.identity_links,
+            default_agent=default_agent_id(self.settings),
+        )
+
+    def follow(self) -> HubReader:
+        """A reader for one conversation; use it with `async with`."""
+        seconds = self.settings.engine.accept_timeout_seconds
+        return HubReader(self.hub, self.redis, self.stores.keys, timeout_seconds=seconds)
+
+    async def call(self, act: Callable[..., T], *args: Any, **named: Any) -> T:
+        """Run a blocking call of a store or of the engine in a thread, a bounded number at a time."""
+        return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.limiter)
+
+
+def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
+    """Connects on first use, so this never fails by itself. Call it where an event loop runs."""
+    seconds = loaded.settings.engine.accept_timeout_seconds
+    redis = connect_async(redis_url, timeout_seconds=seconds)
+    stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
+    waker = _waker(stores, loaded)
+    tokens = Tokens(stores.redis, stores.keys)
+    limiter = anyio.CapacityLimiter(THREADS)
+    gateway = loaded.settings.gateway
+    return IngressContext(
+        loaded=loaded,
+        redis_url=redis_url,
+        id=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}",
+        stores=stores,
+        waker=waker,
+        intake=Intake(stores, waker),
+        control=Control(stores, waker, ArchiveWriter(stores.archives, loaded)),
+        tokens=tokens,
+        auth=Authenticator(
+            tokens,
+            is_open=gateway.auth == "none",
+            requests_per_minute=gateway.limits.requests_per_minute,
+            limiter=limiter,
+        ),
+        redis=redis,
+        hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
+        limiter=limiter,
+    )
+
+
+def _waker(stores: Stores, loaded: Loaded) -> Waker:
+    from openclaw_workers.tasks.app import app  # noqa: PLC0415
+    from openclaw_workers.tasks.waker import CeleryWaker  # noqa: PLC0415
+
+    return CeleryWaker(app, stores.redis, loaded.settings.engine.namespace)

@@ -1,0 +1,68 @@
+"""A session's events as server-sent events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from starlette.responses import StreamingResponse
+
+from ingress.events.hub import Hub
+from ingress.events.viewer import Shown, Viewer, sse
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.errors import OpenClawError
+
+KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE = b": keep-alive\n\n"
+BEGINNING = b"retry: 1000\n\n"
+GAP = sse("gap", {"reason": "events were missed; read the session again"})
+
+StillAllowed = Callable[[], Awaitable[object]]
+"""Raises once the viewer's token has been revoked."""
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events; proxies must pass them on at once."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        super().__init__(chunks, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+
+async def session_events(
+    hub: Hub, session: SessionKey, after: str | None, still_allowed: StillAllowed
+) -> AsyncIterator[bytes]:
+    """Events after an id, or from now on. `gap` says that some are missing."""
+    yield BEGINNING
+    if after and await hub.has_forgotten(session, after):
+        yield GAP
+    async with hub.watch(session, after) as viewer:
+        async for chunk in chunks_of(viewer, still_allowed):
+            yield chunk
+
+
+async def chunks_of(viewer: Viewer, still_allowed: StillAllowed) -> AsyncIterator[bytes]:
+    """What a viewer is sent until it is over: events, and comments that keep the connection open."""
+    last: int | None = None
+    while not viewer.is_over:
+        batch = await viewer.take(KEEP_ALIVE_SECONDS)
+        if batch:
+            last, text = _joined(batch, last)
+            yield text
+        elif not viewer.is_over:
+            try:
+                await still_allowed()
+            except OpenClawError:
+                return
+            yield KEEP_ALIVE
+
+
+def _joined(batch: list[Shown], last: int | None) -> tuple[int, bytes]:
+    parts = []
+    for shown in batch:
+        if last is not None and shown.event.seq != last + 1:
+            parts.append(GAP)
+        last = shown.event.seq
+        parts.append(shown.text)
+    assert last is not None
+    return last, b"".join(parts)
