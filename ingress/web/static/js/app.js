@@ -128,7 +128,7 @@ function Banners({ status }) {
     ${names && html`
       <div class="banner" role="alert">
         <b>No worker serves ${empty.length > 1 ? "the lanes" : "the lane"} ${names}.</b>
-        ${withCode(`Messages wait until one starts: \`ocw worker --lane ${empty[0].lane}\` or \`ocw up\`.`)}
+        <span>${withCode(`Messages wait until one starts: \`ocw worker --lane ${empty[0].lane}\` or \`ocw up\`.`)}</span>
       </div>
     `}
   `;

@@ -1,4 +1,4 @@
-// The views. A new one is one row here, one file below views/, and its path in ingress/web/routes.py.
+// The views. A new one is one row here, one file below views/, and its path in ingress/web/pages.py.
 import { html } from "./preact.js";
 import { Icon } from "./parts/icons.js";
 import { Link } from "./router.js";
@@ -17,13 +17,13 @@ export const VIEWS = [
 
 function liveRuns({ totals }) {
   const live = totals?.running ?? 0;
-  return live ? { text: `${live} live` } : null;
+  return live ? { value: live, word: "live" } : null;
 }
 
 function hosts({ workers = [], lanes = [] }) {
   const alive = new Set(workers.filter((worker) => worker.alive).map((worker) => worker.host));
-  const bad = lanes.some((lane) => !lane.workers);
-  return { text: alive.size === 1 ? "1 host" : `${alive.size} hosts`, bad };
+  if (lanes.some((lane) => !lane.workers)) return { value: "!", word: "no worker", bad: true };
+  return { value: alive.size, word: alive.size === 1 ? "host" : "hosts" };
 }
 
 export function Nav({ current, status, onNavigate }) {
@@ -35,7 +35,7 @@ export function Nav({ current, status, onNavigate }) {
           <${Link} key=${view.id} to=${`/${view.id}`} onNavigate=${onNavigate}
             aria-current=${view.id === current ? "page" : undefined}>
             <${Icon} name=${view.icon} /><span>${view.title}</span>
-            ${count && html`<span class="count ${count.bad ? "bad" : ""}">${count.text}</span>`}
+            ${count && html`<span class="count ${count.bad ? "bad" : ""}">${count.value}<span> ${count.word}</span></span>`}
           <//>
         `;
       })}

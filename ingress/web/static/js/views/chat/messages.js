@@ -69,11 +69,14 @@ export function Pending({ item, retry, forget }) {
 /** The turn in progress below the transcript. */
 export function LiveTurn({ turn, extraCalls, busy }) {
   const active = busy && !turn.closed;
+  // Text before a tool call is closed by it; open text came after the calls.
+  const text = turn.text && html`<article class="msg assistant ${turn.closed ? "" : "streaming"}" aria-label="Agent, writing"><div class="prose plain">${turn.text}</div></article>`;
   const isIdle = !turn.text && !turn.thinking && !extraCalls.length && !turn.note;
   return html`
     ${turn.thinking && html`<details class="fold live" open><summary><b>Reasoning</b></summary><pre>${turn.thinking}</pre></details>`}
-    ${turn.text && html`<article class="msg assistant streaming" aria-label="Agent, writing"><div class="prose plain">${turn.text}</div></article>`}
+    ${turn.closed && text}
     ${extraCalls.length > 0 && html`<${ToolGroup} calls=${extraCalls} running=${busy} />`}
+    ${!turn.closed && text}
     ${turn.note && busy && html`<p class="notice">${turn.note}</p>`}
     ${active && isIdle && html`<p class="thinking-dots" role="status"><i></i><i></i><i></i><span class="sr-only">The agent works</span></p>`}
   `;

@@ -37,7 +37,7 @@ export function Timeline({ root, title, now, selected, onSelect, following }) {
       <div class="row axis" role="row">
         <div role="columnheader">Run</div>
         <div class="track" role="columnheader" aria-label="Time">${marks.map((mark) => html`
-          <span key=${mark} style=${{ left: share(mark, extent) }}>${mark ? duration(mark).replace(/\.0 s$/, " s") : "0"}</span>
+          <span key=${mark} class=${mark > 0.94 * (extent.to - extent.from) ? "end" : ""} style=${{ left: share(mark, extent) }}>${mark ? duration(mark).replace(/\.0 s$/, " s") : "0"}</span>
         `)}</div>
         <div class="num" role="columnheader">Tokens</div>
         <div class="num" role="columnheader">Cost</div>
@@ -150,7 +150,10 @@ function moveByKey(event, rows, selected, onSelect, toggle, collapsed, grid) {
 function useFollow(grid, rows, following) {
   const live = rows.filter((row) => isLive(row.run.state));
   const newest = live.reduce((best, row) => (best && best.run.queuedAt >= row.run.queuedAt ? best : row), null)?.run.runId;
+  const before = useRef(newest);
   useEffect(() => {
-    if (following && newest && rows.length > 12) grid.current?.querySelector(`[data-run="${CSS.escape(newest)}"]`)?.scrollIntoView({ block: "nearest" });
+    if (before.current === newest) return;
+    before.current = newest;
+    if (following && newest) grid.current?.querySelector(`[data-run="${CSS.escape(newest)}"]`)?.scrollIntoView({ block: "nearest" });
   }, [newest, following]);
 }

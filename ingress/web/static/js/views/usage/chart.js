@@ -2,8 +2,8 @@
 import { money, tokens } from "../../format.js";
 import { html, useState } from "../../preact.js";
 
-const WIDTH = 720;
-const HEIGHT = 170;
+const WIDTH = 1040;
+const HEIGHT = 190;
 const LEFT = 46;
 const BOTTOM = 20;
 const KINDS = [["cacheRead", "cached input"], ["cacheWrite", "written to the cache"], ["input", "input"], ["output", "output"]];
@@ -22,20 +22,20 @@ export function DayChart({ rows, days }) {
   const all = everyDay(rows, days);
   const most = niceTop(Math.max(...all.map((day) => day.total), 1));
   const step = (WIDTH - LEFT) / days;
-  const y = (value) => (HEIGHT - BOTTOM) * (1 - value / most) + 4;
+  const y = (value) => (HEIGHT - BOTTOM) * (1 - value / most) + 9;
   const day = all[shown] ?? null;
   const every = Math.ceil(days / 8);
   return html`
-    <svg class="chart" viewBox=${`0 0 ${WIDTH} ${HEIGHT + 6}`} role="img" aria-label=${inWords(all)} onMouseLeave=${() => setShown(null)}>
+    <svg class="chart" viewBox=${`0 0 ${WIDTH} ${HEIGHT + 12}`} role="img" aria-label=${inWords(all)} onMouseLeave=${() => setShown(null)}>
       ${[0, 0.5, 1].map((part) => html`
         <line key=${part} x1=${LEFT} x2=${WIDTH} y1=${y(most * part)} y2=${y(most * part)} class="grid" />
         <text x=${LEFT - 8} y=${y(most * part) + 4} class="y">${short(most * part)}</text>
       `)}
       ${all.map((each, index) => html`
         <g key=${each.name} onMouseEnter=${() => setShown(index)} class=${shown === index ? "on" : ""}>
-          <rect x=${LEFT + index * step} y="0" width=${step} height=${HEIGHT - BOTTOM + 4} class="hit" />
+          <rect x=${LEFT + index * step} y="0" width=${step} height=${HEIGHT - BOTTOM + 9} class="hit" />
           <${Stack} day=${each} x=${LEFT + index * step + step * 0.16} width=${step * 0.68} y=${y} />
-          ${(days - 1 - index) % every === 0 && html`<text x=${LEFT + (index + 0.5) * step} y=${HEIGHT + 2} class="x">${each.name.slice(5)}</text>`}
+          ${(days - 1 - index) % every === 0 && html`<text x=${LEFT + (index + 0.5) * step} y=${HEIGHT + 7} class="x">${each.name.slice(5)}</text>`}
         </g>
       `)}
     </svg>
