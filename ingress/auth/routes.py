@@ -1,4 +1,4 @@
-"""Logging a browser in and out: by token, or by a one-time link. The browser keeps a cookie that scripts cannot read."""
+"""Logging a browser in and out: by token or by a one-time link, with a cookie that scripts cannot read."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ from openclaw_workers.views.trees import trees_json
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
-    from openclaw_workers.cli.find.trees import TreeQuery
     from openclaw_workers.domain.ids import RunId
     from openclaw_workers.domain.runs import Run
+    from openclaw_workers.queries.trees import TreeQuery
     from openclaw_workers.views.trees import Node
 
 RECENT = 200

@@ -5,7 +5,9 @@ Entries are stored as JSON with the field names of OpenClaw's JSONL, so that an 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -197,3 +199,8 @@ def load_entry(raw: str | bytes) -> TranscriptEntry:
 
 def dump_entry(entry: TranscriptEntry) -> str:
     return model_json(entry, by_alias=True, exclude_none=True, exclude_defaults=False)
+
+
+def approx_tokens_of(entries: Iterable[TranscriptEntry]) -> int:
+    """The approximate tokens of all entries, without a loop in Python: each call asks this of a whole conversation."""
+    return sum(map(attrgetter("approx_tokens"), entries))

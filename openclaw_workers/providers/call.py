@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Final, Generic, TypeVar
 
 from openclaw_workers.config.model_catalog import ModelInfo
-from openclaw_workers.domain.transcript import Usage, UserEntry
+from openclaw_workers.domain.transcript import Usage, UserEntry, approx_tokens_of
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.thinking import Refusals
@@ -56,7 +56,7 @@ class Call:
     def approx_input(self) -> int:
         """The tokens of the request, before the API has counted them."""
         tools = sum(len(tool.text) for tool in self.request.tools)
-        tokens = sum(entry.approx_tokens for entry in self.request.messages)
+        tokens = approx_tokens_of(self.request.messages)
         return tokens + (len(self.system.encode(errors="replace")) + tools) // 4
 
     def estimated_input(self) -> Usage:

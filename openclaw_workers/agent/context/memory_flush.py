@@ -21,6 +21,7 @@ from openclaw_workers.domain.transcript import (
     ToolResultEntry,
     TranscriptEntry,
     UserEntry,
+    approx_tokens_of,
 )
 from openclaw_workers.tools.registry import canonical
 
@@ -61,7 +62,7 @@ def is_flushed(log: Sequence[TranscriptEntry]) -> bool:
 def cycle_bytes(log: Sequence[TranscriptEntry]) -> int:
     """About how much was written since the last compaction. (The whole log never shrinks: once it is large, its size
     would force a flush in every cycle.)"""
-    return 4 * sum(entry.approx_tokens for entry in _cycle(log))
+    return 4 * approx_tokens_of(_cycle(log))
 
 
 def request(settings: MemoryFlushSettings, now: datetime) -> UserEntry:

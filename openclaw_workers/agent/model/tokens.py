@@ -146,7 +146,8 @@ class Estimator:
         if self._summed is None or self._summed.entries is not entries or self._summed.length != len(entries):
             self._saw_files, kept = False, self._kept
             known: list[Any] = [entry.derived.get(kept) for entry in entries]
-            tokens = sum(map(self._raw, entries)) if None in known else sum(known)
+            new = [entry for entry, tokens in zip(entries, known, strict=True) if tokens is None]
+            tokens = sum(filter(None, known)) + sum(map(self._raw, new))
             self._summed = _Summed(entries, len(entries), tokens, self._saw_files)
         return self._summed.tokens
 

@@ -22,7 +22,7 @@ from openclaw_workers.logs import setup_logging
 @json_option
 @pass_cli
 def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
-    """Serve the HTTP interface until SIGTERM.
+    """Serve the HTTP interface until it gets SIGTERM.
 
     It logs to stderr; with --json, one JSON object per line.
     """

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from itertools import islice
-
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import exit_code_of, report_error, show
-from openclaw_workers.cli.find.journals import archived_journal_of, journal_of, session_fate
-from openclaw_workers.cli.find.runs import find_run
-from openclaw_workers.cli.find.sessions import find_session
-from openclaw_workers.cli.find.trees import TreeQuery
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave, report_left_out
 from openclaw_workers.cli.render.answer_stream import AnswerStream
-from openclaw_workers.cli.render.runs import run_details, run_table
+from openclaw_workers.cli.render.runs import run_lines, run_table
 from openclaw_workers.cli.render.subagents import tree_details
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
@@ -24,12 +17,13 @@ from openclaw_workers.cli.watch import wait_until_settled, watch_runs, watch_tre
 from openclaw_workers.client.follow_message import Conversation
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Run, RunState
-from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
+from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.errors import ConflictError
+from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer
+from openclaw_workers.queries.runs import find_run
+from openclaw_workers.queries.trees import TreeQuery
 from openclaw_workers.store.inbox import Stopped
 from openclaw_workers.views.answers import Answer, answer_json
-from openclaw_workers.views.runs import pick, run_json
-from openclaw_workers.views.subagents import delivery_json
 from openclaw_workers.views.trees import trees_json
 
 
@@ -55,16 +49,9 @@ def runs() -> None:
 @pass_cli
 def list_runs(cli: CliContext, limit: int, session: str | None, state: str | None) -> None:
     """List runs, newest first."""
-    key = find_session(cli, session)[0] if session is not None else None
-    wanted = (
-        run
-        for run in cli.stores.reader.each_run()
-        if (key is None or run.session_key == key) and (state is None or run.state == state)
-    )
-    found = list(islice(wanted, limit))
+    found = recent_runs(cli, limit, session=session, state=state)
     if cli.json:
-        listed = [run_json(run) for run in found]
-        echo_json({"ok": True, "runs": listed, "unreadable": cli.stores.reader.unreadable})
+        echo_json(runs_answer(cli, found))
     elif found:
         click.echo(run_table(found))
     else:
@@ -78,28 +65,15 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
 @pass_cli
 def show_run(cli: CliContext, run_id: str) -> None:
     """Show one run: its workers, its place in the tree, and what it did up to its end or failure."""
-    run = find_run(cli, run_id)
-    journal = journal_of(cli.stores.reader, run)
-    fate = session_fate(cli.stores.reader, run)
-    is_archived = not journal and fate != "live"
-    if is_archived:
-        journal = archived_journal_of(cli.loaded.state_dir, run)
-    children = [each for each in cli.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
-    batch = cli.stores.tree.batch(run.batch) if run.batch else None
+    found = run_details(cli, run_id)
     if cli.json:
-        details = {
-            "delivery": delivery_json(batch),
-            "children": [each.id for each in children],
-            "sessionLife": fate,
-            **pick(run, ["partial"]),
-            "journal": [json.loads(dump_entry(entry)) for entry in journal],
-        }
-        echo_json({"ok": True, **run_json(run), **details})
+        echo_json({"ok": True, **found.as_json()})
         return
-    spawned = [(f"child {number}", _child(each)) for number, each in enumerate(children, start=1)]
-    partial = run.partial if run.partial and not journal else None
-    click.echo(field_list([*run_details(run), *tree_details(run, batch), *spawned, ("partial", partial)]))
-    _print_journal(run, journal, fate, is_archived=is_archived)
+    run = found.run
+    spawned = [(f"child {number}", _child(each)) for number, each in enumerate(found.children, start=1)]
+    partial = run.partial if run.partial and not found.journal else None
+    click.echo(field_list([*run_lines(run), *tree_details(run, found.batch), *spawned, ("partial", partial)]))
+    _print_journal(run, found.journal, found.fate, is_archived=found.is_archived)
 
 
 def _child(run: Run) -> str:

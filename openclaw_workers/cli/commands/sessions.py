@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
-from openclaw_workers.cli.find.sessions import find_key, find_session
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
-from openclaw_workers.cli.render.sessions import session_details, session_table
+from openclaw_workers.cli.render.sessions import session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.cli.render.trees import session_tree_text
-from openclaw_workers.clock import now_ms
-from openclaw_workers.config.resolve import resolve_agent, resolve_agent_id
-from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.store.llm.ledger import Ledger, Total
+from openclaw_workers.errors import BadInput
+from openclaw_workers.queries.session_answers import check_agent, recent_sessions, session_details, sessions_answer
+from openclaw_workers.queries.sessions import find_key, find_session
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
-from openclaw_workers.views.sessions import session_cost, session_details_json, session_json
 
 DAY_MS = 86_400_000
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
@@ -53,12 +47,9 @@ def sessions() -> None:
 def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
     """List sessions, last used first."""
     reader = cli.stores.reader
-    wanted = (row for row in reader.each_session() if agent_id is None or row.agent_id == agent_id.lower())
-    found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
-    _check_agent(cli, agent_id, found)
+    found = recent_sessions(cli, limit, agent_id)
     if cli.json:
-        listed = [session_json(row, control, cli.main_key) for row, control in found]
-        echo_json({"ok": True, "sessions": listed, "unreadable": reader.unreadable})
+        echo_json(sessions_answer(cli, found))
     elif found:
         click.echo(session_table(found, cli.main_key))
     else:
@@ -98,41 +89,21 @@ def session_tree(cli: CliContext, key: str | None) -> None:
 @pass_cli
 def show_session(cli: CliContext, key: str) -> None:
     """Show one session, without its transcript."""
-    session, row = find_session(cli, key)
-    control = cli.stores.reader.control(session)
-    damaged = [note for note in cli.stores.reader.quarantined() if session in note["where"].split()]
-    receipts = cli.overview.receipts(session)
-    spent = _cost(cli, row)
-    thinking = _thinking_default(cli, row.agent_id)
+    found = session_details(cli, key)
     if cli.json:
-        details = session_details_json(
-            row,
-            control,
-            cli.main_key,
-            receipts=receipts,
-            damaged=damaged,
-            spent=spent,
-            thinking_default=thinking,
-        )
-        echo_json({"ok": True, **details})
+        echo_json({"ok": True, **found.as_json(cli.main_key)})
         return
-    lines = session_details(row, control, cli.main_key, receipts=receipts, spent=spent, thinking_default=thinking)
+    lines = session_lines(
+        found.row,
+        found.control,
+        cli.main_key,
+        receipts=found.receipts,
+        spent=found.spent,
+        thinking_default=found.thinking_default,
+    )
     click.echo(field_list(lines))
-    for note in damaged:
+    for note in found.damaged:
         click.echo(printable(f"quarantined: {note['where']}: {note['why']}"))
-
-
-def _cost(cli: CliContext, row: SessionEntry) -> Total:
-    """Read the days of the ledger since the session was created or last reset."""
-    days = 2 + (now_ms() - row.session_started_at) // DAY_MS
-    return session_cost(row, Ledger(cli.stores.redis, cli.stores.keys).calls(days))
-
-
-def _thinking_default(cli: CliContext, agent_id: str) -> str | None:
-    try:
-        return resolve_agent(cli.loaded.settings, agent_id).thinking_default
-    except NotFound:
-        return None  # the agent is no longer configured
 
 
 @sessions.command("history", epilog="Example: ocw sessions history main --limit 20 --json | jq '.[].role'")
@@ -177,7 +148,8 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
     """Write sessions as JSONL files in OpenClaw's layout."""
     found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
     rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
-    _check_agent(cli, agent_id, rows)
+    if agent_id is not None and not rows:
+        check_agent(cli, agent_id)
     left_out = cli.stores.reader.unreadable
     exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
     if cli.json:
@@ -234,12 +206,6 @@ def delete_session(cli: CliContext, key: str, yes: bool) -> None:
         echo_json({"ok": True, "sessionKey": session})
     else:
         click.echo(f"{session} is deleted")
-
-
-def _check_agent(cli: CliContext, agent_id: str | None, found: Sequence[object]) -> None:
-    """Refuse an unknown agent. One with sessions may have been removed from the configuration, so it passes."""
-    if agent_id is not None and not found:
-        resolve_agent_id(cli.loaded.settings, explicit=agent_id)
 
 
 def _report_unreadable(count: int) -> None:

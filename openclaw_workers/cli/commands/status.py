@@ -8,10 +8,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.status import status_text
 from openclaw_workers.cli.render.text import age, printable
-from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.server_settings import unsafe_settings
-from openclaw_workers.views.status import status_json
+from openclaw_workers.queries.status_answers import status_fields
 
 ADVICE = """\
 Everything else works without these records.
@@ -37,19 +34,7 @@ def status(cli: CliContext, damaged: bool) -> None:
         _list_damaged(cli)
         return
     undelivered = cli.trees.undelivered()
-    current = status_json(
-        workers=cli.stores.workers.all(),
-        held=cli.overview.held(),
-        queues={lane: cli.overview.queue(lane) for lane in Lane},
-        caps=cli.stores.caps,
-        waiting=cli.overview.waiting(),
-        totals=cli.overview.totals(),
-        undelivered=undelivered,
-        waiting_archives=cli.stores.archives.waiting(),
-        unsafe_settings=unsafe_settings(cli.stores.redis),
-        ingresses=cli.ingresses.all(),
-        now_ms=now_ms(),
-    )
+    current = status_fields(cli, undelivered)
     if cli.json:
         echo_json({"ok": True, **current})
     else:

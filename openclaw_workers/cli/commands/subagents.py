@@ -10,8 +10,6 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import answer_stream_for, exit_code_of, report_error, send_message, show
-from openclaw_workers.cli.find.sessions import find_session
-from openclaw_workers.cli.find.subagents import find_subagent, subagent_index
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
 from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
@@ -23,11 +21,20 @@ from openclaw_workers.domain.ids import BatchId, new_message_id
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.domain.tree import SpawnMode
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import ConflictError, NotFound
+from openclaw_workers.queries.subagent_answers import (
+    list_subagents_below,
+    session_of,
+    states_of,
+    stop_subagent_tree,
+    stopped_answer,
+    subagent_answer,
+    subagents_answer,
+    thread_of,
+)
+from openclaw_workers.queries.subagents import find_subagent, subagent_index
 from openclaw_workers.views.answers import Answer, answer_json, rejection
-from openclaw_workers.views.subagents import is_open, subagent_json
 
 
 @click.group(
@@ -52,19 +59,11 @@ def subagents() -> None:
 @pass_cli
 def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> None:
     """List the sub-agents below a session, or all, oldest first."""
-    session = find_session(cli, key)[0] if key is not None else None
-    known = subagent_index(cli)
-    found = known.below(session)
-    if not live:
-        found = found[-limit:]
-    batches = cli.trees.batches(run.batch for _, run in found if run.batch)
-    if live:
-        found = [each for each in found if is_open(each[1], batches)][-limit:]
+    found, batches = list_subagents_below(cli, key, limit, live=live)
     if cli.json:
-        listed = [subagent_json(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
-        echo_json({"ok": True, "subagents": listed})
+        echo_json(subagents_answer(found, batches))
     elif found:
-        click.echo(subagent_table(found, batches, known.numbers))
+        click.echo(subagent_table(found, batches, subagent_index(cli).numbers))
     else:
         click.echo("no sub-agents")
 
@@ -76,14 +75,11 @@ def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> 
 def show_subagent(cli: CliContext, subagent: str) -> None:
     """Show everything on record about one sub-agent's run."""
     run = find_subagent(cli, subagent)
-    batch = cli.stores.tree.batch(run.batch) if run.batch else None
-    row = cli.stores.reader.session(run.session_key) if run.spawn_mode is SpawnMode.SESSION else None
-    thread = row.last_thread_id if row else None
     if cli.json:
-        number = subagent_index(cli).numbers.get(run.id)
-        echo_json({"ok": True, **subagent_json(run, batch, number), "threadId": thread})
-    else:
-        click.echo(field_list([*subagent_details(run, batch), ("thread", thread)]))
+        echo_json(subagent_answer(cli, run))
+        return
+    batch = cli.stores.tree.batch(run.batch) if run.batch else None
+    click.echo(field_list([*subagent_details(run, batch), ("thread", thread_of(cli, run))]))
 
 
 @subagents.command("log", epilog="Example: ocw subagents log 3 --limit 20")
@@ -94,12 +90,7 @@ def show_subagent(cli: CliContext, subagent: str) -> None:
 def show_log(cli: CliContext, subagent: str, limit: int | None) -> None:
     """Print a sub-agent's transcript, oldest entry first."""
     run = find_subagent(cli, subagent)
-    if cli.stores.reader.session(run.session_key) is None:
-        raise NotFound(
-            f"the session of {run.label!r} was removed after its result was delivered",
-            hint=f"its transcript is in the state directory; `ocw subagents info {run.id}` has the result",
-        )
-    raws, _ = cli.stores.reader.raw_transcript(run.session_key, -limit if limit else 0)
+    raws, _ = cli.stores.reader.raw_transcript(session_of(cli, run), -limit if limit else 0)
     if cli.json:
         echo_json([json.loads(raw) for raw in raws])
         return
@@ -142,9 +133,7 @@ def _send(cli: CliContext, run: Run, message: str, mode: QueueMode, *, and_wait:
     if message == "-":
         check_stdin()
         message = sys.stdin.read()
-    session = run.session_key
-    if cli.stores.reader.session(session) is None:
-        raise NotFound(f"the session of {run.label!r} was removed after its result was delivered")
+    session = session_of(cli, run)
     match send_message(cli, message, session, new_message_id(), mode=mode):
         case Answered(text):
             _finish(cli, Answer(session, "command", text=text))
@@ -192,19 +181,12 @@ def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> 
 def stop_subagent(cli: CliContext, subagent: str, and_wait: bool) -> None:
     """Stop a sub-agent and everything below it; its parent gets `killed` as the result."""
     run = find_subagent(cli, subagent)
-    below = [each for each in cli.trees.runs(run.session_key) if each.is_child and each.settled_at is None]
-    if not below and run.settled_at is not None:
-        raise ConflictError(
-            f"{run.label!r} had already ended ({run.state}); nothing was stopped",
-            hint=f"`ocw subagents info {run.id}` shows details",
-        )
-    cli.control.stop_session(run.session_key)
-    ids = list(dict.fromkeys([run.id, *(each.id for each in below)]))
+    ids = stop_subagent_tree(cli, cli.control, run)
     if and_wait:
         wait_until_settled(cli, ids)
-    states = {each.id: each.state for each in cli.stores.reader.some_runs(ids)}
+    states = states_of(cli, ids)
     if cli.json:
-        echo_json({"ok": True, "runId": run.id, "childSessionKey": run.session_key, "runs": states})
+        echo_json(stopped_answer(run, states))
         return
     others = len(ids) - 1
     names = f"{run.label!r} and {others} below it" if others else repr(run.label)

@@ -10,8 +10,8 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import dollars, span, table
 from openclaw_workers.domain.ledger import Dimension
-from openclaw_workers.store.llm.ledger import KEPT_DAYS, Ledger, Total, totals
-from openclaw_workers.views.usage import total_json
+from openclaw_workers.queries.status_answers import usage_answer, usage_totals
+from openclaw_workers.store.llm.ledger import KEPT_DAYS, Total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,16 +34,9 @@ Days are UTC days. Failed calls and calls of workers that died count too, becaus
 @pass_cli
 def usage(cli: CliContext, by: str, days: int) -> None:
     """Show tokens and cost of model calls, by agent, session, model, day or tree."""
-    calls = list(Ledger(cli.stores.redis, cli.stores.keys).calls(days))
-    sums = totals(calls, cast("Dimension", by))
-    if by == "day":
-        sums.sort(key=lambda each: each.name)
-    total = Total("total")
-    for call in calls:
-        total.add(call)
+    sums, total = usage_totals(cli, cast("Dimension", by), days)
     if cli.json:
-        found = [total_json(each) for each in sums]
-        echo_json({"ok": True, "by": by, "days": days, "usage": found, "total": total_json(total)})
+        echo_json(usage_answer(by, days, sums, total))
     elif sums:
         click.echo(_table(by, [*sums, total] if len(sums) > 1 else sums))
     else:

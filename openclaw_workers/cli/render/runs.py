@@ -31,7 +31,7 @@ def duration(run: Run) -> str:
     return span((run.ended_at or now_ms()) - run.started_at)
 
 
-def run_details(run: Run) -> list[tuple[str, object]]:
+def run_lines(run: Run) -> list[tuple[str, object]]:
     """Name and value of each line that `ocw runs show` prints."""
     usage = run.usage
     is_cached = usage.cache_read or usage.cache_write

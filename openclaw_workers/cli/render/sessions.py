@@ -31,7 +31,7 @@ def session_table(found: Sequence[tuple[SessionEntry, SessionState]], main_key: 
     return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
 
 
-def session_details(
+def session_lines(
     row: SessionEntry,
     control: SessionState,
     main_key: str,

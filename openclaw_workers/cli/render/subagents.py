@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openclaw_workers.cli.render.branches import short
-from openclaw_workers.cli.render.runs import duration, run_details
+from openclaw_workers.cli.render.runs import duration, run_lines
 from openclaw_workers.cli.render.text import age, table
 from openclaw_workers.domain.ids import BatchId, RunId
 from openclaw_workers.domain.runs import Run
@@ -68,7 +68,7 @@ def tree_details(run: Run, batch: Batch | None) -> list[tuple[str, object]]:
 
 def subagent_details(run: Run, batch: Batch | None) -> list[tuple[str, object]]:
     """Name and value of each line that `ocw subagents info` prints."""
-    first, *others = run_details(run)
+    first, *others = run_lines(run)
     return [
         first,
         *tree_details(run, batch),

@@ -89,6 +89,8 @@ def _messages(entries: Sequence[TranscriptEntry], call: Call) -> list[bytes]:
 
 def _in_turns(entries: Sequence[TranscriptEntry], forms: Sequence[bytes]) -> list[bytes]:
     """The messages, those of one role that stand together made one."""
+    if _alternate(entries[: len(forms)]) and all(forms):
+        return list(forms)
     turns: list[bytes] = []
     last = ""
     for entry, message in zip(entries, forms, strict=False):
@@ -101,6 +103,12 @@ def _in_turns(entries: Sequence[TranscriptEntry], forms: Sequence[bytes]) -> lis
             turns.append(message)
             last = role
     return turns
+
+
+def _alternate(entries: Sequence[TranscriptEntry]) -> bool:
+    """Whether questions and answers take turns: the common case, which needs no loop over a long conversation."""
+    kinds = list(map(type, entries))
+    return set(kinds[::2]) == {UserEntry} and set(kinds[1::2]) <= {AssistantEntry}
 
 
 def _role(entry: TranscriptEntry) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from openclaw_workers.cli.find.runs import find_run
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.subagents import matching_subagents, spawn_order
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.queries.runs import find_run
 
 if TYPE_CHECKING:
-    from openclaw_workers.cli.context import CliContext
     from openclaw_workers.domain.runs import Run
+    from openclaw_workers.queries.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class SubagentIndex:
         raise NotFound(f"no sub-agent {wanted!r}", hint=guess or "`ocw subagents list` shows the sub-agents")
 
 
-def subagent_index(cli: CliContext) -> SubagentIndex:
+def subagent_index(place: Installation) -> SubagentIndex:
     """Read every run on record. That is slow, but only people ask for numbers, and seldom."""
-    children = [run for run in cli.stores.reader.each_run(500) if run.is_child]
+    children = [run for run in place.stores.reader.each_run(500) if run.is_child]
     return SubagentIndex(sorted(children, key=spawn_order))
 
 
-def find_subagent(cli: CliContext, wanted: str) -> Run:
+def find_subagent(place: Installation, wanted: str) -> Run:
     """The newest run of a sub-agent, or the run with that id.
 
     Raises:
@@ -73,8 +73,8 @@ def find_subagent(cli: CliContext, wanted: str) -> Run:
     """
     wanted = replace_surrogates(wanted).strip().removeprefix("#")
     if not wanted.startswith("run-"):
-        return subagent_index(cli).find(wanted)
-    run = find_run(cli, wanted)
+        return subagent_index(place).find(wanted)
+    run = find_run(place, wanted)
     if not run.is_child:
         raise BadInput(f"{run.id} is not a sub-agent's run", hint=f"`ocw runs show {run.id}` shows it")
     return run

@@ -10,11 +10,11 @@ from openclaw_workers.engine.routing.addressing import named_session
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
 
 if TYPE_CHECKING:
-    from openclaw_workers.cli.context import CliContext
     from openclaw_workers.domain.session_row import SessionEntry
+    from openclaw_workers.queries.installation import Installation
 
 
-def named_key(cli: CliContext, wanted: str) -> SessionKey:
+def named_key(place: Installation, wanted: str) -> SessionKey:
     """The key that a person named. The empty name, which elsewhere means the main session, is refused here.
 
     Otherwise `ocw sessions delete $UNSET` would delete the main session.
@@ -24,20 +24,20 @@ def named_key(cli: CliContext, wanted: str) -> SessionKey:
     """
     if not wanted.strip():
         raise BadInput("the KEY of a session is empty", hint="`ocw sessions list` shows the sessions")
-    return named_session(wanted, cli.session_rules)
+    return named_session(wanted, place.session_rules)
 
 
-def find_key(cli: CliContext, wanted: str) -> SessionKey:
+def find_key(place: Installation, wanted: str) -> SessionKey:
     """The key of an existing session, even if its row is damaged: it can still be reset or deleted.
 
     Raises:
         BadInput, NotFound: as for `find_session`.
     """
-    key = named_key(cli, wanted)
-    return key if cli.overview.is_listed(key) else find_session(cli, wanted)[0]
+    key = named_key(place, wanted)
+    return key if place.overview.is_listed(key) else find_session(place, wanted)[0]
 
 
-def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry]:
+def find_session(place: Installation, wanted: str) -> tuple[SessionKey, SessionEntry]:
     """An existing session. Its agent may have been removed from the configuration.
 
     Raises:
@@ -45,19 +45,21 @@ def find_session(cli: CliContext, wanted: str) -> tuple[SessionKey, SessionEntry
         NotFound: there is none; the hint names the most similar one.
         CorruptRecord: its row is damaged.
     """
-    key = named_key(cli, wanted)
-    row = cli.stores.reader.session(key)
+    key = named_key(place, wanted)
+    row = place.stores.reader.session(key)
     if row is not None:
         return key, row
-    if cli.overview.is_listed(key):
+    if place.overview.is_listed(key):
         raise damage_of(
-            cli, f"session {key}", hint=f"`ocw sessions reset {key}` resets it, `ocw sessions delete {key}` removes it"
+            place,
+            f"session {key}",
+            hint=f"`ocw sessions reset {key}` resets it, `ocw sessions delete {key}` removes it",
         )
-    guess = did_you_mean(key, cli.overview.session_keys(), cutoff=0.8)
+    guess = did_you_mean(key, place.overview.session_keys(), cutoff=0.8)
     raise NotFound(f"no session {key}", hint=guess or "`ocw sessions list` shows the sessions")
 
 
-def damage_of(cli: CliContext, where: str, *, hint: str) -> CorruptRecord:
+def damage_of(place: Installation, where: str, *, hint: str) -> CorruptRecord:
     """The error for a damaged record, with the reason noted in quarantine."""
-    reasons = [note["why"] for note in cli.stores.reader.quarantined() if note["where"] == where]
+    reasons = [note["why"] for note in place.stores.reader.quarantined() if note["where"] == where]
     return CorruptRecord(where, reasons[0] if reasons else "its record is gone", hint=hint)
