@@ -50,6 +50,12 @@ class Attempt(BaseModel):
     at: int
     how: str = "taken"
     """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
+    until: int | None = None
+    """When it no longer had the run; None while it has it, and if it ended it. For a lost worker its last sign of life."""
+    end: str | None = None
+    """Why: `lost`, `handover`, `parked`, or `continued` (the same run goes on with a new turn)."""
+    woken: int | None = None
+    """When a parked run was queued again."""
 
 
 class ModelAttempt(BaseModel):

@@ -1,7 +1,7 @@
 --[[
   Give a running turn back unfinished, with a complete journal, for another worker to continue.
 
-  includes  clock, fence, events, reservations, ledger, lanes
+  includes  clock, fence, events, reservations, ledger, lanes, runs
 
   keys
     ctl            hash    session control record
@@ -58,6 +58,7 @@ if c.progress == "1" then
   redis.call("HSET", ctl, "stalls", 0) -- it made progress: a loss at the next step is the first one there
 end
 redis.call("HSET", run_key, "state", state, "released_by", lease)
+leave_attempt(run_key, now, parks and "parked" or "handover")
 redis.call("ZREM", running, session)
 redis.call("ZADD", due, now + (parks and rests_ms or rewake_ms), "turn|" .. session)
 if redis.call("HGET", suspects, worker) == run then

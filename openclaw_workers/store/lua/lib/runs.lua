@@ -22,6 +22,22 @@ local function with_attempt(list, worker, now, how)
   return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
 end
 
+-- Add a field to the newest owner's entry; a repeat finds it there and changes nothing.
+local function mark_attempt(run_key, name, value)
+  local list = redis.call("HGET", run_key, "attempts")
+  local last = list and string.match(list, "{[^{}]*}%]$")
+  if last and not string.find(last, '"' .. name .. '":', 1, true) then
+    local field = ',"' .. name .. '":' .. cjson.encode(value)
+    redis.call("HSET", run_key, "attempts", string.sub(list, 1, -3) .. field .. "}]")
+  end
+end
+
+-- The owner no longer has the run, which has not ended: it was lost, handed over, parked, or continues in a new turn.
+local function leave_attempt(run_key, at, how)
+  mark_attempt(run_key, "until", at)
+  mark_attempt(run_key, "end", how)
+end
+
 -- Add messages that a run has settled to its record; a child's run settles some in each of its turns.
 local function add_covers(run_key, ids)
   local all, known = texts_in(redis.call("HGET", run_key, "covers")), {}

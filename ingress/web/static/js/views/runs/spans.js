@@ -9,14 +9,13 @@ export function spansOf(run, now) {
   attempts.forEach((attempt, index) => {
     add(spans, "queued", at, attempt.at);
     const next = attempts[index + 1]?.at ?? end;
-    const until = Math.min(attempt.until ?? next, next);
+    const until = Math.max(attempt.at, Math.min(attempt.until ?? next, next));
     add(spans, "running", attempt.at, until, attempt);
     at = until;
-    if (attempt.end === "parked") {
-      const woken = Math.min(attempt.wokenAt ?? next, next);
-      add(spans, "parked", at, index === attempts.length - 1 && run.state !== "parked" ? woken : Math.max(at, woken));
-      at = woken;
-    }
+    if (attempt.end !== "parked") return;
+    const woken = Math.min(attempt.woken ?? next, next);
+    add(spans, "parked", at, woken);
+    at = Math.max(at, woken);
   });
   add(spans, run.state === "parked" ? "parked" : "queued", at, end);
   return spans;
