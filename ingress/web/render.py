@@ -16,14 +16,16 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from openclaw_workers.domain.encoding import replace_surrogates
+
 MOST_CHARS = 200_000
 """Of one text. A longer one stays plain text."""
 
 _ABSOLUTE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 """A relative link would lead to an address of this server."""
 
-_TAGS = set("a p br hr em strong s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6".split())
-_TABLE_TAGS = set("table thead tbody tr th td".split())
+_TAGS = {"a", "p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li"}
+_TAGS |= {"h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 
 
@@ -32,8 +34,8 @@ def render_markdown(text: str) -> str | None:
     if len(text) > MOST_CHARS:
         return None
     return nh3.clean(
-        _MARKDOWN.render(text),
-        tags=_TAGS | _TABLE_TAGS,
+        _MARKDOWN.render(replace_surrogates(text)),
+        tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
