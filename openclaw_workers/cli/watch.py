@@ -16,10 +16,9 @@ from openclaw_workers.cli.output import echo_json
 from openclaw_workers.cli.render.runs import run_table
 from openclaw_workers.cli.render.text import cut_to_columns
 from openclaw_workers.cli.render.trees import tree_summary, tree_text
-from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.queries.trees import trees_answer
 from openclaw_workers.views.runs import run_json
-from openclaw_workers.views.trees import trees_json
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
@@ -116,7 +115,7 @@ def draw_trees(roots: list[Node]) -> None:
 
 def _print_trees(cli: CliContext, roots: list[Node]) -> None:
     if cli.json:
-        echo_json({"ok": True, **trees_json(roots, cli.stores.reader.unreadable, now_ms())})
+        echo_json(trees_answer(cli, roots))
     else:
         click.echo(f"{time.strftime('%H:%M:%S')}  {tree_summary(roots)}\n{tree_text(roots) if roots else ''}\n")
 

@@ -159,6 +159,15 @@ class Run(BaseModel):
         return wanted if self.model and self.model != wanted else None
 
     @property
+    def parked_spans(self) -> list[tuple[int, int | None]]:
+        """From when until when it was parked: until it was woken, or else until it ended; None while it is parked."""
+        return [
+            (attempt.until, attempt.woken or self.ended_at)
+            for attempt in self.attempts
+            if attempt.end == "parked" and attempt.until is not None
+        ]
+
+    @property
     def is_child(self) -> bool:
         return self.batch is not None
 

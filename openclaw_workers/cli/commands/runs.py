@@ -15,16 +15,14 @@ from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.cli.render.trees import tree_summary, tree_text
 from openclaw_workers.cli.watch import wait_until_settled, watch_runs, watch_trees
 from openclaw_workers.client.follow_message import Conversation
-from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.errors import ConflictError
 from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer
 from openclaw_workers.queries.runs import find_run
-from openclaw_workers.queries.trees import TreeQuery
+from openclaw_workers.queries.trees import TreeQuery, trees_answer
 from openclaw_workers.store.inbox import Stopped
 from openclaw_workers.views.answers import Answer, answer_json
-from openclaw_workers.views.trees import trees_json
 
 
 @click.group(
@@ -143,7 +141,7 @@ def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:
         return
     roots = query.read()
     if cli.json:
-        echo_json({"ok": True, **trees_json(roots, cli.stores.reader.unreadable, now_ms())})
+        echo_json(trees_answer(cli, roots))
     elif roots:
         click.echo(f"{tree_text(roots)}\n\n{tree_summary(roots)}")
     else:

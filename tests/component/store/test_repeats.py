@@ -14,15 +14,18 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, WorkerId
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode
 from openclaw_workers.domain.runs import Lane, ModelAttempt
+from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
 from openclaw_workers.store.client import connect, run_script
 from openclaw_workers.store.inbox import Refused
+from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
+from openclaw_workers.store.tokens import Tokens
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
 from tests.component.store.snapshot import Snapshot, snapshot
@@ -380,6 +383,16 @@ def trim_archive_whole(store: StoreHarness) -> None:
     assert store.archives.trim(archive, len(entries), size=7, place=HERE) == 0
 
 
+def login(store: StoreHarness) -> None:
+    tokens = Tokens(store.redis, store.keys)
+    token, _ = tokens.create(Scope.CHAT)
+    assert tokens.redeem(tokens.login_code(token.id))
+
+
+def ingress_beat(store: StoreHarness) -> None:
+    Ingresses(store.redis, store.keys).beat("host/1/a", {"url": "http://127.0.0.1:1"})
+
+
 CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
     "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
@@ -409,6 +422,8 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
+    "login": [login],
+    "ingress_beat": [ingress_beat],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
