@@ -51,7 +51,7 @@ class Attempt(BaseModel):
     how: str = "taken"
     """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
     until: int | None = None
-    """When it no longer had the run; None while it has it, and if it ended it. For a lost worker its last sign of life."""
+    """When it no longer had the run; for a lost worker its last sign of life. None while it has it, or if it ended it."""
     end: str | None = None
     """Why: `lost`, `handover`, `parked`, or `continued` (the same run goes on with a new turn)."""
     woken: int | None = None
@@ -124,6 +124,8 @@ class Run(BaseModel):
     attempt: int = 1
     attempts: list[Attempt] = Field(default_factory=list)
     covers: list[MessageId] = Field(default_factory=list)
+    title: str = ""
+    """The beginning of the message that it answers."""
     model: str | None = None
     wanted_model: str | None = None
     """The model that the answered message asked for."""

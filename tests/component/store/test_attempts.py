@@ -70,3 +70,13 @@ def test_a_run_that_goes_on_with_a_new_turn_says_so(store: StoreHarness) -> None
     assert store.commit(child).how == "again"
 
     assert [attempt.end for attempt in attempts(store, "run-a")] == ["continued"]
+
+
+def test_a_run_is_named_by_the_beginning_of_its_message(store: StoreHarness) -> None:
+    store.say("\n  first line\nsecond line", run="run-a")
+    store.commit(store.take())
+    store.say("語" * 100, run="run-b")
+    store.take()
+
+    assert store.run("run-a").title.strip() == "first line"
+    assert store.run("run-b").title == "語" * 79, "cut between two characters"

@@ -16,6 +16,13 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
+local TITLE_BYTES = 240
+-- The first line of a message, cut between two characters.
+local function beginning_of(text)
+  local line = string.match(text, "[^\r\n]+") or ""
+  return #line <= TITLE_BYTES and line or (string.gsub(string.sub(line, 1, TITLE_BYTES), "[\192-\255][\128-\191]*$", ""))
+end
+
 -- A run's list of owners is kept as JSON text; appending needs no decoding.
 local function with_attempt(list, worker, now, how)
   local item = cjson.encode({ worker = worker, at = now, how = how })
