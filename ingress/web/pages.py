@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,6 +23,8 @@ VIEWS = ("chat", "runs", "fleet", "usage")
 """Each has its own address and addresses below it; the script of the page reads them. As in static/js/nav.js."""
 MOST_BODY_BYTES = 4 * 1024 * 1024
 MOST_TEXTS = 64
+VERSION = version("openclaw-workers")
+NOT_KEPT = {"Cache-Control": "no-store"}
 
 HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -61,6 +64,17 @@ def routes(context: IngressContext) -> list[BaseRoute]:
     async def show_asset(request: Request) -> Response:
         return _file(request, _find(assets, request.path_params["path"]))
 
+    async def me(request: Request) -> Response:
+        """Who is signed in; null if nobody is. The API answers 401, which a browser would report as an error."""
+        try:
+            principal = await context.auth.principal(request)
+        except HttpError as error:
+            if error.status != 401:
+                raise
+            return JSONResponse({"version": VERSION, "me": None}, headers=NOT_KEPT)
+        known = {"scope": principal.scope, "agent": principal.agent, "person": principal.person}
+        return JSONResponse({"version": VERSION, "me": known}, headers=NOT_KEPT)
+
     async def render(request: Request) -> Response:
         await context.auth.require(request, Scope.READ)
         asked = await _render_request(request)
@@ -71,6 +85,7 @@ def routes(context: IngressContext) -> list[BaseRoute]:
         *(Route(f"/{view}", show_page, methods=["GET"]) for view in VIEWS),
         *(Route(f"/{view}/{{rest:path}}", show_page, methods=["GET"]) for view in VIEWS),
         Route("/assets/{path:path}", show_asset, methods=["GET"]),
+        Route("/web/me", me, methods=["GET"]),
         Route("/web/render", render, methods=["POST"]),
     ]
 

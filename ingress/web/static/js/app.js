@@ -18,10 +18,10 @@ export function App() {
   const load = async () => {
     setError(null);
     try {
-      setMe(await get(at("me")));
+      const answer = await get("/web/me");
+      setMe(answer.me ? { ...answer.me, version: answer.version } : false);
     } catch (problem) {
-      if (problem.status === 401) setMe(false);
-      else setError(problem);
+      setError(problem);
     }
   };
   useEffect(() => {
@@ -60,7 +60,7 @@ function Shell({ me }) {
     <div class="shell">
       <a class="skip" href="#main">Skip to the content</a>
       <aside class="side ${menu ? "open" : ""}">
-        <${Link} class="brand" to="/chat">OpenClaw Workers <small>${me.version ?? ""}</small><//>
+        <${Link} class="brand" to="/chat">OpenClaw Workers <small>${me.version}</small><//>
         <${Nav} current=${view.id} status=${status.data} onNavigate=${close} />
         <${SessionList} sessions=${sessions} route=${route} onNavigate=${close} me=${me} />
         <${Foot} />

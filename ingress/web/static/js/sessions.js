@@ -1,10 +1,12 @@
 // The list of sessions beside every view.
+import { at, get } from "./api.js";
 import { age, sessionName } from "./format.js";
 import { html, useState } from "./preact.js";
 import { prompt } from "./parts/dialog.js";
 import { Icon } from "./parts/icons.js";
 import { Dot } from "./parts/marks.js";
 import { Loaded } from "./parts/states.js";
+import { attempt } from "./parts/toasts.js";
 import { useNow } from "./resource.js";
 import { Link, chatPath, navigate, sessionRunsPath } from "./router.js";
 
@@ -28,7 +30,7 @@ export function SessionList({ sessions, route, onNavigate, me }) {
       <div class="side-head">
         <span class="label">Sessions</span>
         ${canChat(me) && html`
-          <button class="quiet" onClick=${() => newSession(all, me).then((made) => made && onNavigate())}>
+          <button class="quiet" onClick=${() => newSession().then((made) => made && onNavigate())}>
             <${Icon} name="plus" />New
           </button>
         `}
@@ -49,8 +51,8 @@ export function SessionList({ sessions, route, onNavigate, me }) {
   `;
 }
 
-export const canChat = (me) => !me.scopes || me.scopes.some((scope) => scope === "chat" || scope === "admin");
-export const isAdmin = (me) => !me.scopes || me.scopes.includes("admin");
+export const canChat = (me) => me.scope === "chat" || me.scope === "admin";
+export const isAdmin = (me) => me.scope === "admin";
 
 function SessionLink({ session, to, current, now, onNavigate }) {
   return html`
@@ -68,9 +70,10 @@ function SessionLink({ session, to, current, now, onNavigate }) {
 const matches = (session, text) =>
   !text || `${session.sessionKey} ${session.label ?? ""} ${session.displayName ?? ""}`.toLowerCase().includes(text);
 
-async function newSession(known, me) {
-  const agents = me.agents ?? (me.agentId ? [me.agentId] : [...new Set(known.map((each) => each.agentId)), "main"]);
-  const choices = [...new Set(agents.map((each) => each.agentId ?? each))];
+async function newSession() {
+  const answer = await attempt(() => get(at("agents")));
+  if (!answer) return false;
+  const choices = answer.agents.map((each) => each.agentId);
   const fields = [{ name: "name", label: "Name", placeholder: "notes" }];
   if (choices.length > 1) fields.push({ name: "agent", label: "Agent", kind: "choice", options: choices, value: choices[0] });
   const values = await prompt({ title: "New session", text: "It begins with your first message.", action: "Open", fields });

@@ -17,7 +17,7 @@ export function ChatView({ route, me, sessions }) {
   const first = sessions.data?.sessions?.find((each) => each.kind !== "subagent")?.sessionKey;
   const isLoaded = Boolean(sessions.data || sessions.error);
   useEffect(() => {
-    if (!key && isLoaded) navigate(chatPath(first ?? `agent:${me.agentId ?? "main"}:main`), { replace: true });
+    if (!key && isLoaded) navigate(chatPath(first ?? `agent:${me.agent ?? "main"}:main`), { replace: true });
   }, [key, first, isLoaded]);
   if (!key) return html`<${Loading} />`;
   return html`<${Conversation} key=${key} sessionKey=${key} me=${me} onChanged=${sessions.reload} />`;

@@ -54,7 +54,7 @@ export function CommandList({ matches, index, pick }) {
         <li key=${command.name} id=${`command-${position}`} role="option" aria-selected=${position === index}
           ref=${(element) => position === index && element?.scrollIntoView({ block: "nearest" })}
           onMouseDown=${(event) => { event.preventDefault(); pick(command); }}>
-          <code>${command.usage ?? `/${command.name}`}</code><span class="dim">${command.summary ?? ""}</span>
+          <code>${command.usage ?? `/${command.name}`}</code><span class="dim">${command.help ?? ""}</span>
         </li>
       `)}
     </ul>

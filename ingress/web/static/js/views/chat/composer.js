@@ -71,7 +71,7 @@ function Waiting({ waiting }) {
   return html`
     <details class="waiting">
       <summary role="status">${plural(waiting.length, "message waits", "messages wait")}</summary>
-      <ul>${waiting.map((each) => html`<li key=${each.id ?? each.messageId} class="ellipsis">${each.text || "(files)"}</li>`)}</ul>
+      <ul>${waiting.map((each) => html`<li key=${each.messageId} class="ellipsis">${each.text || "(files)"}</li>`)}</ul>
     </details>
   `;
 }

@@ -1,127 +1,131 @@
 // One session: its transcript, the turn in progress, what waits, and what was just sent.
 import { at, get, post, randomId, withQuery } from "../../api.js";
-import { useCallback, useEffect, useReducer, useRef } from "../../preact.js";
+import { useEffect, useReducer, useRef, useState } from "../../preact.js";
 import { follow } from "../../sse.js";
-import { callIds } from "./items.js";
-import { advance, afterReading, noTurn, touchesQueue, touchesTranscript } from "./live_turn.js";
+import { PAGE, begin, reduce } from "./conversation_state.js";
+import { touchesQueue, touchesTranscript } from "./live_turn.js";
 
-const PAGE = 100;
+const MOST = 1000; // the API gives no more at a time
 const COALESCE_MS = 120;
-
-const begin = (key) => ({
-  key, entries: null, hasMore: false, limit: PAGE, session: null, missing: false, waiting: [], turn: noTurn(),
-  pending: [], error: null, stream: "connecting", deleted: false,
-});
-
-function reduce(state, action) {
-  switch (action.type) {
-    case "open":
-      return begin(action.key);
-    case "event":
-      return { ...state, turn: advance(state.turn, action.event), deleted: state.deleted || action.event.type === "session.deleted" };
-    case "history": {
-      const turn = afterReading(state.turn, action.mark, callIds(action.entries));
-      const seen = new Set(action.entries.flatMap((entry) => entry.messageIds ?? []));
-      const pending = state.pending.filter((item) => !seen.has(item.messageId));
-      return { ...state, entries: action.entries, hasMore: action.hasMore, turn, pending, error: null };
-    }
-    case "queue":
-      return { ...state, waiting: action.waiting, pending: settled(state.pending, action) };
-    case "set":
-      return { ...state, ...action.values };
-    case "pending":
-      return { ...state, pending: change(state.pending, action.item) };
-    case "forget":
-      return { ...state, pending: state.pending.filter((item) => item.id !== action.id) };
-    default:
-      return state;
-  }
-}
-
-/** Messages that wait in the queue are shown there, not at the end of the transcript. */
-function settled(pending, { waiting }) {
-  const ids = new Set(waiting.map((each) => each.id ?? each.messageId));
-  return pending.filter((item) => !ids.has(item.messageId));
-}
-
-function change(pending, item) {
-  const known = pending.some((each) => each.id === item.id);
-  return known ? pending.map((each) => (each.id === item.id ? { ...each, ...item } : each)) : [...pending, item];
-}
 
 export function useConversation(key) {
   const [state, dispatch] = useReducer(reduce, key, begin);
   const latest = useRef(state);
   latest.current = state;
-  const readers = useReaders(key, dispatch, latest);
+  const [opened] = useState(() => new Opened(key, dispatch, latest));
 
   useEffect(() => {
-    dispatch({ type: "open", key });
-    return openSession(key, dispatch, readers);
-  }, [key]);
+    opened.open();
+    return () => opened.close();
+  }, []);
 
-  const send = useCallback((text, attachments = [], mode) => sendMessage(key, dispatch, readers, { text, attachments, mode }), [key]);
-  const retry = useCallback((item) => deliver(key, dispatch, readers, item), [key]);
-  const loadEarlier = useCallback(() => {
-    dispatch({ type: "set", values: { limit: latest.current.limit + PAGE } });
-    latest.current = { ...latest.current, limit: latest.current.limit + PAGE };
-    return readers.history.now();
-  }, [key]);
-  const shown = state.key === key ? state : begin(key);
-  return { ...shown, send, retry, loadEarlier, reload: readers.all, forget: (id) => dispatch({ type: "forget", id }) };
+  return {
+    ...state,
+    send: (text, attachments = [], mode) => opened.send({ text, attachments, mode }),
+    retry: (item) => opened.deliver(item),
+    loadEarlier: () => opened.loadEarlier(),
+    reload: () => opened.readAll(),
+    forget: (id) => dispatch({ type: "forget", id }),
+  };
 }
 
-function useReaders(key, dispatch, latest) {
-  const readers = useRef(null);
-  if (readers.current?.key !== key) {
-    const history = coalesced(() => readHistory(key, dispatch, latest));
-    const queue = coalesced(() => readQueue(key, dispatch));
-    const all = () => Promise.all([history.now(), queue.now(), readSession(key, dispatch)]);
-    readers.current = { key, history, queue, all };
+/** A session as long as it is on screen: what is read from it, and what is sent to it. */
+class Opened {
+  constructor(key, dispatch, latest) {
+    this.key = key;
+    this.dispatch = dispatch;
+    this.latest = latest;
+    this.readHistory = coalesced(() => readHistory(key, dispatch, latest));
+    this.readQueue = coalesced(() => readQueue(key, dispatch));
+    this.stop = null;
+    this.closed = false;
   }
-  return readers.current;
-}
 
-function openSession(key, dispatch, readers) {
-  let stop = () => {};
-  let closed = false;
-  (async () => {
-    const session = await readSession(key, dispatch);
-    if (closed) return;
-    // A turn in progress is replayed from the stream, so that its text is there from its first word.
-    const after = session && session.state !== "idle" ? "0-0" : undefined;
-    stop = follow(at("sessions", key, "events"), {
+  async open() {
+    try {
+      const found = await get(withQuery(at("sessions"), { key: this.key, limit: 100 }));
+      const known = found.sessions.find((each) => each.sessionKey === this.key);
+      if (this.closed) return;
+      // A turn in progress is replayed from the stream, so that its text is there from its first word.
+      if (known) this.follow(known.state === "idle" ? undefined : "0-0");
+      else this.dispatch({ type: "set", values: { missing: true, entries: [], error: null } });
+    } catch (error) {
+      this.dispatch({ type: "set", values: { error } });
+    }
+  }
+
+  follow(after) {
+    this.stop = follow(at("sessions", this.key, "events"), {
       after,
-      onEvent: (event) => {
-        dispatch({ type: "event", event });
-        if (touchesTranscript(event)) readers.history();
-        if (touchesQueue(event)) readers.queue();
-        if (/^run\.(started|ended|parked|lost)|^session\.|^gap/.test(event.type)) readSession(key, dispatch);
-      },
+      onEvent: (event) => this.onEvent(event),
       onStatus: (stream) => {
-        dispatch({ type: "set", values: { stream } });
-        if (stream === "open") readers.all();
+        this.dispatch({ type: "set", values: { stream } });
+        if (stream === "open") this.readAll();
       },
     });
-    readers.all();
-  })();
-  return () => {
-    closed = true;
-    stop();
-    readers.history.cancel();
-    readers.queue.cancel();
-  };
+  }
+
+  onEvent(event) {
+    this.dispatch({ type: "event", event });
+    if (event.type === "session.deleted") return this.close();
+    if (touchesTranscript(event)) this.readHistory();
+    if (touchesQueue(event)) this.readQueue();
+    if (/^run\.(started|ended|parked|lost)|^session\.|^gap/.test(event.type)) readSession(this.key, this.dispatch);
+    return undefined;
+  }
+
+  readAll() {
+    if (!this.stop) return this.open();
+    return Promise.all([this.readHistory.now(), this.readQueue.now(), readSession(this.key, this.dispatch)]);
+  }
+
+  loadEarlier() {
+    const limit = Math.min(this.latest.current.limit + PAGE, MOST);
+    this.dispatch({ type: "set", values: { limit } });
+    this.latest.current = { ...this.latest.current, limit };
+    return this.readHistory.now();
+  }
+
+  send({ text, attachments, mode }) {
+    return this.deliver({ id: randomId(), text, attachments, mode, at: Date.now() });
+  }
+
+  /** Send it, or send it again: the key makes the second time harmless. */
+  async deliver(item) {
+    const show = (values) => this.dispatch({ type: "pending", item: { ...item, error: null, ...values } });
+    show({ state: "sending" });
+    try {
+      const answer = await post(at("send"), bodyOf(item, this.key));
+      if (answer.status === "command") show({ state: "command", output: answer.text });
+      else if (answer.error) throw answer.error;
+      else show({ state: "accepted", messageId: answer.messageId });
+      if (!this.stop) this.follow(answer.eventId);
+      else this.readAll();
+    } catch (error) {
+      show({ state: "failed", error });
+    }
+  }
+
+  close() {
+    this.closed = true;
+    this.stop?.();
+    this.readHistory.cancel();
+    this.readQueue.cancel();
+  }
+}
+
+function bodyOf(item, key) {
+  const body = { text: item.text, sessionKey: key, idempotencyKey: item.id, wait: "none" };
+  if (item.mode) body.mode = item.mode;
+  if (item.attachments.length) body.attachments = item.attachments.map(({ name, mediaType, data }) => ({ name, mediaType, data }));
+  return body;
 }
 
 async function readSession(key, dispatch) {
   try {
-    const session = await get(at("sessions", key));
-    dispatch({ type: "set", values: { session, missing: false } });
-    return session;
+    dispatch({ type: "set", values: { session: await get(at("sessions", key)), missing: false } });
   } catch (error) {
-    if (error.status === 404) dispatch({ type: "set", values: { missing: true, entries: [], error: null } });
-    else dispatch({ type: "set", values: { error } });
-    return null;
+    if (error.status !== 404) dispatch({ type: "set", values: { error } });
   }
 }
 
@@ -129,8 +133,7 @@ async function readHistory(key, dispatch, latest) {
   const { turn, limit } = latest.current;
   try {
     const answer = await get(withQuery(at("sessions", key, "history"), { limit }));
-    const entries = Array.isArray(answer) ? answer : answer.entries;
-    dispatch({ type: "history", entries, mark: turn.mark, hasMore: entries.length >= limit });
+    dispatch({ type: "history", entries: answer.entries, mark: turn.mark, hasMore: answer.first > 0 && limit < MOST });
   } catch (error) {
     if (error.status !== 404) dispatch({ type: "set", values: { error } });
   }
@@ -139,33 +142,8 @@ async function readHistory(key, dispatch, latest) {
 async function readQueue(key, dispatch) {
   try {
     const answer = await get(at("sessions", key, "queue"));
-    dispatch({ type: "queue", waiting: answer.messages ?? answer.waiting ?? [] });
+    dispatch({ type: "queue", waiting: answer.waiting });
   } catch { /* a session that does not exist yet has no queue */ }
-}
-
-async function sendMessage(key, dispatch, readers, { text, attachments, mode }) {
-  const item = { id: randomId(), text, attachments, mode, at: Date.now(), state: "sending", error: null };
-  dispatch({ type: "pending", item });
-  return deliver(key, dispatch, readers, item);
-}
-
-/** Send it, or send it again: the key makes the second time harmless. */
-async function deliver(key, dispatch, readers, item) {
-  dispatch({ type: "pending", item: { ...item, state: "sending", error: null } });
-  const files = item.attachments.map(({ name, mediaType, data }) => ({ name, mediaType, data }));
-  const body = { text: item.text, sessionKey: key, idempotencyKey: item.id, mode: item.mode, wait: "none" };
-  try {
-    const answer = await post(at("send"), files.length ? { ...body, attachments: files } : body);
-    const output = answer.reply ?? answer.text;
-    if (answer.status === "command") dispatch({ type: "pending", item: { ...item, state: "command", output } });
-    else if (answer.ok === false || answer.error) throw answer.error;
-    else dispatch({ type: "pending", item: { ...item, state: "accepted", messageId: answer.messageId } });
-    readers.all();
-    return true;
-  } catch (error) {
-    dispatch({ type: "pending", item: { ...item, state: "failed", error } });
-    return false;
-  }
 }
 
 /** Calls within a short time become one; a call during a reading makes one more afterwards. */

@@ -39,13 +39,11 @@ export function RunPanel({ run, root, title, now, me, reload }) {
       ${run.error && html`<p class="notice error">${run.error}</p>`}
       <${RunFacts} run=${run} now=${now} />
       <div class="section-line label">What it did</div>
-      <${Loaded} resource=${journal}>${(data) => html`<${Story} run=${run} entries=${entriesOf(data)} />`}<//>
+      <${Loaded} resource=${journal}>${(data) => html`<${Story} run=${run} entries=${data.journal} />`}<//>
     </aside>
     ${!open && html`<button class="panel-open primary" onClick=${() => setOpen(true)}>Details</button>`}
   `;
 }
-
-const entriesOf = (data) => (Array.isArray(data) ? data : data.journal ?? data.entries ?? []);
 
 function waitsFor(run) {
   const live = (run.children ?? []).filter((child) => isLive(child.state)).length;
@@ -64,7 +62,6 @@ function RunFacts({ run, now }) {
   const usage = run.usage ?? {};
   const total = run.tokens ?? usage.total;
   const below = subtreeCost(run);
-  const delivery = run.delivery?.state ?? run.delivery;
   const facts = [
     ["Run", run.runId],
     ["Session", html`<${Link} to=${chatPath(run.sessionKey)}>${sessionName(run.sessionKey)}<//>`],
@@ -76,7 +73,7 @@ function RunFacts({ run, now }) {
     ["Took", run.endedAt || run.startedAt ? duration((run.endedAt ?? now) - (run.startedAt ?? run.queuedAt)) : null],
     ["Tokens", total ? `${tokens(total)} (${number(usage.input ?? 0)} in, ${number(usage.output ?? 0)} out)` : "0"],
     ["Cost", run.children?.length ? `${money(run.cost)}, with sub-agents ${money(below)}` : money(run.cost)],
-    ["Announce", delivery ? `${ANNOUNCE[delivery] ?? delivery}${run.delivery?.lastError ? `: ${run.delivery.lastError}` : ""}` : null],
+    ["Announce", run.delivery ? ANNOUNCE[run.delivery] ?? run.delivery : null],
   ];
   return html`<dl class="kv">${facts.filter(([, value]) => value).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }

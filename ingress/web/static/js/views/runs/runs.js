@@ -7,7 +7,7 @@ import { Empty, Loaded } from "../../parts/states.js";
 import { useNow, useResource } from "../../resource.js";
 import { Link, chatPath, navigate, runPath } from "../../router.js";
 import { TreeView } from "./tree_view.js";
-import { sumsOf, walk } from "./tree.js";
+import { sumsOf, titleOf, walk } from "./tree.js";
 
 export const isRunChange = (event) => /^(run|subagent|message|tree|runs)/.test(event.type) && !/delta|tool/.test(event.type);
 
@@ -19,9 +19,11 @@ export function RunsView({ route, me }) {
 
 const FILTERS = { all: () => true, live: (tree) => [...walk(tree)].some((run) => isLive(run.state)), failed: (tree) => sumsOf(tree, 0).failed > 0 };
 
+const belongs = (tree, session) => !session || [...walk(tree)].some((run) => run.sessionKey === session);
+
 function TreeList({ session }) {
   const [filter, setFilter] = useState("all");
-  const trees = useResource(withQuery(at("trees"), { limit: 100, sessionKey: session }), { on: isRunChange, everyMs: 15000 });
+  const trees = useResource(withQuery(at("trees"), { limit: session ? 500 : 100 }), { on: isRunChange, everyMs: 15000 });
   return html`
     <div class="scroll">
       <div class="view-head">
@@ -32,7 +34,7 @@ function TreeList({ session }) {
           <button key=${name} aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name[0].toUpperCase() + name.slice(1)}</button>
         `)}</div>
       </div>
-      <${Loaded} resource=${trees}>${(data) => html`<${TreeTable} trees=${data.trees.filter(FILTERS[filter])} filter=${filter} />`}<//>
+      <${Loaded} resource=${trees}>${(data) => html`<${TreeTable} trees=${data.trees.filter((tree) => FILTERS[filter](tree) && belongs(tree, session))} filter=${filter} />`}<//>
     </div>
   `;
 }
@@ -58,7 +60,7 @@ function TreeRow({ tree, now }) {
   const to = runPath(tree.runId);
   return html`
     <tr class="link" onClick=${(event) => event.target.closest("a") || navigate(to)}>
-      <td class="run-name"><${Dot} state=${state} /> <${Link} to=${to}>${tree.title || sessionName(tree.sessionKey, tree.label)}<//>
+      <td class="run-name"><${Dot} state=${state} /> <${Link} to=${to}>${titleOf(tree)}<//>
         ${sums.failed > 0 && html` <span class="tag bad">${sums.failed} failed</span>`}
         ${sums.lost > 0 && html` <span class="tag warn">${plural(sums.lost, "worker")} lost</span>`}</td>
       <td class="dim">${sessionName(tree.sessionKey)}</td>

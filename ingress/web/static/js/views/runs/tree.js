@@ -1,4 +1,5 @@
 // A tree of runs as rows, and its sums.
+import { sessionName } from "../../format.js";
 import { lossesOf, queuedMs } from "./spans.js";
 import { isLive } from "../../parts/marks.js";
 
@@ -59,7 +60,10 @@ export function sumsOf(root, now) {
   };
 }
 
+/** What a tree is about: the message that started it. */
+export const titleOf = (root) => root.label || root.title || sessionName(root.sessionKey);
+
 export function nameOf(run) {
   if (run.kind === "reply") return "Reply to the results";
-  return run.label || run.runId;
+  return run.label || run.title || run.runId;
 }

@@ -11,9 +11,8 @@ import { RunActions } from "./actions.js";
 import { Facts } from "./facts.js";
 import { RunPanel } from "./panel.js";
 import { Timeline } from "./timeline.js";
-import { extentOf, findRun, walk } from "./tree.js";
+import { extentOf, findRun, titleOf, walk } from "./tree.js";
 import { isRunChange } from "./runs.js";
-import { useTitle } from "./title.js";
 
 export function TreeView({ rootId, runId, me }) {
   const [following, setFollowing] = useState(true);
@@ -22,14 +21,14 @@ export function TreeView({ rootId, runId, me }) {
   useWholeTree(root, runId);
   const live = root ? [...walk(root)].some((run) => isLive(run.state)) : false;
   const now = useNow(500, live && following);
-  const title = useTitle(root);
+  const title = root ? titleOf(root) : "";
   if (tree.data && !root) return html`<${Failure} error=${{ message: `No run ${rootId} is on record.`, hint: "Records are kept for seven days." }} />`;
   return html`
     <div class="runs-view">
       <div class="scroll runs-main">
         <${Loaded} resource=${tree}>${() => html`
           <${TreeHead} root=${root} title=${title} now=${now} live=${live} following=${following} setFollowing=${setFollowing} me=${me} reload=${tree.reload} />
-          <${Facts} root=${root} budget=${tree.data.budget ?? root.budget} now=${now} />
+          <${Facts} root=${root} budget=${root.budget} now=${now} />
           <${Timeline} root=${root} title=${title} now=${now} selected=${runId} following=${following && live}
             onSelect=${(id) => navigate(runPath(rootId, id === rootId ? null : id), { replace: true })} />
         `}<//>
@@ -39,10 +38,7 @@ export function TreeView({ rootId, runId, me }) {
   `;
 }
 
-const treeRoot = (data, rootId) => {
-  const trees = data?.trees ?? (data?.tree ? [data.tree] : data ? [data] : []);
-  return trees.find((tree) => findRun(tree, rootId)) ?? null;
-};
+const treeRoot = (data, rootId) => data?.trees.find((tree) => findRun(tree, rootId)) ?? null;
 
 /** The address may name a sub-agent: go on to the tree that it belongs to. */
 function useWholeTree(root, runId) {
