@@ -55,7 +55,9 @@ async function failure(response, path) {
   let error = {};
   try {
     error = (await response.json()).error ?? {};
-  } catch { /* not JSON: a proxy answered */ }
+  } catch {
+    /* not JSON: a proxy answered */
+  }
   if (response.status === 401 && path !== "/auth/login") reportSignedOut();
   const message = error.message ?? `The server answered ${response.status}.`;
   return new ApiError(response.status, error.code ?? error.type ?? String(response.status), message, error.hint);

@@ -83,7 +83,8 @@ function Shell({ me }) {
 }
 
 const isFleetChange = (event) => !/delta$|^tool\./.test(event.type);
-const isSessionChange = (event) => /^(run|session|message|subagent|runs|sessions)/.test(event.type) && !/delta|tool/.test(event.type);
+const isSessionChange = (event) =>
+  /^(run|session|message|subagent|runs|sessions)/.test(event.type) && !/delta|tool/.test(event.type);
 
 function Guard({ children }) {
   const [error, reset] = useErrorBoundary((problem) => console.error(problem));
@@ -119,17 +120,27 @@ function Banners({ status }) {
   const empty = (status.data?.lanes ?? []).filter((lane) => !lane.workers);
   const names = empty.map((lane) => lane.lane).join(", ");
   return html`
-    ${live === "waiting" && html`
+    ${
+      live === "waiting" &&
+      html`
       <div class="banner bad" role="alert">Connection lost. Reconnecting; what you see may be out of date.</div>
-    `}
-    ${status.error && live !== "waiting" && html`
+    `
+    }
+    ${
+      status.error &&
+      live !== "waiting" &&
+      html`
       <div class="banner bad" role="alert">${withCode(status.error.message)} ${withCode(status.error.hint ?? "")}</div>
-    `}
-    ${names && html`
+    `
+    }
+    ${
+      names &&
+      html`
       <div class="banner" role="alert">
         <b>No worker serves ${empty.length > 1 ? "the lanes" : "the lane"} ${names}.</b>
         <span>${withCode(`Messages wait until one starts: \`ocw worker --lane ${empty[0].lane}\` or \`ocw up\`.`)}</span>
       </div>
-    `}
+    `
+    }
   `;
 }

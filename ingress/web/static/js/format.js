@@ -80,4 +80,4 @@ export function sessionName(key, label) {
   return agent === "main" ? where : `${agent} · ${where}`;
 }
 
-export const shortId = (id) => (id && id.length > 16 ? `${id.slice(0, 14)}…` : id ?? "");
+export const shortId = (id) => (id && id.length > 16 ? `${id.slice(0, 14)}…` : (id ?? ""));

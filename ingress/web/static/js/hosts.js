@@ -15,7 +15,7 @@ export const hostOf = (worker) => (worker ?? "").split("/").slice(0, -2).join("/
 /** `host/pid/nonce` → host/pid */
 export const processOf = (worker) => {
   const parts = (worker ?? "").split("/");
-  return parts.length > 2 ? parts.slice(0, -1).join("/") : worker ?? "";
+  return parts.length > 2 ? parts.slice(0, -1).join("/") : (worker ?? "");
 };
 
 /** `host/pid/nonce` → "host · 4123", as people read it. */

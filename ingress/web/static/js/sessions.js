@@ -20,7 +20,9 @@ export function SessionList({ sessions, route, onNavigate, me }) {
   const all = sessions.data?.sessions ?? [];
   const wanted = all.filter((each) => matches(each, filter.trim().toLowerCase()));
   const people = wanted.filter((each) => each.kind !== "subagent");
-  const subagents = wanted.filter((each) => each.kind === "subagent" && (filter || each.state !== "idle" || each.sessionKey === current));
+  const subagents = wanted.filter(
+    (each) => each.kind === "subagent" && (filter || each.state !== "idle" || each.sessionKey === current),
+  );
   const row = (each) => html`
     <${SessionLink} key=${each.sessionKey} session=${each} to=${link(each.sessionKey)} now=${now}
       current=${each.sessionKey === current} onNavigate=${onNavigate} />
@@ -29,16 +31,22 @@ export function SessionList({ sessions, route, onNavigate, me }) {
     <section class="side-sessions" aria-label="Sessions">
       <div class="side-head">
         <span class="label">Sessions</span>
-        ${canChat(me) && html`
+        ${
+          canChat(me) &&
+          html`
           <button class="quiet" onClick=${() => newSession().then((made) => made && onNavigate())}>
             <${Icon} name="plus" />New
           </button>
-        `}
+        `
+        }
       </div>
-      ${all.length >= FILTER_FROM && html`
+      ${
+        all.length >= FILTER_FROM &&
+        html`
         <input class="side-filter" type="search" placeholder="Find a session" aria-label="Find a session"
           value=${filter} onInput=${(event) => setFilter(event.target.value)} />
-      `}
+      `
+      }
       <div class="side-list">
         <${Loaded} resource=${sessions}>${() => html`
           ${people.map(row)}
@@ -60,9 +68,11 @@ function SessionLink({ session, to, current, now, onNavigate }) {
       title=${session.sessionKey}>
       <${Dot} state=${session.state} />
       <span class="ellipsis">${sessionName(session.sessionKey, session.label ?? session.displayName)}</span>
-      ${session.waiting > 0
-        ? html`<span class="wait" title="messages wait">${session.waiting}</span>`
-        : html`<small>${age(session.updatedAt, now)}</small>`}
+      ${
+        session.waiting > 0
+          ? html`<span class="wait" title="messages wait">${session.waiting}</span>`
+          : html`<small>${age(session.updatedAt, now)}</small>`
+      }
     <//>
   `;
 }
@@ -75,9 +85,18 @@ async function newSession() {
   if (!answer) return false;
   const choices = answer.agents.map((each) => each.agentId);
   const fields = [{ name: "name", label: "Name", placeholder: "notes" }];
-  if (choices.length > 1) fields.push({ name: "agent", label: "Agent", kind: "choice", options: choices, value: choices[0] });
-  const values = await prompt({ title: "New session", text: "It begins with your first message.", action: "Open", fields });
-  const name = values?.name.trim().toLowerCase().replace(/[^\p{L}\p{N}_.-]+/gu, "-");
+  if (choices.length > 1)
+    fields.push({ name: "agent", label: "Agent", kind: "choice", options: choices, value: choices[0] });
+  const values = await prompt({
+    title: "New session",
+    text: "It begins with your first message.",
+    action: "Open",
+    fields,
+  });
+  const name = values?.name
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_.-]+/gu, "-");
   if (!name) return false;
   navigate(chatPath(`agent:${values.agent ?? choices[0]}:${name}`));
   return true;

@@ -49,7 +49,9 @@ async function readOnce(path, state, onEvent, onStatus) {
     state.waitMs = FIRST_WAIT_MS;
     onStatus("open");
     await readBody(response.body.getReader(), state, onEvent, alive);
-  } catch { /* the connection ended; the caller connects again */ } finally {
+  } catch {
+    /* the connection ended; the caller connects again */
+  } finally {
     clearTimeout(watchdog);
   }
   return "ended";

@@ -3,7 +3,11 @@
 (function () {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   function chosen() {
-    try { return localStorage.getItem("theme"); } catch { return null; }
+    try {
+      return localStorage.getItem("theme");
+    } catch {
+      return null;
+    }
   }
   function apply() {
     const theme = chosen() || (system.matches ? "dark" : "light");
@@ -12,7 +16,11 @@
   window.toggleTheme = function () {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     const isSystem = (next === "dark") === system.matches;
-    try { isSystem ? localStorage.removeItem("theme") : localStorage.setItem("theme", next); } catch { /* not kept */ }
+    try {
+      isSystem ? localStorage.removeItem("theme") : localStorage.setItem("theme", next);
+    } catch {
+      /* not kept */
+    }
     document.documentElement.dataset.theme = next;
   };
   system.addEventListener("change", apply);

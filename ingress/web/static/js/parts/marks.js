@@ -2,8 +2,14 @@
 import { html } from "../preact.js";
 
 const WORDS = {
-  idle: "idle", queued: "queued", running: "running", parked: "parked", ok: "done", error: "failed",
-  timeout: "timed out", killed: "stopped",
+  idle: "idle",
+  queued: "queued",
+  running: "running",
+  parked: "parked",
+  ok: "done",
+  error: "failed",
+  timeout: "timed out",
+  killed: "stopped",
 };
 
 export const stateWord = (state) => WORDS[state] ?? state ?? "";

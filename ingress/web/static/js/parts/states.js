@@ -25,5 +25,4 @@ export function Loaded({ resource, children }) {
 }
 
 /** Text in which `backticks` mark code, as hints of the server have it. */
-export const withCode = (text) =>
-  text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
+export const withCode = (text) => text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));

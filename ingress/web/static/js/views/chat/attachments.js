@@ -12,7 +12,9 @@ export function useAttachments() {
   const add = async (list) => {
     const chosen = [...list];
     const fitting = chosen.filter((file) => file.size <= MOST_BYTES);
-    for (const file of chosen) if (file.size > MOST_BYTES) toast(`${file.name} has ${bytes(file.size)}; at most ${bytes(MOST_BYTES)} can be sent.`, "bad");
+    for (const file of chosen)
+      if (file.size > MOST_BYTES)
+        toast(`${file.name} has ${bytes(file.size)}; at most ${bytes(MOST_BYTES)} can be sent.`, "bad");
     const read = await Promise.all(fitting.map(readFile));
     setFiles((old) => [...old, ...read].slice(0, MOST_FILES));
   };
@@ -40,16 +42,23 @@ export function FileChips({ files, onDrop }) {
   if (!files?.length) return null;
   return html`
     <ul class="files" aria-label="Files">
-      ${files.map((file) => html`
+      ${files.map(
+        (file) => html`
         <li key=${file.id ?? file.path ?? file.name} title=${file.name}>
           ${file.preview ? html`<img src=${file.preview} alt="" />` : html`<${Icon} name="clip" />`}
           <span class="ellipsis">${file.name}</span>
           ${file.size !== undefined && html`<small>${bytes(file.size)}</small>`}
-          ${onDrop && html`
-            <button class="quiet icon" aria-label=${`Remove ${file.name}`} onClick=${() => onDrop(file.id)}><${Icon} name="close" /></button>
-          `}
+          ${
+            onDrop &&
+            html`
+            <button class="quiet icon" aria-label=${`Remove ${file.name}`} onClick=${() => onDrop(file.id)}>
+              <${Icon} name="close" />
+            </button>
+          `
+          }
         </li>
-      `)}
+      `,
+      )}
     </ul>
   `;
 }

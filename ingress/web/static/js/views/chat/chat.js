@@ -41,8 +41,9 @@ function Conversation({ sessionKey, me, onChanged }) {
       <${SessionHeader} sessionKey=${sessionKey} talk=${talk} busy=${busy} canWrite=${canChat(me)} onChanged=${changed} />
       <div class="transcript-box"><${Transcript} talk=${talk} busy=${busy} /></div>
       ${talk.stream === "waiting" && html`<p class="stream-note" role="status">Reconnecting to the conversation…</p>`}
-      <${Composer} sessionKey=${sessionKey} attachments=${attachments} busy=${busy} waiting=${talk.waiting} readOnly=${!canChat(me)}
-        send=${(text, files) => talk.send(text, files)} steer=${(text, files) => talk.send(text, files, "steer")} stop=${stop} />
+      <${Composer} sessionKey=${sessionKey} attachments=${attachments} busy=${busy} waiting=${talk.waiting}
+        readOnly=${!canChat(me)} send=${(text, files) => talk.send(text, files)}
+        steer=${(text, files) => talk.send(text, files, "steer")} stop=${stop} />
       ${drop.over && html`<div class="drop-hint">Drop files to attach them</div>`}
     </section>
   `;

@@ -8,10 +8,13 @@ function useCommands() {
   const [commands, setCommands] = useState(known ?? []);
   useEffect(() => {
     if (known) return;
-    get(at("commands")).then((answer) => {
-      known = answer.commands ?? answer;
-      setCommands(known);
-    }, () => {});
+    get(at("commands")).then(
+      (answer) => {
+        known = answer.commands ?? answer;
+        setCommands(known);
+      },
+      () => {},
+    );
   }, []);
   return commands;
 }
@@ -50,13 +53,18 @@ export function CommandList({ matches, index, pick }) {
   if (!matches.length) return null;
   return html`
     <ul class="completion card" id="commands" role="listbox" aria-label="Commands">
-      ${matches.map((command, position) => html`
+      ${matches.map(
+        (command, position) => html`
         <li key=${command.name} id=${`command-${position}`} role="option" aria-selected=${position === index}
           ref=${(element) => position === index && element?.scrollIntoView({ block: "nearest" })}
-          onMouseDown=${(event) => { event.preventDefault(); pick(command); }}>
+          onMouseDown=${(event) => {
+            event.preventDefault();
+            pick(command);
+          }}>
           <code>${command.usage ?? `/${command.name}`}</code><span class="dim">${command.help ?? ""}</span>
         </li>
-      `)}
+      `,
+      )}
     </ul>
   `;
 }

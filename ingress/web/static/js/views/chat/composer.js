@@ -39,26 +39,39 @@ export function Composer({ sessionKey, attachments, busy, waiting, send, steer, 
     attachments.add(event.clipboardData.files);
   };
   return html`
-    <form class="composer" onSubmit=${(event) => { event.preventDefault(); submit(send); }}>
+    <form class="composer" onSubmit=${(event) => {
+      event.preventDefault();
+      submit(send);
+    }}>
       <${CommandList} ...${completion} />
       <${Waiting} waiting=${waiting} />
       <${FileChips} files=${attachments.files} onDrop=${attachments.drop} />
       <div class="composer-box">
-        <button type="button" class="quiet icon" aria-label="Attach files" title="Attach files" onClick=${() => picker.current.click()}>
+        <button type="button" class="quiet icon" aria-label="Attach files" title="Attach files"
+          onClick=${() => picker.current.click()}>
           <${Icon} name="clip" />
         </button>
         <input ref=${picker} type="file" multiple hidden tabindex="-1"
-          onChange=${(event) => { attachments.add(event.target.files); event.target.value = ""; }} />
-        <textarea ref=${area} rows="1" value=${text} placeholder=${busy ? "Next message…" : "Write a message, / for commands"}
+          onChange=${(event) => {
+            attachments.add(event.target.files);
+            event.target.value = "";
+          }} />
+        <textarea ref=${area} rows="1" value=${text}
+          placeholder=${busy ? "Next message…" : "Write a message, / for commands"}
           aria-label="Message" role="combobox" aria-expanded=${completion.matches.length > 0} aria-controls="commands"
-          aria-activedescendant=${completion.matches.length ? `command-${completion.index}` : undefined} aria-autocomplete="list"
+          aria-activedescendant=${completion.matches.length ? `command-${completion.index}` : undefined}
+          aria-autocomplete="list"
           onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown} onPaste=${onPaste}></textarea>
-        ${busy && html`
-          <button type="button" class="steer" disabled=${!hasContent} title="Ctrl+Enter: the agent reads it before its next step"
-            onClick=${() => submit(steer)}>Steer</button>
+        ${
+          busy &&
+          html`
+          <button type="button" class="steer" disabled=${!hasContent}
+            title="Ctrl+Enter: the agent reads it before its next step" onClick=${() => submit(steer)}>Steer</button>
           <button type="button" class="danger" onClick=${stop}><${Icon} name="stop" /><span>Stop</span></button>
-        `}
-        <button class="primary icon" disabled=${!hasContent} aria-label=${busy ? "Send; it waits its turn" : "Send"} title="Enter">
+        `
+        }
+        <button class="primary icon" disabled=${!hasContent} title="Enter"
+          aria-label=${busy ? "Send; it waits its turn" : "Send"}>
           <${Icon} name="send" />
         </button>
       </div>

@@ -117,7 +117,8 @@ class Opened {
 function bodyOf(item, key) {
   const body = { text: item.text, sessionKey: key, idempotencyKey: item.id, wait: "none" };
   if (item.mode) body.mode = item.mode;
-  if (item.attachments.length) body.attachments = item.attachments.map(({ name, mediaType, data }) => ({ name, mediaType, data }));
+  if (item.attachments.length)
+    body.attachments = item.attachments.map(({ name, mediaType, data }) => ({ name, mediaType, data }));
   return body;
 }
 
@@ -143,7 +144,9 @@ async function readQueue(key, dispatch) {
   try {
     const answer = await get(at("sessions", key, "queue"));
     dispatch({ type: "queue", waiting: answer.waiting });
-  } catch { /* a session that does not exist yet has no queue */ }
+  } catch {
+    /* a session that does not exist yet has no queue */
+  }
 }
 
 /** Calls within a short time become one; a call during a reading makes one more afterwards. */

@@ -5,14 +5,27 @@ import { advance, afterReading, noTurn } from "./live_turn.js";
 export const PAGE = 100;
 
 export const begin = () => ({
-  entries: null, hasMore: false, limit: PAGE, session: null, missing: false, waiting: [], turn: noTurn(),
-  pending: [], error: null, stream: "connecting", deleted: false,
+  entries: null,
+  hasMore: false,
+  limit: PAGE,
+  session: null,
+  missing: false,
+  waiting: [],
+  turn: noTurn(),
+  pending: [],
+  error: null,
+  stream: "connecting",
+  deleted: false,
 });
 
 export function reduce(state, action) {
   switch (action.type) {
     case "event":
-      return { ...state, turn: advance(state.turn, action.event), deleted: state.deleted || action.event.type === "session.deleted" };
+      return {
+        ...state,
+        turn: advance(state.turn, action.event),
+        deleted: state.deleted || action.event.type === "session.deleted",
+      };
     case "history": {
       const turn = afterReading(state.turn, action.mark, callIds(action.entries));
       const seen = new Set(action.entries.flatMap((entry) => entry.messageIds ?? []));

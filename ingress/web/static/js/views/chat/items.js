@@ -48,7 +48,8 @@ function userItem(entry) {
 function assistantItems(entry, results) {
   const items = [];
   for (const block of entry.content) {
-    if (block.type === "thinking" && block.thinking.trim()) items.push({ kind: "thinking", text: block.thinking, at: entry.timestamp });
+    if (block.type === "thinking" && block.thinking.trim())
+      items.push({ kind: "thinking", text: block.thinking, at: entry.timestamp });
     if (block.type === "text" && block.text.trim()) {
       const last = items[items.length - 1];
       if (last?.kind === "assistant") last.text += block.text;
@@ -75,11 +76,18 @@ function toolCall(block, entry, results) {
 }
 
 export const plainText = (entry) =>
-  (entry.content ?? []).filter((block) => block.type === "text").map((block) => block.text).join("\n");
+  (entry.content ?? [])
+    .filter((block) => block.type === "text")
+    .map((block) => block.text)
+    .join("\n");
 
 /** The ids of all tool calls in the transcript. */
 export const callIds = (entries) =>
-  new Set(entries.flatMap((entry) => (entry.content ?? []).filter((block) => block.type === "toolCall").map((block) => block.id)));
+  new Set(
+    entries.flatMap((entry) =>
+      (entry.content ?? []).filter((block) => block.type === "toolCall").map((block) => block.id),
+    ),
+  );
 
 /** What a tool was called with, in one line. */
 export function brief(input) {

@@ -41,7 +41,10 @@ const UserMessage = ({ text, attachments, steered, at }) => html`
 `;
 
 const Fold = ({ title, text }) => html`
-  <details class="fold"><summary><b>${title}</b> <span class="dim ellipsis">${firstLine(text)}</span></summary><pre>${text}</pre></details>
+  <details class="fold">
+    <summary><b>${title}</b> <span class="dim ellipsis">${firstLine(text)}</span></summary>
+    <pre>${text}</pre>
+  </details>
 `;
 
 /** A message that was just sent: on its way, failed, or a command with its output. */
@@ -54,7 +57,9 @@ export function Pending({ item, retry, forget }) {
       <small>${words[item.state]}</small>
     </article>
     ${item.state === "command" && html`<pre class="command-output" role="status">${item.output}</pre>`}
-    ${item.state === "failed" && html`
+    ${
+      item.state === "failed" &&
+      html`
       <div class="notice error" role="alert">
         ${item.error.message} ${withCode(item.error.hint ?? "")}
         <span class="actions">
@@ -62,7 +67,8 @@ export function Pending({ item, retry, forget }) {
           <button class="quiet" onClick=${() => forget(item.id)}>Discard</button>
         </span>
       </div>
-    `}
+    `
+    }
   `;
 }
 
@@ -70,15 +76,32 @@ export function Pending({ item, retry, forget }) {
 export function LiveTurn({ turn, extraCalls, busy }) {
   const active = busy && !turn.closed;
   // Text before a tool call is closed by it; open text came after the calls.
-  const text = turn.text && html`<article class="msg assistant ${turn.closed ? "" : "streaming"}" aria-label="Agent, writing"><div class="prose plain">${turn.text}</div></article>`;
+  const text =
+    turn.text &&
+    html`
+      <article class="msg assistant ${turn.closed ? "" : "streaming"}" aria-label="Agent, writing">
+        <div class="prose plain">${turn.text}</div>
+      </article>
+    `;
   const isIdle = !turn.text && !turn.thinking && !extraCalls.length && !turn.note;
   return html`
-    ${turn.thinking && html`<details class="fold live" open><summary><b>Reasoning</b></summary><pre>${turn.thinking}</pre></details>`}
+    ${
+      turn.thinking &&
+      html`
+      <details class="fold live" open><summary><b>Reasoning</b></summary><pre>${turn.thinking}</pre></details>
+    `
+    }
     ${turn.closed && text}
     ${extraCalls.length > 0 && html`<${ToolGroup} calls=${extraCalls} running=${busy} />`}
     ${!turn.closed && text}
     ${turn.note && busy && html`<p class="notice">${turn.note}</p>`}
-    ${active && isIdle && html`<p class="thinking-dots" role="status"><i></i><i></i><i></i><span class="sr-only">The agent works</span></p>`}
+    ${
+      active &&
+      isIdle &&
+      html`
+      <p class="thinking-dots" role="status"><i></i><i></i><i></i><span class="sr-only">The agent works</span></p>
+    `
+    }
   `;
 }
 
@@ -90,14 +113,21 @@ export function Children({ turn }) {
   const root = turn.runId;
   return html`
     <details class="children" open=${live.length > 0}>
-      <summary><b>${plural(all.length, "sub-agent")}</b> <span class="dim">${live.length ? `${live.length} at work` : "all have ended"}</span>
+      <summary>
+        <b>${plural(all.length, "sub-agent")}</b>
+        <span class="dim">${live.length ? `${live.length} at work` : "all have ended"}</span>
         ${root && html`<${Link} to=${runPath(root)}>Show the tree<//>`}</summary>
-      <ul>${all.map((child) => html`
+      <ul>${all.map(
+        (child) => html`
         <li key=${child.run}><${Dot} state=${child.state} />
-          <span class="ellipsis">${child.session
-            ? html`<${Link} to=${chatPath(child.session)}>${child.label || child.run}<//>` : child.label || child.run}</span>
+          <span class="ellipsis">${
+            child.session
+              ? html`<${Link} to=${chatPath(child.session)}>${child.label || child.run}<//>`
+              : child.label || child.run
+          }</span>
           <small>${stateWord(child.state)}</small></li>
-      `)}</ul>
+      `,
+      )}</ul>
     </details>
   `;
 }

@@ -25,7 +25,9 @@ async function flush() {
   let answer = [];
   try {
     answer = (await post("/web/render", { texts: batch.map(([text]) => text) })).html;
-  } catch { /* it stays plain text */ }
+  } catch {
+    /* it stays plain text */
+  }
   batch.forEach(([text, resolvers], index) => {
     const value = answer[index] ?? null;
     if (value !== null) keep(text, value);

@@ -12,9 +12,15 @@ export function ToolGroup({ calls, running }) {
     <details class="tools ${active ? "active" : ""}">
       <summary>
         <i class="dot ${active ? "running" : failed ? "error" : "ok"}"></i>
-        ${active || calls.length === 1
-          ? html`<${CallLine} call=${active ?? last} running=${Boolean(active)} />`
-          : html`<span class="ellipsis"><b>${plural(calls.length, "tool call")}</b> <span class="dim">${names(calls)}</span></span>`}
+        ${
+          active || calls.length === 1
+            ? html`<${CallLine} call=${active ?? last} running=${Boolean(active)} />`
+            : html`
+                <span class="ellipsis">
+                  <b>${plural(calls.length, "tool call")}</b> <span class="dim">${names(calls)}</span>
+                </span>
+              `
+        }
         <small>${failed ? `${failed} failed · ` : ""}${active ? "" : duration(spent)}</small>
       </summary>
       <ol>${calls.map((call) => html`<${ToolCall} key=${call.id} call=${call} running=${running} />`)}</ol>
@@ -44,11 +50,13 @@ export function ToolCall({ call, running }) {
         <b>${call.name}</b>
         <small>${call.endedAt ? duration(call.endedAt - call.at) : isActive ? "running" : "no result"}</small>
       </div>
-      ${call.input && Object.keys(call.input).length > 0 && html`<${ToolText} label="Input" text=${inputText(call.input)} />`}
+      ${hasInput(call) && html`<${ToolText} label="Input" text=${inputText(call.input)} />`}
       ${output && html`<${ToolText} label=${call.failed ? "Error" : "Output"} text=${output} />`}
     </li>
   `;
 }
+
+export const hasInput = (call) => Object.keys(call.input ?? {}).length > 0;
 
 const ToolText = ({ label, text }) => html`
   <div class="tool-text"><span class="label">${label}</span><pre tabindex="0">${text}</pre></div>
@@ -58,5 +66,7 @@ const ToolText = ({ label, text }) => html`
 export function inputText(input) {
   const entries = Object.entries(input);
   if (entries.length === 1 && typeof entries[0][1] === "string") return entries[0][1];
-  return entries.map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join("\n");
+  return entries
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join("\n");
 }

@@ -35,4 +35,3 @@ function Warnings({ settings = {}, totals = {} }) {
   ].filter(Boolean);
   return words.map((text) => html`<p class="notice warning" key=${text}>${text}</p>`);
 }
-

@@ -1,4 +1,5 @@
-import { age, number } from "../../format.js";
+import { age, number, plural } from "../../format.js";
+import { Meter } from "../../parts/marks.js";
 import { html } from "../../preact.js";
 
 /** Each lane: how much of it is used, and how much waits since when. */
@@ -10,12 +11,14 @@ export const Lanes = ({ lanes, now }) => html`
 
 function Lane({ lane, now }) {
   const room = lane.cap ? Math.min(lane.cap, lane.concurrency) : lane.concurrency;
-  const used = Math.min(1, room ? lane.running / room : 0);
   const waits = Math.max(lane.waiting, lane.queued + lane.line);
   return html`
     <article class="card lane ${lane.workers ? "" : "alone"}">
-      <header><b>${lane.lane}</b>${lane.workers ? html`<span class="tag">${number(lane.workers)} ${lane.workers === 1 ? "worker" : "workers"}</span>` : html`<span class="tag bad">no worker</span>`}</header>
-      <div class="meter" role="meter" aria-label="In use" aria-valuemin="0" aria-valuemax=${room} aria-valuenow=${lane.running}><i style=${{ width: `${used * 100}%` }}></i></div>
+      <header>
+        <b>${lane.lane}</b>
+        <span class="tag ${lane.workers ? "" : "bad"}">${lane.workers ? plural(lane.workers, "worker") : "no worker"}</span>
+      </header>
+      <${Meter} used=${lane.running} limit=${room} label="In use" />
       <dl>
         <div><dt>Running</dt><dd>${number(lane.running)}<small> / ${number(room)}</small></dd></div>
         <div><dt>Waiting</dt><dd>${number(waits)}</dd></div>

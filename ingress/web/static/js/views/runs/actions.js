@@ -10,20 +10,35 @@ export function RunActions({ run, isTree = false, live = isLive(run.state), relo
   return html`
     ${live && html`<button onClick=${() => steer(run, reload)}>Steer…</button>`}
     ${!live && html`<button onClick=${() => rerun(run)}>Rerun</button>`}
-    ${live && html`<button class="danger" onClick=${() => stop(run, isTree, reload)}>${isTree ? "Stop tree" : "Stop"}</button>`}
+    ${
+      live &&
+      html`
+      <button class="danger" onClick=${() => stop(run, isTree, reload)}>${isTree ? "Stop tree" : "Stop"}</button>
+    `
+    }
   `;
 }
 
 async function steer(run, reload) {
   const values = await prompt({
-    title: "Steer this run", text: "The agent reads it before its next step.", action: "Send",
+    title: "Steer this run",
+    text: "The agent reads it before its next step.",
+    action: "Send",
     fields: [{ name: "text", label: "Message", kind: "area" }],
   });
-  if (values?.text.trim() && (await attempt(() => post(at("runs", run.runId, "steer"), { text: values.text.trim() }), "The message joins the run."))) reload();
+  if (
+    values?.text.trim() &&
+    (await attempt(
+      () => post(at("runs", run.runId, "steer"), { text: values.text.trim() }),
+      "The message joins the run.",
+    ))
+  )
+    reload();
 }
 
 async function stop(run, isTree, reload) {
-  const sure = !isTree || (await confirm("Stop the whole tree?", "The run and everything it spawned end as stopped.", "Stop"));
+  const sure =
+    !isTree || (await confirm("Stop the whole tree?", "The run and everything it spawned end as stopped.", "Stop"));
   if (sure && (await attempt(() => post(at("runs", run.runId, "stop")), "Stopping."))) reload();
 }
 

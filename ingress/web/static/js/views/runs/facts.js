@@ -6,8 +6,16 @@ import { sumsOf } from "./tree.js";
 
 export function Facts({ root, budget, now }) {
   const sums = sumsOf(root, now);
-  const states = [[sums.live, "running"], [sums.parked, "parked"], [sums.queued, "queued"], [sums.failed, "failed"]];
-  const words = states.filter(([count]) => count).map(([count, word]) => `${count} ${word}`).join(", ");
+  const states = [
+    [sums.live, "running"],
+    [sums.parked, "parked"],
+    [sums.queued, "queued"],
+    [sums.failed, "failed"],
+  ];
+  const words = states
+    .filter(([count]) => count)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(", ");
   return html`
     <dl class="facts card">
       <${Fact} name="Runs" value=${number(sums.runs)} more=${words || "all done"} />
@@ -19,14 +27,24 @@ export function Facts({ root, budget, now }) {
   `;
 }
 
-const SHOWN = { cost: money, tokens, calls: (value) => plural(value, "call"), seconds: (value) => duration(value * 1000) };
+const SHOWN = {
+  cost: money,
+  tokens,
+  calls: (value) => plural(value, "call"),
+  seconds: (value) => duration(value * 1000),
+};
 
 /** The limit that is used up most, of those that are set for a tree. */
 function Budget({ budget }) {
   if (!budget) return html`<small>no budget set</small>`;
   const parts = Object.entries(budget.limits).map(([name, limit]) => ({ name, limit, spent: budget.spent[name] ?? 0 }));
-  const { name, limit, spent } = parts.reduce((most, each) => (each.spent / each.limit > most.spent / most.limit ? each : most));
-  return html`<${Meter} used=${spent} limit=${limit} label="Budget used" /><small>${SHOWN[name](spent)} of ${SHOWN[name](limit)} today</small>`;
+  const { name, limit, spent } = parts.reduce((most, each) =>
+    each.spent / each.limit > most.spent / most.limit ? each : most,
+  );
+  return html`
+    <${Meter} used=${spent} limit=${limit} label="Budget used" />
+    <small>${SHOWN[name](spent)} of ${SHOWN[name](limit)} today</small>
+  `;
 }
 
 function lostText(sums) {

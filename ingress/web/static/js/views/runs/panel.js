@@ -27,7 +27,9 @@ export function RunPanel({ run, root, title, now, me, reload }) {
   }, []);
   return html`
     <aside class="panel ${open ? "open" : ""}" ref=${panel} aria-label="The selected run">
-      <button class="quiet icon panel-close" aria-label="Close" onClick=${() => setOpen(false)}><${Icon} name="close" /></button>
+      <button class="quiet icon panel-close" aria-label="Close" onClick=${() => setOpen(false)}>
+        <${Icon} name="close" />
+      </button>
       <div>
         <h2>${name}</h2>
         <p class="sub"><${StateTag} state=${run.state} /> ${waitsFor(run)}</p>
@@ -47,15 +49,22 @@ export function RunPanel({ run, root, title, now, me, reload }) {
 
 function waitsFor(run) {
   const live = (run.children ?? []).filter((child) => isLive(child.state)).length;
-  if (run.state === "parked") return live ? `waits for ${live} sub-agent${live > 1 ? "s" : ""}` : "waits for another session";
+  if (run.state === "parked")
+    return live ? `waits for ${live} sub-agent${live > 1 ? "s" : ""}` : "waits for another session";
   if (run.state === "queued") return "waits for a worker";
   return run.reason && run.reason !== "complete" ? run.reason : "";
 }
 
 const ANNOUNCE = {
-  running: "when its batch has ended", settled: "pending", delivered: "delivered to its parent", none: "not wanted",
-  attached: "part of its parent's result", folded: "part of its parent's result", archived: "in the archive: the parent was reset",
-  nobody: "nobody is left to get it", blocked: "blocked",
+  running: "when its batch has ended",
+  settled: "pending",
+  delivered: "delivered to its parent",
+  none: "not wanted",
+  attached: "part of its parent's result",
+  folded: "part of its parent's result",
+  archived: "in the archive: the parent was reset",
+  nobody: "nobody is left to get it",
+  blocked: "blocked",
 };
 
 function RunFacts({ run, now }) {
@@ -73,9 +82,10 @@ function RunFacts({ run, now }) {
     ["Took", run.endedAt || run.startedAt ? duration((run.endedAt ?? now) - (run.startedAt ?? run.queuedAt)) : null],
     ["Tokens", total ? `${tokens(total)} (${number(usage.input ?? 0)} in, ${number(usage.output ?? 0)} out)` : "0"],
     ["Cost", run.children?.length ? `${money(run.cost)}, with sub-agents ${money(below)}` : money(run.cost)],
-    ["Announce", run.delivery ? ANNOUNCE[run.delivery] ?? run.delivery : null],
+    ["Announce", run.delivery ? (ANNOUNCE[run.delivery] ?? run.delivery) : null],
   ];
-  return html`<dl class="kv">${facts.filter(([, value]) => value).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+  const known = facts.filter(([, value]) => value);
+  return html`<dl class="kv">${known.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 function attemptsText(run) {

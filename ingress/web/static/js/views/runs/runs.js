@@ -4,12 +4,14 @@ import { age, duration, money, plural, sessionName, tokens } from "../../format.
 import { html, useState } from "../../preact.js";
 import { Dot, isLive } from "../../parts/marks.js";
 import { Empty, Loaded } from "../../parts/states.js";
+import { Head } from "../../parts/table.js";
 import { useNow, useResource } from "../../resource.js";
 import { Link, chatPath, navigate, runPath } from "../../router.js";
 import { TreeView } from "./tree_view.js";
 import { sumsOf, titleOf, walk } from "./tree.js";
 
-export const isRunChange = (event) => /^(run|subagent|message|tree|runs)/.test(event.type) && !/delta|tool/.test(event.type);
+export const isRunChange = (event) =>
+  /^(run|subagent|message|tree|runs)/.test(event.type) && !/delta|tool/.test(event.type);
 
 export function RunsView({ route, me }) {
   const [root, run] = route.parts;
@@ -17,37 +19,54 @@ export function RunsView({ route, me }) {
   return html`<${TreeList} key=${route.query.session ?? ""} session=${route.query.session} />`;
 }
 
-const FILTERS = { all: () => true, live: (tree) => [...walk(tree)].some((run) => isLive(run.state)), failed: (tree) => sumsOf(tree, 0).failed > 0 };
+const FILTERS = {
+  all: { title: "All", fits: () => true },
+  live: { title: "Live", fits: (tree) => [...walk(tree)].some((run) => isLive(run.state)) },
+  failed: { title: "Failed", fits: (tree) => sumsOf(tree, 0).failed > 0 },
+};
 
 const belongs = (tree, session) => !session || [...walk(tree)].some((run) => run.sessionKey === session);
 
 function TreeList({ session }) {
   const [filter, setFilter] = useState("all");
-  const trees = useResource(withQuery(at("trees"), { limit: session ? 500 : 100 }), { on: isRunChange, everyMs: 15000 });
+  const trees = useResource(withQuery(at("trees"), { limit: session ? 500 : 100 }), {
+    on: isRunChange,
+    everyMs: 15000,
+  });
   return html`
     <div class="scroll">
       <div class="view-head">
-        <div><h1>Runs</h1><p class="sub">${session
-          ? html`of <${Link} to=${chatPath(session)}>${sessionName(session)}<//> · <${Link} to="/runs">all sessions<//>`
-          : "Each message starts one. A run shows here with everything it spawned."}</p></div>
-        <div class="actions" role="group" aria-label="Which runs">${Object.keys(FILTERS).map((name) => html`
-          <button key=${name} aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name[0].toUpperCase() + name.slice(1)}</button>
-        `)}</div>
+        <div><h1>Runs</h1><p class="sub">${
+          session
+            ? html`of <${Link} to=${chatPath(session)}>${sessionName(session)}<//> · <${Link} to="/runs">all sessions<//>`
+            : "Each message starts one. A run shows here with everything it spawned."
+        }</p></div>
+        <div class="actions" role="group" aria-label="Which runs">${Object.keys(FILTERS).map(
+          (name) => html`
+          <button key=${name} aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${FILTERS[name].title}</button>
+        `,
+        )}</div>
       </div>
-      <${Loaded} resource=${trees}>${(data) => html`<${TreeTable} trees=${data.trees.filter((tree) => FILTERS[filter](tree) && belongs(tree, session))} filter=${filter} />`}<//>
+      <${Loaded} resource=${trees}>${(data) => {
+        const shown = data.trees.filter((tree) => FILTERS[filter].fits(tree) && belongs(tree, session));
+        return html`<${TreeTable} trees=${shown} filter=${filter} />`;
+      }}<//>
     </div>
   `;
 }
 
 function TreeTable({ trees, filter }) {
-  const now = useNow(1000, trees.some((tree) => isLive(tree.state)));
+  const now = useNow(
+    1000,
+    trees.some((tree) => isLive(tree.state)),
+  );
   if (!trees.length) {
     return html`<div class="card"><${Empty} title=${filter === "all" ? "No runs yet" : `No ${filter} runs`}>
       Send a message in Chat, or with \`ocw agent -m hello\`; its run appears here at once.<//></div>`;
   }
   return html`
     <div class="card table-wrap"><table class="data runs-table">
-      <thead><tr><th>Run</th><th>Session</th><th class="num">Started</th><th class="num">Took</th><th class="num">Runs</th><th class="num">Tokens</th><th class="num">Cost</th></tr></thead>
+      <${Head} columns=${["Run", "Session", "Started#", "Took#", "Runs#", "Tokens#", "Cost#"]} />
       <tbody>${trees.map((tree) => html`<${TreeRow} key=${tree.runId} tree=${tree} now=${now} />`)}</tbody>
     </table></div>
   `;

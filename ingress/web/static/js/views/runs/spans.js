@@ -22,7 +22,8 @@ export function spansOf(run, now) {
 }
 
 function add(spans, kind, from, to, attempt) {
-  if (to > from || kind === "running") spans.push({ kind, from, to: Math.max(to, from), worker: attempt?.worker, attempt });
+  if (to > from || kind === "running")
+    spans.push({ kind, from, to: Math.max(to, from), worker: attempt?.worker, attempt });
 }
 
 /** The moments at which a worker was lost, each with the attempt that followed. */
@@ -37,7 +38,9 @@ export function lossesOf(run) {
 
 /** How long the run waited for a worker, without the time it was parked. */
 export const queuedMs = (run, now) =>
-  spansOf(run, now).filter((span) => span.kind === "queued").reduce((sum, span) => sum + span.to - span.from, 0);
+  spansOf(run, now)
+    .filter((span) => span.kind === "queued")
+    .reduce((sum, span) => sum + span.to - span.from, 0);
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) => s * 1000);
 

@@ -36,17 +36,23 @@ export function Timeline({ root, title, now, selected, onSelect, following }) {
       ref=${grid} onKeyDown=${onKeyDown}>
       <div class="row axis" role="row">
         <div role="columnheader">Run</div>
-        <div class="track" role="columnheader" aria-label="Time">${marks.map((mark) => html`
-          <span key=${mark} class=${mark > 0.94 * (extent.to - extent.from) ? "end" : ""} style=${{ left: share(mark, extent) }}>${mark ? duration(mark).replace(/\.0 s$/, " s") : "0"}</span>
-        `)}</div>
+        <div class="track" role="columnheader" aria-label="Time">${marks.map(
+          (mark) => html`
+          <span key=${mark} class=${mark > 0.94 * (extent.to - extent.from) ? "end" : ""}
+            style=${{ left: share(mark, extent) }}>${mark ? duration(mark).replace(/\.0 s$/, " s") : "0"}</span>
+        `,
+        )}</div>
         <div class="num" role="columnheader">Tokens</div>
         <div class="num" role="columnheader">Cost</div>
       </div>
-      ${rows.map((row, index) => html`
-        <${Row} key=${row.run.runId} row=${row} name=${index ? nameOf(row.run) : title} extent=${extent} now=${now} marks=${marks}
-          colours=${colours} isSelected=${row.run.runId === selected} isFocusable=${selected ? row.run.runId === selected : index === 0}
+      ${rows.map(
+        (row, index) => html`
+        <${Row} key=${row.run.runId} row=${row} name=${index ? nameOf(row.run) : title} extent=${extent} now=${now}
+          marks=${marks} colours=${colours} isSelected=${row.run.runId === selected}
+          isFocusable=${selected ? row.run.runId === selected : index === 0}
           isCollapsed=${collapsed.has(row.run.runId)} onSelect=${onSelect} toggle=${toggle} />
-      `)}
+      `,
+      )}
     </div>
     <${Legend} colours=${colours} />
   `;
@@ -58,16 +64,23 @@ function Row({ row, name, extent, now, marks, colours, isSelected, isFocusable, 
   const { run, guides, depth, hasChildren } = row;
   const open = () => onSelect(run.runId);
   return html`
-    <div class="row ${isSelected ? "sel" : ""}" role="row" aria-level=${depth + 1} aria-selected=${isSelected} data-run=${run.runId}
-      data-state=${run.state} aria-expanded=${hasChildren ? !isCollapsed : undefined} tabindex=${isFocusable ? 0 : -1} onClick=${open}>
+    <div class="row ${isSelected ? "sel" : ""}" role="row" aria-level=${depth + 1} aria-selected=${isSelected}
+      aria-expanded=${hasChildren ? !isCollapsed : undefined} data-run=${run.runId} data-state=${run.state}
+      tabindex=${isFocusable ? 0 : -1} onClick=${open}>
       <div class="name" role="rowheader">
         <span class="guides" aria-hidden="true">${guides}</span>
         <${Dot} state=${run.state} />
         <span class="ellipsis" title=${`${name} · ${run.agentId ?? ""} · lane ${run.lane}`}>${name}</span>
-        ${hasChildren && html`
-          <button class="quiet fold-button" tabindex="-1" aria-label=${isCollapsed ? "Show what it spawned" : "Hide what it spawned"}
-            onClick=${(event) => { event.stopPropagation(); toggle(run.runId); }}>${isCollapsed ? `+${run.children.length}` : "−"}</button>
-        `}
+        ${
+          hasChildren &&
+          html`
+          <button class="quiet fold-button" tabindex="-1"
+            aria-label=${isCollapsed ? "Show what it spawned" : "Hide what it spawned"} onClick=${(event) => {
+              event.stopPropagation();
+              toggle(run.runId);
+            }}>${isCollapsed ? `+${run.children.length}` : "−"}</button>
+        `
+        }
       </div>
       <div class="track" role="gridcell" aria-label=${inWords(run, now)}>
         ${marks.map((mark) => html`<i key=${mark} class="tick" style=${{ left: share(mark, extent) }}></i>`)}
@@ -81,22 +94,26 @@ function Row({ row, name, extent, now, marks, colours, isSelected, isFocusable, 
 }
 
 function Bars({ run, extent, now, colours }) {
-  const failed = run.state === "error" || run.state === "timeout";
+  const end = { error: "failed", timeout: "failed", killed: "stopped" }[run.state] ?? "";
   const spans = spansOf(run, now);
   const last = spans.findLastIndex((span) => span.kind === "running");
   return html`
-    ${spans.map((span, index) => html`
-      <i key=${index} class="bar ${span.kind} ${failed && index === last ? "failed" : ""} ${run.state === "killed" && index === last ? "stopped" : ""}"
+    ${spans.map(
+      (span, index) => html`
+      <i key=${index} class="bar ${span.kind} ${index === last ? end : ""}"
         title=${spanTitle(span)} style=${{
           left: share(span.from - extent.from, extent),
           width: share(span.to - span.from, extent),
           background: span.kind === "running" ? colours.colour(span.worker) : undefined,
         }}></i>
-    `)}
-    ${lossesOf(run).map((loss, index) => html`
+    `,
+    )}
+    ${lossesOf(run).map(
+      (loss, index) => html`
       <i key=${`lost-${index}`} class="lost" title=${`Worker lost: ${workerName(loss.worker)}`}
         style=${{ left: share((loss.at ?? now) - extent.from, extent) }}></i>
-    `)}
+    `,
+    )}
   `;
 }
 
@@ -116,16 +133,23 @@ function inWords(run, now) {
 const Legend = ({ colours }) => html`
   <div class="legend" aria-label="Legend">
     <span><i class="bar queued"></i>queued</span>
-    ${colours.names.slice(0, 12).map((name) => html`
-      <span key=${name}><i class="bar" style=${{ background: hostColour(name) }}></i>${name.replace(/\/(\d+)$/, " · $1")}</span>
-    `)}
+    ${colours.names.slice(0, 12).map(
+      (name) => html`
+      <span key=${name}>
+        <i class="bar" style=${{ background: hostColour(name) }}></i>${name.replace(/\/(\d+)$/, " · $1")}
+      </span>
+    `,
+    )}
     <span><i class="bar parked"></i>parked, holds no worker</span>
     <span class="lost-word">▼ worker lost</span>
   </div>
 `;
 
 function moveByKey(event, rows, selected, onSelect, toggle, collapsed, grid) {
-  const index = Math.max(0, rows.findIndex((row) => row.run.runId === selected));
+  const index = Math.max(
+    0,
+    rows.findIndex((row) => row.run.runId === selected),
+  );
   const row = rows[index];
   const go = (to) => {
     const run = rows[Math.min(rows.length - 1, Math.max(0, to))].run.runId;
@@ -149,11 +173,13 @@ function moveByKey(event, rows, selected, onSelect, toggle, collapsed, grid) {
 /** While following, the newest live run stays in view. */
 function useFollow(grid, rows, following) {
   const live = rows.filter((row) => isLive(row.run.state));
-  const newest = live.reduce((best, row) => (best && best.run.queuedAt >= row.run.queuedAt ? best : row), null)?.run.runId;
+  const newest = live.reduce((best, row) => (best && best.run.queuedAt >= row.run.queuedAt ? best : row), null)?.run
+    .runId;
   const before = useRef(newest);
   useEffect(() => {
     if (before.current === newest) return;
     before.current = newest;
-    if (following && newest) grid.current?.querySelector(`[data-run="${CSS.escape(newest)}"]`)?.scrollIntoView({ block: "nearest" });
+    if (following && newest)
+      grid.current?.querySelector(`[data-run="${CSS.escape(newest)}"]`)?.scrollIntoView({ block: "nearest" });
   }, [newest, following]);
 }

@@ -22,18 +22,28 @@ export function TreeView({ rootId, runId, me }) {
   const live = root ? [...walk(root)].some((run) => isLive(run.state)) : false;
   const now = useNow(500, live && following);
   const title = root ? titleOf(root) : "";
-  if (tree.data && !root) return html`<${Failure} error=${{ message: `No run ${rootId} is on record.`, hint: "Records are kept for seven days." }} />`;
+  if (tree.data && !root) {
+    const error = { message: `No run ${rootId} is on record.`, hint: "Records are kept for seven days." };
+    return html`<${Failure} error=${error} />`;
+  }
   return html`
     <div class="runs-view">
       <div class="scroll runs-main">
         <${Loaded} resource=${tree}>${() => html`
-          <${TreeHead} root=${root} title=${title} now=${now} live=${live} following=${following} setFollowing=${setFollowing} me=${me} reload=${tree.reload} />
+          <${TreeHead} root=${root} title=${title} now=${now} live=${live} me=${me} reload=${tree.reload}
+            following=${following} setFollowing=${setFollowing} />
           <${Facts} root=${root} budget=${root.budget} now=${now} />
           <${Timeline} root=${root} title=${title} now=${now} selected=${runId} following=${following && live}
             onSelect=${(id) => navigate(runPath(rootId, id === rootId ? null : id), { replace: true })} />
         `}<//>
       </div>
-      ${root && html`<${RunPanel} key=${runId} run=${findRun(root, runId) ?? root} root=${root} title=${title} now=${now} me=${me} reload=${tree.reload} />`}
+      ${
+        root &&
+        html`
+        <${RunPanel} key=${runId} run=${findRun(root, runId) ?? root} root=${root} title=${title} now=${now} me=${me}
+          reload=${tree.reload} />
+      `
+      }
     </div>
   `;
 }
@@ -60,12 +70,21 @@ function TreeHead({ root, title, now, live, following, setFollowing, me, reload 
         <h1>${firstLine(title, 160)}</h1>
         <p class="sub">
           <${Link} to="/runs">Runs<//> / <${Link} to=${chatPath(root.sessionKey)}>${sessionName(root.sessionKey)}<//>
-          ${" · "}started ${clock(root.queuedAt)} · ${live
-            ? html`<span class="tag running">${duration(to - from)}</span>` : html`<${StateTag} state=${root.state} /> took ${duration(to - from)}`}
+          ${" · "}started ${clock(root.queuedAt)} · ${
+            live
+              ? html`<span class="tag running">${duration(to - from)}</span>`
+              : html`<${StateTag} state=${root.state} /> took ${duration(to - from)}`
+          }
         </p>
       </div>
       <div class="actions">
-        ${live && html`<button aria-pressed=${following} onClick=${() => setFollowing(!following)} title="Off: the picture stands still while you read">Follow live</button>`}
+        ${
+          live &&
+          html`
+          <button aria-pressed=${following} onClick=${() => setFollowing(!following)}
+            title="Off: the picture stands still while you read">Follow live</button>
+        `
+        }
         ${canChat(me) && html`<${RunActions} run=${root} isTree=${true} live=${live} reload=${reload} />`}
       </div>
     </div>

@@ -3,6 +3,7 @@ import { at, withQuery } from "../../api.js";
 import { duration, money, number, plural, tokens } from "../../format.js";
 import { html, useState } from "../../preact.js";
 import { Empty, Loaded } from "../../parts/states.js";
+import { Head } from "../../parts/table.js";
 import { useResource } from "../../resource.js";
 import { DayChart } from "./chart.js";
 
@@ -18,22 +19,30 @@ export function UsageView() {
     <div class="scroll">
       <div class="view-head">
         <div><h1>Usage</h1><p class="sub">Every model call, by UTC day.</p></div>
-        <div class="actions" role="group" aria-label="Days">${SPANS.map((span) => html`
-          <button key=${span} aria-pressed=${days === span} onClick=${() => setDays(span)}>${span} days</button>`)}</div>
+        <div class="actions" role="group" aria-label="Days">${SPANS.map(
+          (span) => html`
+          <button key=${span} aria-pressed=${days === span} onClick=${() => setDays(span)}>${span} days</button>`,
+        )}</div>
       </div>
       <${Loaded} resource=${perDay}>${(data) => html`
         <${Totals} total=${data.total} days=${days} />
         <section class="section" aria-labelledby="by-day"><h2 class="label" id="by-day">By day</h2>
-          <div class="card chart-box">${data.total?.calls
-            ? html`<${DayChart} rows=${data.usage} days=${days} />`
-            : html`<${Empty} title="No model calls yet">They show here as soon as an agent has answered.<//>`}</div>
+          <div class="card chart-box">${
+            data.total?.calls
+              ? html`<${DayChart} rows=${data.usage} days=${days} />`
+              : html`<${Empty} title="No model calls yet">They show here as soon as an agent has answered.<//>`
+          }</div>
         </section>
       `}<//>
       <section class="section" aria-labelledby="by-part">
         <div class="section-head"><h2 class="label" id="by-part">By ${BY[by].toLowerCase()}</h2>
-          <div class="actions" role="group" aria-label="Split by">${Object.entries(BY).map(([id, name]) => html`
-            <button key=${id} class="quiet" aria-pressed=${by === id} onClick=${() => setBy(id)}>${name}</button>`)}</div></div>
-        <div class="card table-wrap"><${Loaded} resource=${parts}>${(data) => html`<${Parts} rows=${data.usage} name=${BY[by]} />`}<//></div>
+          <div class="actions" role="group" aria-label="Split by">${Object.entries(BY).map(
+            ([id, name]) => html`
+            <button key=${id} class="quiet" aria-pressed=${by === id} onClick=${() => setBy(id)}>${name}</button>`,
+          )}</div></div>
+        <div class="card table-wrap"><${Loaded} resource=${parts}>
+          ${(data) => html`<${Parts} rows=${data.usage} name=${BY[by]} />`}
+        <//></div>
       </section>
     </div>
   `;
@@ -58,16 +67,22 @@ function Parts({ rows, name }) {
   const most = Math.max(...rows.map((row) => row.total), 1);
   return html`
     <table class="data usage-table">
-      <thead><tr><th>${name}</th><th class="share"></th><th class="num">Calls</th><th class="num">Input</th><th class="num">Cached</th><th class="num">Output</th><th class="num">Tokens</th><th class="num">Cost</th></tr></thead>
-      <tbody>${rows.map((row) => html`
+      <${Head} columns=${[name, "", "Calls#", "Input#", "Cached#", "Output#", "Tokens#", "Cost#"]} />
+      <tbody>${rows.map(
+        (row) => html`
         <tr key=${row.name}>
           <td class="mono">${row.name || "–"}</td>
           <td class="share"><div class="meter"><i style=${{ width: `${(100 * row.total) / most}%` }}></i></div></td>
-          <td class="num">${number(row.calls)}${row.failed > 0 && html` <span class="tag bad">${row.failed} failed</span>`}</td>
-          <td class="num">${tokens(row.input)}</td><td class="num">${tokens(row.cacheRead)}</td><td class="num">${tokens(row.output)}</td>
+          <td class="num">
+            ${number(row.calls)} ${row.failed > 0 && html`<span class="tag bad">${row.failed} failed</span>`}
+          </td>
+          <td class="num">${tokens(row.input)}</td>
+          <td class="num">${tokens(row.cacheRead)}</td>
+          <td class="num">${tokens(row.output)}</td>
           <td class="num">${tokens(row.total)}</td><td class="num">${money(row.cost)}</td>
         </tr>
-      `)}</tbody>
+      `,
+      )}</tbody>
     </table>
   `;
 }
