@@ -36,12 +36,9 @@ export function Timeline({ root, title, now, selected, onSelect, following }) {
       ref=${grid} onKeyDown=${onKeyDown}>
       <div class="row axis" role="row">
         <div role="columnheader">Run</div>
-        <div class="track" role="columnheader" aria-label="Time">${marks.map(
-          (mark) => html`
-          <span key=${mark} class=${mark > 0.94 * (extent.to - extent.from) ? "end" : ""}
-            style=${{ left: share(mark, extent) }}>${mark ? duration(mark).replace(/\.0 s$/, " s") : "0"}</span>
-        `,
-        )}</div>
+        <div class="track" role="columnheader" aria-label="Time">${marks.map((mark) => html`
+          <span key=${mark} style=${{ left: share(mark, extent) }}>${axisLabel(mark, extent)}</span>
+        `)}</div>
         <div class="num" role="columnheader">Tokens</div>
         <div class="num" role="columnheader">Cost</div>
       </div>
@@ -59,6 +56,12 @@ export function Timeline({ root, title, now, selected, onSelect, following }) {
 }
 
 const share = (offset, extent) => `${(100 * offset) / (extent.to - extent.from)}%`;
+
+/** None at the very end, where it would run into the next column. */
+function axisLabel(mark, extent) {
+  if (mark > 0.94 * (extent.to - extent.from)) return "";
+  return mark ? duration(mark).replace(/\.0 s$/, " s") : "0";
+}
 
 function Row({ row, name, extent, now, marks, colours, isSelected, isFocusable, isCollapsed, onSelect, toggle }) {
   const { run, guides, depth, hasChildren } = row;

@@ -2,7 +2,8 @@
 import { money, tokens } from "../../format.js";
 import { html, useState } from "../../preact.js";
 
-const WIDTH = 1040;
+const WIDE = 1040;
+const NARROW = 420; // on a phone
 const HEIGHT = 190;
 const LEFT = 46;
 const BOTTOM = 20;
@@ -26,18 +27,19 @@ export function everyDay(rows, days, today = new Date()) {
 
 export function DayChart({ rows, days }) {
   const [shown, setShown] = useState(null);
+  const width = window.innerWidth > 720 ? WIDE : NARROW;
   const all = everyDay(rows, days);
   const most = niceTop(Math.max(...all.map((day) => day.total), 1));
-  const step = (WIDTH - LEFT) / days;
+  const step = (width - LEFT) / days;
   const y = (value) => (HEIGHT - BOTTOM) * (1 - value / most) + 9;
   const day = all[shown] ?? null;
   const every = Math.ceil(days / 8);
   return html`
-    <svg class="chart" viewBox=${`0 0 ${WIDTH} ${HEIGHT + 12}`} role="img" aria-label=${inWords(all)}
+    <svg class="chart" viewBox=${`0 0 ${width} ${HEIGHT + 12}`} role="img" aria-label=${inWords(all)}
       onMouseLeave=${() => setShown(null)}>
       ${[0, 0.5, 1].map(
         (part) => html`
-        <line key=${part} x1=${LEFT} x2=${WIDTH} y1=${y(most * part)} y2=${y(most * part)} class="grid" />
+        <line key=${part} x1=${LEFT} x2=${width} y1=${y(most * part)} y2=${y(most * part)} class="grid" />
         <text x=${LEFT - 8} y=${y(most * part) + 4} class="y">${short(most * part)}</text>
       `,
       )}
