@@ -1,4 +1,4 @@
-# The words the README uses. Everything runs inside .venv, which the first word makes.
+# The commands of the README. Everything runs inside .venv, which the first command creates.
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,11 +18,11 @@ help:
 	@echo "make lint   lint and types alone"
 	@echo "make bench  measure, and write benchmarks/results"
 	@echo "make soak   the long fault tests, chaos for SOAK_MINUTES (default 10)"
-	@echo "make clean  remove what make has made; state directories are kept"
+	@echo "make clean  remove what make created; state directories stay"
 
 venv: $(STAMP)
 
-# Remade when the dependencies change; a second run finds the stamp and goes straight on.
+# Installed again when the dependencies change; otherwise a run finds the stamp and goes straight on.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
@@ -41,8 +41,9 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Unit tests do no I/O and keep all cores busy: one process for each core.
 check: lint
-	$(BIN)/pytest -q -n $(JOBS) tests/unit
+	$(BIN)/pytest -q -n auto tests/unit
 
 # Fault tests mostly wait for leases and processes, so four at a time suit two cores.
 test: lint

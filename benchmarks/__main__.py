@@ -1,6 +1,6 @@
 """`make bench`: all measurements in one run, printed, and written as JSON.
 
-Celery's task events are off for both sides, or on with `--events`, as an installation has them by default.
+`--events` switches Celery's task events on for both sides; an installation has them on by default.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     wanted = [word for word in sys.argv[1:] if word != "--events"]
     report: dict[str, Any] = {"python": platform.python_version(), "at": int(time.time()), "task_events": events}
     with stage(events=events) as where:
-        from benchmarks import wired  # it needs the addresses that the stage has set
+        from benchmarks import wired  # imported late: it needs the addresses that the stage sets
 
         parts: dict[str, Callable[[], dict[str, Any]]] = {
             "turn_overhead": lambda: measures.turn_overhead(where),

@@ -1,4 +1,4 @@
-"""What each measurement is to reach, and whether it did."""
+"""The goal of each measurement, and whether it was met."""
 
 from __future__ import annotations
 
@@ -30,9 +30,13 @@ _COMPARE = {"<=": operator.le, ">=": operator.ge}
 
 
 def judged(figures: Mapping[str, Any], goals: Mapping[str, str]) -> dict[str, Any]:
-    """The figures with each goal and whether it was met, and whether all were; as they are where there is no goal."""
-    told = {name: {"goal": goal, "met": is_met(figures[name], goal)} for name, goal in goals.items()}
-    return {**figures, "goals": told, "met": all(each["met"] for each in told.values())} if told else dict(figures)
+    """Add each goal, whether it was met, and whether all were met. Figures without goals stay as they are."""
+    results = {name: {"goal": goal, "met": is_met(figures[name], goal)} for name, goal in goals.items()}
+    return (
+        {**figures, "goals": results, "met": all(each["met"] for each in results.values())}
+        if results
+        else dict(figures)
+    )
 
 
 def is_met(figure: float, goal: str) -> bool:

@@ -1,4 +1,4 @@
-"""The measurements, each a function that prints nothing and returns figures."""
+"""The measurements. Each function returns figures and prints nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Figures = dict[str, Any]
 
 
 def turn_overhead(stage: Stage, *, rounds: int = 20, each: int = 25) -> Figures:
-    """(a) accept to final reply event, against a raw no-op round trip; interleaved, to see the same machine."""
+    """(a) accept to final reply event, against a raw no-op round trip. Both are interleaved, for equal conditions."""
     from benchmarks.raw import noop
 
     ours: list[float] = []
@@ -55,7 +55,8 @@ def turn_overhead(stage: Stage, *, rounds: int = 20, each: int = 25) -> Figures:
 def throughput(stage: Stage, *, sessions: int = 50, messages: int = 20, rounds: int = 3) -> Figures:
     """(b) turns per second over 50 sessions, against raw no-op tasks per second.
 
-    Raw Celery as it keeps tasks, with acknowledgements; and as it may lose them, without, which is no yardstick.
+    Raw Celery acknowledges tasks, so that it keeps them. Without acknowledgements it may lose them; that figure is
+    only for information.
     """
     ours: list[float] = []
     raw: list[float] = []
@@ -93,11 +94,10 @@ def _raw_per_second(stage: Stage, total: int) -> float:
 def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 5) -> Figures:
     """(c) 200 one-second turns at once in one worker process: time against the ideal, memory for each.
 
-    From the first message sent to the end of the last turn, so that sending counts and reading the answers does not.
-    Eight clients send, as many people do: one alone would wait for Redis's disk with each message, and be measured.
-    The first round also starts the pool's threads. It shows what a turn in flight takes in memory, and its time is
-    given apart: a worker pays it once. Raw Celery, with tasks that only sleep for a second, tells how much of it is the
-    platform's.
+    Measured from the first message sent to the end of the last turn, so sending counts and reading answers does not.
+    Eight clients send: a single one would wait for Redis's disk with each message, and that would be measured.
+    The first round also starts the pool's threads. It shows the memory per running turn, and its time is a figure of
+    its own, since a worker pays it once. Raw Celery with tasks that sleep for a second shows Celery's own share.
     """
     with stage.worker(concurrency=turns) as process:
         before = process.memory_info().rss
@@ -117,7 +117,7 @@ def concurrent_turns(stage: Stage, *, turns: int = 200, rounds: int = 5) -> Figu
 
 
 def _raw_seconds(tasks: int) -> float:
-    """The same of raw Celery: from the first task sent to the end of the last."""
+    """The same for raw Celery: from the first task sent to the end of the last."""
     from benchmarks.raw import second
 
     begun = time.time()
@@ -127,7 +127,7 @@ def _raw_seconds(tasks: int) -> float:
 
 
 def _one_second_turns(stage: Stage, process: psutil.Process, name: str, turns: int) -> tuple[float, int]:
-    """Seconds for all of them, by the run records, and the most memory the worker held meanwhile."""
+    """Seconds for all turns, according to the run records, and the worker's peak memory."""
     program = '{"steps": [{"delayMs": 1000, "text": "x"}]}'
     reader = stage.cli.stores.reader
     begun_ms = time.time() * 1000
@@ -146,9 +146,9 @@ def _one_second_turns(stage: Stage, process: psutil.Process, name: str, turns: i
 
 
 def long_transcripts(stage: Stage, *, lengths: tuple[int, ...] = (10, 1_000, 10_000), each: int = 100) -> Figures:
-    """(c2) the same turn on transcripts of different lengths, of which the model sees the last 16,000 tokens.
+    """(c2) the same turn on transcripts of different lengths; the model sees the last 16,000 tokens.
 
-    What a turn costs by what its model sees is measured on the wire, by `cpu_per_turn`.
+    `cpu_per_turn` measures how the cost of a turn grows with what its model sees.
     """
     figures: Figures = {}
     entry = ["The quick brown fox jumps over the lazy dog, and the dog does not mind it at all today."]
@@ -175,7 +175,7 @@ def long_transcripts(stage: Stage, *, lengths: tuple[int, ...] = (10, 1_000, 10_
 
 
 def start_up() -> Figures:
-    """(d) from `ocw up` to ready, and the memory it then holds."""
+    """(d) the time from `ocw up` to ready, and its memory then."""
     env = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "OPENCLAW_CONFIG")}
     with tempfile.TemporaryDirectory(prefix="ocw-bench-up-") as folder:
         begun = time.perf_counter()
@@ -200,11 +200,11 @@ def start_up() -> Figures:
 
 
 def _publishes(stage: Stage, turns: int) -> int:
-    """What Celery publishes in so many turns, by a worker of its own, so that no measured one has to count."""
+    """How many messages Celery publishes in this many turns. A separate worker counts, not a measured one."""
     client, end = stage.server.client(), publishes.count()
     try:
         with stage.worker(counted=True):
-            assert int(client.get(publishes.COUNTING) or 0) > 1, "the worker does not count"
+            assert int(client.get(publishes.COUNTING) or 0) > 1, "the worker is not counting"
             before = int(client.get(publishes.COUNTER) or 0)
             for index in range(turns):
                 stage.wait(stage.send(f"p{index % 10}"))
@@ -215,6 +215,6 @@ def _publishes(stage: Stage, turns: int) -> int:
 
 def _commands(stage: Stage) -> int:
     stats = stage.server.client().info("commandstats")
-    # Calls made by scripts are counted too; what crosses the network is what is asked for here.
+    # Redis also counts the calls inside scripts; only commands that cross the network matter here.
     names = ("evalsha", "eval", "lpush", "brpop", "publish", "exec", "xread")
     return sum(stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in names)

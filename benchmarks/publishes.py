@@ -1,7 +1,7 @@
 """How many messages Celery publishes for a turn.
 
-Counted are the messages that kombu puts into a queue, an LPUSH and so a round trip each, by the client that accepts and
-by the worker. The wake-up that a script pushes in the same moment as it makes a turn due is none of them.
+It counts the messages that kombu puts into a queue, in the accepting client and in the worker: each is an LPUSH, so a
+round trip. A wake-up that a script pushes while it makes a turn due does not count.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kombu.transport.redis import Channel
 
 COUNTER = "bench:publishes"
 COUNTING = "bench:counting"
-"""How many processes have begun to count."""
+"""How many processes count."""
 
 
 def count() -> Callable[[], None]:
-    """Count from now on, in this process, for all to read in Redis; returns what ends it."""
+    """Count in this process from now on, in a Redis key; returns a function that stops counting."""
     original = Channel._put
     counter = redis.Redis.from_url(os.environ["REDIS_URL"])
 
@@ -29,7 +29,7 @@ def count() -> Callable[[], None]:
         counter.incr(COUNTER)
         return original(channel, queue, message, **more)
 
-    setattr(Channel, "_put", counted)  # noqa: B010 (a method is not to be assigned to)
+    setattr(Channel, "_put", counted)  # noqa: B010 (mypy refuses to assign to a method)
     counter.incr(COUNTING)
 
     def end() -> None:

@@ -1,7 +1,7 @@
-"""The yardstick: a Celery application that does nothing, on the same Redis and pool.
+"""The baseline: a Celery application with empty tasks, on the same Redis and pool.
 
-It acknowledges late, as people set it up who must not lose tasks: with kombu's emulation. We do without that, and so
-does it with BENCH_ACKS=0: then it loses what a killed worker held.
+It acknowledges late, with kombu's emulation, as people configure it who must not lose tasks. With BENCH_ACKS=0 it does
+not, like our workers, but then it loses the tasks of a killed worker.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ app.conf.update(
 
 @app.task(name="raw.noop")
 def noop() -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 @app.task(name="raw.second")
 def second() -> float:
-    """One second of waiting, and when it was over."""
+    """Sleep for a second and return the time."""
     time.sleep(1)
     return time.time()

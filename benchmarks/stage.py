@@ -1,4 +1,4 @@
-"""What every measurement stands on: a Redis with AOF, workers of both kinds, and a client."""
+"""The setup of every measurement: a Redis with AOF, our workers, raw Celery workers, and a client."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ HERE = Path(__file__).parent
 COUNTED = {"PYTHONPATH": os.pathsep.join([str(HERE / "counted"), str(HERE.parent)])}
 NOTHING: Mapping[str, str] = {}
 APIS = {"chat": "openai-completions", "responses": "openai-responses", "messages": "anthropic-messages"}
-"""By the name of agent and provider."""
+"""By the name of the agent, which is also the provider's."""
 MODEL = {"contextWindow": 200_000, "maxTokens": 8_192}
-"""What people use: all of a long conversation fits."""
+"""A common size: a long conversation fits."""
 INSTANT = '{"steps": [{"text": "x"}]}'
 
 
@@ -40,7 +40,7 @@ INSTANT = '{"steps": [{"text": "x"}]}'
 class Stage:
     server: RedisServer
     models: WireServer
-    """Speaks the three model APIs on the wire."""
+    """Serves the three model APIs."""
     cli: CliContext
     folder: Path
 
@@ -56,7 +56,7 @@ class Stage:
         return sent
 
     def wait(self, sent: Queued) -> None:
-        """Until the final reply event of the run that covers the message."""
+        """Wait for the final reply event of the run that covers the message."""
         last = sent.event_id
         while True:
             for event in self.cli.stores.reader.events(sent.session_key, last, block_ms=2000):
@@ -67,7 +67,7 @@ class Stage:
 
     @contextmanager
     def worker(self, *, concurrency: int = 4, lane: str = "main", counted: bool = False) -> Iterator[psutil.Process]:
-        """`counted`: it counts what Celery publishes in it."""
+        """Start one of our workers. With `counted` it counts what Celery publishes."""
         argv = [sys.executable, "-m", "openclaw_workers.cli.main", "worker", "--lane", lane, "--loglevel", "WARNING"]
         client = self.server.client()
         before = client.zcard("ocw:workers")
@@ -118,7 +118,7 @@ def stage(*, events: bool) -> Iterator[Stage]:
 
 
 def _config(models: WireServer, *, events: bool) -> dict[str, Any]:
-    """The agent `main` has the offline model; for each API there is an agent whose model is behind the wire."""
+    """The agent `main` uses the offline model; each API has an agent whose model is on the wire-level server."""
     providers = {
         name: {"baseUrl": _url(models, api), "api": api, "apiKey": "key", "models": [{"id": "m", **MODEL}]}
         for name, api in APIS.items()

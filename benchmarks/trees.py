@@ -1,4 +1,4 @@
-"""Measurements of the session tree: how long a parent waits for its children, and how fast it can spawn."""
+"""Measurements of session trees: how long a parent waits for its children, and how fast it spawns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FANS = (4, 8, 32)
 
 
 def fan_out(stage: Stage, *, rounds: int = 5) -> dict[str, Any]:
-    """(e) from the first spawn to the announce being read by the parent, children of one second and slots for all."""
+    """(e) from the first spawn until the parent reads the announce; one-second children, a slot for each."""
     figures: dict[str, Any] = {}
     with stage.worker(lane="subagent", concurrency=32), stage.worker(lane="service"), stage.worker():
         _measure(stage, "e-warm-up", 32, ONE_SECOND)
@@ -26,7 +26,7 @@ def fan_out(stage: Stage, *, rounds: int = 5) -> dict[str, Any]:
 
 
 def spawns(stage: Stage, *, rounds: int = 5, children: int = 32) -> dict[str, Any]:
-    """(f) spawns per second: one message that spawns 32 children, by the time of its tool call."""
+    """(f) spawns per second: the duration of a tool call that spawns 32 children."""
     with stage.worker(lane="subagent", concurrency=8), stage.worker(lane="service"), stage.worker():
         times = []
         for number in range(rounds):
@@ -61,7 +61,7 @@ def spawned_at(stage: Stage, sent: Queued) -> int:
 
 
 def announced(stage: Stage, sent: Queued) -> int:
-    """When the parent's turn that reads the results began."""
+    """When the parent's turn that reads the results started."""
     last = "0"
     while True:
         for event in stage.cli.stores.reader.events(sent.session_key, last, block_ms=2000):

@@ -23,7 +23,7 @@ from tests.support.wire import Called, Recorded, Reply
 Figures = dict[str, Any]
 
 SESSIONS = {10: 20, 400: 2, 2000: 2}
-"""Visible entries, and over how many sessions turns are spread: each turn adds two entries."""
+"""Visible entries, and the number of sessions that share the turns, since each turn adds two entries."""
 TURNS = 60
 """Turns of one length in one round."""
 RAW_TASKS = 200
@@ -32,10 +32,10 @@ PER_MILLI = 1000
 
 
 def cpu_per_turn(stage: Stage, *, rounds: int = 5) -> Figures:
-    """(g) processor time of a turn by the number of visible entries, against the least that it could take.
+    """(g) processor time of a turn by the number of visible entries, against the minimum.
 
-    The least is a bare HTTP call with the same body, and a raw Celery task that does nothing. Counted is the time of
-    the worker process, and of the thread that calls: what the model server takes is not part of it.
+    The minimum is a bare HTTP call with the same body plus an empty raw Celery task. It counts the time of the worker
+    process and of the calling thread, not that of the model server.
     """
     _fill(stage)
     figures: Figures = {}
@@ -49,7 +49,7 @@ def cpu_per_turn(stage: Stage, *, rounds: int = 5) -> Figures:
 
 
 def _cpu_of(stage: Stage, ours: psutil.Process, raw: psutil.Process, api: str, rounds: int) -> Figures:
-    """Each round measures all three, so that they see the same machine."""
+    """Each round measures all three, for equal conditions."""
     times: dict[int, list[float]] = {length: [] for length in SESSIONS}
     ratios: dict[int, list[float]] = {length: [] for length in SESSIONS}
     for _ in range(rounds):
@@ -73,7 +73,7 @@ def _raw_tasks() -> None:
 
 
 def _fill(stage: Stage) -> None:
-    """Sessions with so many entries; by a worker that ends before, so that none has an older transcript in mind."""
+    """Create the sessions. Their worker ends before the measurement, so that no worker has cached a transcript."""
     block = [TextBlock(text=SAID)]
     pair = [dump_entry(UserEntry(content=block)), dump_entry(AssistantEntry(content=[*block]))]
     client, keys = stage.server.client(), stage.cli.stores.keys
@@ -99,7 +99,7 @@ def _cpu_ms(process: psutil.Process, work: Callable[[], None]) -> float:
 
 
 def _bare_ms(like: Recorded, stage: Stage, *, calls: int = 20) -> float:
-    """The same request by httpx2 alone, read to its end."""
+    """The same request with httpx2 alone."""
     with httpx2.Client() as client:
         times = []
         for _ in range(calls):
@@ -111,7 +111,7 @@ def _bare_ms(like: Recorded, stage: Stage, *, calls: int = 20) -> float:
 
 
 def connections(stage: Stage, *, calls: int = 30) -> Figures:
-    """(h) connections that so many calls after another need."""
+    """(h) connections that consecutive calls need."""
     figures: Figures = {}
     with stage.worker(concurrency=4):
         for api in APIS:
@@ -123,7 +123,7 @@ def connections(stage: Stage, *, calls: int = 30) -> Figures:
 
 
 def busy_sessions(stage: Stage, *, sessions: int = 50, messages: int = 4, rounds: int = 3) -> Figures:
-    """(i) 200 messages over 50 sessions and a model of one second, against the ideal: as many seconds as each has."""
+    """(i) 200 messages over 50 sessions with a one-second model; ideal are as many seconds as messages per session."""
     figures: Figures = {}
     stage.models.answer = lambda _: Reply("ok", delay_seconds=1)
     with stage.worker(concurrency=sessions):
@@ -148,7 +148,7 @@ def _busy(stage: Stage, api: str, name: str, sessions: int, messages: int) -> fl
 
 
 def wired_fan_out(stage: Stage, *, rounds: int = 3) -> Figures:
-    """(j) from the first spawn to the announce being read, children with a model of one second and slots for all."""
+    """(j) from the first spawn until the parent reads the announce; one-second children, a slot for each."""
     figures: Figures = {}
     stage.models.answer = _parent_and_children
     with stage.worker(lane="subagent", concurrency=32), stage.worker(lane="service"), stage.worker():
@@ -169,7 +169,7 @@ def _fan(stage: Stage, api: str, name: str, children: int) -> float:
 
 
 def _parent_and_children(request: Recorded) -> Reply:
-    """A parent that spawns as many as it is told; its children take a second each."""
+    """A parent that spawns the requested number of children; each child takes a second."""
     said = json.dumps((request.body.get("messages") or request.body["input"])[-1])
     if "[Subagent Task]" in said:
         return Reply("done", delay_seconds=1)

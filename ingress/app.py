@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 
 from ingress import api, health, hooks, openai, web
 from ingress.auth import routes as auth_routes
 from ingress.errors import on_bug, on_http_exception, on_known_error
+from ingress.server.guard import Guard
+from ingress.server.hosts import hosts_of
 from openclaw_workers.errors import OpenClawError
 
 if TYPE_CHECKING:
@@ -20,7 +23,16 @@ PARTS = (health, auth_routes, api, openai, hooks, web)
 
 
 def build_app(context: IngressContext) -> Starlette:
+    gateway = context.settings.gateway
     return Starlette(
         routes=[route for part in PARTS for route in part.routes(context)],
+        middleware=[
+            Middleware(
+                Guard,
+                hosts=hosts_of(gateway),
+                most_body_bytes=gateway.limits.body,
+                idle_seconds=gateway.limits.idle_seconds,
+            )
+        ],
         exception_handlers={OpenClawError: on_known_error, HTTPException: on_http_exception, Exception: on_bug},
     )

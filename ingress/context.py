@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 
 from ingress.auth.authenticator import Authenticator
 from ingress.events.connect import connect_async, connect_reader
+from ingress.events.fleet import FleetFeed
 from ingress.events.follow import HubReader
 from ingress.events.hub import Hub
 from openclaw_workers.clock import now_ms
@@ -24,6 +25,7 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.routing.addressing import SessionRules
@@ -53,6 +55,9 @@ class IngressContext:
     redis: Redis
     """For reads of the event loop; writes go through the stores."""
     hub: Hub
+    """Events of single sessions."""
+    fleet: FleetFeed
+    """Changes of the whole installation."""
     limiter: anyio.CapacityLimiter
     clock: Callable[[], int] = now_ms
 
@@ -88,6 +93,11 @@ class IngressContext:
         seconds = self.settings.engine.accept_timeout_seconds
         return HubReader(self.hub, self.redis, self.stores.keys, timeout_seconds=seconds)
 
+    def end_streams(self) -> None:
+        """End every stream of events, because the process ends."""
+        self.hub.close()
+        self.fleet.close()
+
     async def call(self, act: Callable[..., T], *args: Any, **named: Any) -> T:
         """Run a blocking call of a store or of the engine in a thread, a bounded number at a time."""
         return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.limiter)
@@ -108,8 +118,8 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         id=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}",
         stores=stores,
         waker=waker,
-        intake=Intake(stores, waker),
-        control=Control(stores, waker, ArchiveWriter(stores.archives, loaded)),
+        intake=intake_of(stores, waker),
+        control=control_of(stores, waker, ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir)),
         tokens=tokens,
         auth=Authenticator(
             tokens,
@@ -119,6 +129,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         ),
         redis=redis,
         hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
+        fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
     )
 

@@ -16,6 +16,7 @@ from ingress import channels, delivery
 from ingress.app import build_app
 from ingress.context import IngressContext, open_context
 from ingress.registration import Registration
+from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
 from ingress.services import Service, keep_running
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.errors import ConflictError
@@ -59,6 +60,8 @@ async def serve(context: IngressContext) -> None:
     sock = listen(gateway.address, gateway.port)
     config = uvicorn.Config(
         build_app(context),
+        http=GuardedProtocol,
+        h11_max_incomplete_event_size=MOST_HEAD_BYTES,
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -70,12 +73,16 @@ async def serve(context: IngressContext) -> None:
         timeout_graceful_shutdown=STOP_SECONDS,
     )
     registration = Registration(context, url_of(sock))
-    services = [Service("events", context.hub.run), Service("registration", registration.run)]
+    services = [
+        Service("events", context.hub.run),
+        Service("fleet", context.fleet.run),
+        Service("registration", registration.run),
+    ]
     services += [service for part in (channels, delivery) for service in part.services(context)]
     tasks = [asyncio.create_task(keep_running(service)) for service in services]
     log.info("ingress.started", url=url_of(sock))
     try:
-        await Server(config, context.hub.close).serve(sockets=[sock])
+        await Server(config, context.end_streams).serve(sockets=[sock])
     finally:
         for task in tasks:
             task.cancel()

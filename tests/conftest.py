@@ -10,13 +10,22 @@ import pytest
 import redis
 from hypothesis import settings
 
+from tests.support.left_out import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_runtest_setup,
+    pytest_sessionfinish,
+)
 from tests.support.redis_server import RedisServer
 
-# How long an example takes depends on what else the machine does; a test that hangs is ended by its own time-out.
-settings.register_profile("suite", deadline=None)
+__all__ = ["pytest_collection_modifyitems", "pytest_configure", "pytest_runtest_setup", "pytest_sessionfinish"]
+
+# A busy machine makes examples slow. pytest's own timeout ends a test that hangs.
+# Hypothesis has other defaults where CI is set; the suite is the same everywhere.
+settings.register_profile("suite", parent=settings.get_profile("default"), deadline=None)
 settings.load_profile("suite")
 
-# A shell that starts the suite in the background has it ignore Ctrl-C, and whoever does hands that on to its children.
+# A shell that starts the suite in the background makes it ignore Ctrl-C, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -1,4 +1,4 @@
-"""Python imports this at start in a worker that has this directory on its path: it counts what Celery publishes."""
+"""Python imports this at start in a worker with this directory on its path. It then counts what Celery publishes."""
 
 from benchmarks.publishes import count
 

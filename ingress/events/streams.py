@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from starlette.responses import StreamingResponse
 
+from ingress.events.fleet import FleetFeed
 from ingress.events.hub import Hub
 from ingress.events.viewer import Shown, Viewer, sse
 from openclaw_workers.domain.ids import SessionKey
@@ -14,6 +15,7 @@ from openclaw_workers.errors import OpenClawError
 KEEP_ALIVE_SECONDS = 15.0
 KEEP_ALIVE = b": keep-alive\n\n"
 BEGINNING = b"retry: 1000\n\n"
+READY = sse("ready", {})
 GAP = sse("gap", {"reason": "events were missed; read the session again"})
 
 StillAllowed = Callable[[], Awaitable[object]]
@@ -41,6 +43,30 @@ async def session_events(
             yield chunk
 
 
+async def fleet_events(
+    feed: FleetFeed, may_see: Callable[[str], bool], still_allowed: StillAllowed
+) -> AsyncIterator[bytes]:
+    """Changes of the installation from now on, without those of sessions that this viewer may not see."""
+    async with feed.watch() as viewer:
+        yield BEGINNING + READY
+        while not viewer.is_over:
+            batch = await viewer.take(KEEP_ALIVE_SECONDS)
+            if text := b"".join(shown.text for shown in batch if not shown.session or may_see(shown.session)):
+                yield text
+            elif not batch and not viewer.is_over:
+                if not await _is_allowed(still_allowed):
+                    return
+                yield KEEP_ALIVE
+
+
+async def _is_allowed(still_allowed: StillAllowed) -> bool:
+    try:
+        await still_allowed()
+    except OpenClawError:
+        return False
+    return True
+
+
 async def chunks_of(viewer: Viewer, still_allowed: StillAllowed) -> AsyncIterator[bytes]:
     """What a viewer is sent until it is over: events, and comments that keep the connection open."""
     last: int | None = None
@@ -50,9 +76,7 @@ async def chunks_of(viewer: Viewer, still_allowed: StillAllowed) -> AsyncIterato
             last, text = _joined(batch, last)
             yield text
         elif not viewer.is_over:
-            try:
-                await still_allowed()
-            except OpenClawError:
+            if not await _is_allowed(still_allowed):
                 return
             yield KEEP_ALIVE
 

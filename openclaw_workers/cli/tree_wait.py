@@ -12,9 +12,8 @@ from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.errors import OpenClawError
-from openclaw_workers.views.answers import Answer, answer_json, blocked_announce, later_reply_json
+from openclaw_workers.views.answers import Answer, answer_json, blocked_announce, tree_fields
 from openclaw_workers.views.errors import error_json
-from openclaw_workers.views.subagents import outcome_json
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
@@ -58,12 +57,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
 
 def _tree_json(cli: CliContext, replies: LaterReplies, later: list[Answer], *, is_settled: bool) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
-    children = cli.conversations.result(replies.children())
-    return {
-        "settled": is_settled,
-        "replies": [later_reply_json(answer) for answer in later],
-        "subagents": [outcome_json(run) for run in children],
-    }
+    return tree_fields(later, cli.conversations.result(replies.children()), is_settled=is_settled)
 
 
 def _interrupted(replies: LaterReplies) -> Interrupted:

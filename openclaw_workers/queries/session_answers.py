@@ -27,7 +27,7 @@ Listed = list[tuple[SessionEntry, SessionState]]
 
 
 def recent_sessions(
-    place: Installation, limit: int, agent_id: str | None = None, *, label: str | None = None
+    place: Installation, limit: int, agent_id: str | None = None, *, label: str | None = None, key: str | None = None
 ) -> Listed:
     """Sessions, last used first.
 
@@ -38,7 +38,9 @@ def recent_sessions(
     wanted = (
         row
         for row in reader.each_session()
-        if (agent_id is None or row.agent_id == agent_id.lower()) and (label is None or row.label == label)
+        if (agent_id is None or row.agent_id == agent_id.lower())
+        and (label is None or row.label == label)
+        and (key is None or key.lower() in row.session_key.lower())
     )
     found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
     if agent_id is not None and not found:

@@ -1,4 +1,4 @@
-"""Fixtures for tests that hurt real processes."""
+"""Fixtures for tests that kill, pause and restart real processes."""
 
 from __future__ import annotations
 

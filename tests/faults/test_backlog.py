@@ -1,4 +1,4 @@
-"""Ten thousand sessions wait and nobody serves them: the sweep must not make it worse (rule 15)."""
+"""Ten thousand sessions wait without a worker: the sweep must not flood the queue (rule 15)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW_SECONDS = 2
 
 
 def test_10000_waiting_sessions_without_a_worker_are_woken_once(make_fleet: MakeFleet) -> None:
-    """Fifteen leases long; the soak tests wait a full minute, and then serve them all."""
+    """Watches for 15 leases. The soak test watches for a minute and then serves them all."""
     fleet = unserved(make_fleet)
     accept_all(fleet, 10_000)
 
@@ -25,7 +25,7 @@ def test_10000_waiting_sessions_without_a_worker_are_woken_once(make_fleet: Make
     assert rewakes(fleet) < 100
 
 
-def test_a_backlog_leaves_nothing_behind_that_would_delay_a_new_message(make_fleet: MakeFleet) -> None:
+def test_after_a_backlog_a_new_message_is_answered_at_once(make_fleet: MakeFleet) -> None:
     fleet = unserved(make_fleet)
     sent = accept_all(fleet, 1_000)
     assert most_waiting(fleet, seconds=5) < 1_010
@@ -36,7 +36,7 @@ def test_a_backlog_leaves_nothing_behind_that_would_delay_a_new_message(make_fle
 
 
 def unserved(make_fleet: MakeFleet) -> Fleet:
-    """A fleet that sweeps and does not serve the main lane."""
+    """A fleet that sweeps, but has no worker for the main lane."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
     fleet.worker("service")
     return fleet
@@ -48,7 +48,7 @@ def accept_all(fleet: Fleet, sessions: int) -> list[Queued]:
 
 
 def accept(fleet: Fleet, number: int) -> Queued:
-    """Send as a client does: on a busy machine Redis may take its time, and a repeat with the same id is safe."""
+    """Retry as a client does: Redis can be slow on a busy machine, and a repeat with the same id is safe."""
     while True:
         try:
             return fleet.send(program(say("done")), f"s{number}", message_id=f"m{number}")
@@ -57,7 +57,7 @@ def accept(fleet: Fleet, number: int) -> Queued:
 
 
 def most_waiting(fleet: Fleet, *, seconds: float) -> int:
-    """Watch the queue for so long, and return its greatest length."""
+    """Watch the queue for this long and return its greatest length."""
     begun, most = time.monotonic(), 0
     while time.monotonic() - begun < seconds:
         most = max(most, int(fleet.stores.redis.llen(fleet.queue_key)))
@@ -66,12 +66,12 @@ def most_waiting(fleet: Fleet, *, seconds: float) -> int:
 
 
 def rewakes(fleet: Fleet) -> int:
-    """Messages beyond the first: each would find its session served, and take a worker's time for it."""
+    """Wake-ups beyond the first of each session. Each one costs a worker time and finds nothing to do."""
     return fleet.logs().count("run.woken")
 
 
 def serve(fleet: Fleet, sent: list[Queued], *, within: float = 120) -> None:
-    """Start a worker, and when all is answered see to it that a new message is, soon."""
+    """Start a worker, wait until all messages are answered, and check that a new one is answered soon."""
     redis, keys = fleet.stores.redis, fleet.stores.keys
     fleet.worker(concurrency=16)
     eventually(lambda: not redis.zcard(keys.due), within=within)

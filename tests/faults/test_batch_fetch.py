@@ -1,4 +1,4 @@
-"""How workers take wake-ups from the broker: several at a time where many slots are free, and damaged ones too."""
+"""Workers fetch several wake-ups at a time when many slots are free, and skip damaged messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.fleet import Fleet
 from tests.support.programs import program, say
 from tests.support.waiting import eventually
 
-LASTING = program(say("done", delay_ms=3000))
+SLOW_TURN = program(say("done", delay_ms=3000))
 NO_MESSAGES = ['{"body": ', "no JSON", "[]", "{}", '{"properties": {}}', '{"properties": []}', "\ud7ff\x00"]
 NO_MESSAGES += ["[" * 100_000, '{"properties": {"__type__": "decimal", "__value__": "x"}}']
 NO_TASKS = [
@@ -30,7 +30,7 @@ def commands(fleet: Fleet, name: str) -> int:
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 def test_a_worker_with_many_free_slots_takes_several_wake_ups_at_once(fleet: Fleet, pool: str) -> None:
     slots = 64 if pool == "threads" else 16
-    sent = [fleet.send(LASTING, f"s{n}") for n in range(slots)]
+    sent = [fleet.send(SLOW_TURN, f"s{n}") for n in range(slots)]
     before = commands(fleet, "brpop")
 
     fleet.worker(concurrency=slots, pool=pool, wait=False)
@@ -41,7 +41,7 @@ def test_a_worker_with_many_free_slots_takes_several_wake_ups_at_once(fleet: Fle
 
 
 def test_a_worker_with_few_slots_leaves_the_next_wake_up_to_others(fleet: Fleet) -> None:
-    sent = [fleet.send(LASTING, f"s{n}") for n in range(7)]
+    sent = [fleet.send(SLOW_TURN, f"s{n}") for n in range(7)]
 
     fleet.worker(concurrency=7, wait=False)
     eventually(lambda: len(fleet.stores.reader.running()) == 7, within=60)
@@ -51,7 +51,7 @@ def test_a_worker_with_few_slots_leaves_the_next_wake_up_to_others(fleet: Fleet)
 
 
 def test_a_worker_never_takes_more_wake_ups_than_it_has_slots(fleet: Fleet) -> None:
-    sent = [fleet.send(LASTING, f"s{n}") for n in range(60)]
+    sent = [fleet.send(SLOW_TURN, f"s{n}") for n in range(60)]
 
     fleet.worker(concurrency=40, wait=False)
     eventually(lambda: len(fleet.stores.reader.running()) == 40, within=60)
@@ -62,7 +62,7 @@ def test_a_worker_never_takes_more_wake_ups_than_it_has_slots(fleet: Fleet) -> N
 
 @pytest.mark.parametrize("concurrency", [4, 32])
 def test_a_damaged_message_in_the_queue_ends_no_worker_and_no_turn(fleet: Fleet, concurrency: int) -> None:
-    sent = [fleet.send(LASTING, "before")]
+    sent = [fleet.send(SLOW_TURN, "before")]
     for number, damaged in enumerate(DAMAGED):
         fleet.stores.redis.lpush(fleet.queue_key, damaged)
         sent.append(fleet.send(program(say("after")), f"s{number}"))
@@ -76,9 +76,9 @@ def test_a_damaged_message_in_the_queue_ends_no_worker_and_no_turn(fleet: Fleet,
     assert all(len(run.attempts) == 1 for run in fleet.runs())
 
 
-def test_a_wake_up_that_was_damaged_is_made_up_for_by_the_sweep(fleet: Fleet) -> None:
+def test_the_sweep_replaces_a_damaged_wake_up(fleet: Fleet) -> None:
     sent = fleet.send(program(say("found")), lose_wake_up=True)
-    fleet.stores.redis.lpush(fleet.queue_key, "what was its wake-up")
+    fleet.stores.redis.lpush(fleet.queue_key, "a damaged wake-up")
 
     fleet.worker(concurrency=32)
 

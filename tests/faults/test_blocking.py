@@ -1,4 +1,4 @@
-"""Whatever stands still, a lease is lost only by a worker that does: not with Redis, not by a neighbour's tool."""
+"""A worker loses its leases only if it hangs itself: not while Redis is away, not because of another turn's tool."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ BUSY_STEPS = 6
 @dataclass(frozen=True, slots=True)
 class Blocking:
     call: Call
-    told: str
+    message: str
     ended_within: float
-    """Seconds from when it was started: its limit, and what it takes to end it."""
+    """Seconds from the start of the call: its time limit, plus the time to end it."""
 
 
 BLOCKING = {
@@ -50,34 +50,34 @@ def assert_kept(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 def test_no_turn_is_taken_over_because_redis_was_frozen(fleet: Fleet, pool: str) -> None:
-    """For three leases: all of them look expired then."""
+    """Frozen for three leases, so that every lease looks expired."""
     carry_through(freeze, fleet, pool, seconds=6)
 
 
 def test_no_turn_is_taken_over_because_redis_was_gone(fleet: Fleet) -> None:
-    """Rule 7: here no renewal waits in a socket, and whoever sweeps may be back sooner than whoever renews."""
-    carry_through(be_gone, fleet, "threads", seconds=6)
+    """Rule 7: no renewal is waiting in a socket, so the sweep may run before the first renewal."""
+    carry_through(take_away, fleet, "threads", seconds=6)
 
 
 def freeze(redis: RedisServer, seconds: float) -> None:
     redis.stop()
-    pass_time(seconds)
+    wait_for(seconds)
     redis.cont()
 
 
-def be_gone(redis: RedisServer, seconds: float) -> None:
+def take_away(redis: RedisServer, seconds: float) -> None:
     redis.kill()
-    pass_time(seconds)
+    wait_for(seconds)
     redis.start()
 
 
-def pass_time(seconds: float) -> None:
+def wait_for(seconds: float) -> None:
     begun = time.monotonic()
     eventually(lambda: time.monotonic() - begun >= seconds, within=seconds + 5)
 
 
 def carry_through(fault: Callable[[RedisServer, float], None], fleet: Fleet, pool: str, *, seconds: float) -> None:
-    """Half of the turns write while it lasts, the others wait for a model."""
+    """Half of the turns write during the fault, the others wait for a model."""
     waiting = program(say("done", delay_ms=int(seconds * 1000) + 2_000))
     fleet.ready(*(fleet.worker(pool=pool, concurrency=TURNS // 2, wait=False) for _ in range(2)))
     sent = [fleet.send(waiting if number % 2 else busy(f"s{number}"), f"s{number}") for number in range(TURNS)]
@@ -96,12 +96,12 @@ def busy(name: str) -> Program:
 
 
 def test_blocking_tools_end_with_an_error_and_their_neighbours_keep_their_leases(fleet: Fleet) -> None:
-    """Rule 8: one process carries all turns, and another stands by to take what its ticker does not renew."""
+    """Rule 8: one process runs all turns; a second one is ready to take over any turn whose lease expires."""
     fleet.workspace.mkdir()
     (fleet.workspace / "trap.txt").write_text("a" * 60 + "b\n")
     carrier = fleet.worker(concurrency=8)
     neighbours = [fleet.send(program(say("done", delay_ms=7_000)), f"neighbour-{number}") for number in range(3)]
-    blocked = {name: fleet.send(program(call(BLOCKING[name].call), say("told")), name) for name in BLOCKING}
+    blocked = {name: fleet.send(program(call(BLOCKING[name].call), say("done")), name) for name in BLOCKING}
     eventually(lambda: fleet.carries(carrier) == 5, within=20)
     fleet.worker(wait=False)
 
@@ -110,12 +110,12 @@ def test_blocking_tools_end_with_an_error_and_their_neighbours_keep_their_leases
         assert tool_seconds(fleet, name) < BLOCKING[name].ended_within
         [result] = [entry for entry in fleet.transcript(name) if isinstance(entry, ToolResultEntry)]
         assert result.is_error
-        assert BLOCKING[name].told in result.content[0].text
+        assert BLOCKING[name].message in result.content[0].text
     for outcome in fleet.outcomes(neighbours):
         assert_kept(outcome)
 
 
 def tool_seconds(fleet: Fleet, session: str) -> float:
-    """How long the one tool call of a session took, by what its viewers were shown."""
+    """How long the only tool call of a session took, according to its events."""
     [started], [ended] = (fleet.events(session, kind=kind) for kind in ("tool.started", "tool.ended"))
     return (ended.at - started.at) / 1000

@@ -1,4 +1,4 @@
-"""Redis' clock steps back by an hour under a fleet at work: nobody waits for the hour to pass (rule 7, I8)."""
+"""Redis' clock steps back by an hour while a fleet works: nothing waits for that hour (rule 7, I8)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MakeClock = Callable[[Fleet], Clock]
 
 @pytest.fixture
 def make_clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeClock:
-    """Have this process go by the clock too; it is to be asked for before the fleet starts."""
+    """Make this process use the shifted clock too. Request it before the fleet starts."""
     file = tmp_path / "clock"
     file.write_text("0")
     monkeypatch.setattr(scripts, "script_source", shifted_source(scripts.script_source))
@@ -35,7 +35,7 @@ def make_clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MakeClock:
     return lambda fleet: Clock(fleet.stores.redis, file)
 
 
-def test_a_killed_owner_a_lost_wake_up_and_a_live_turn_after_a_step_back(
+def test_after_a_step_back_dead_turns_and_lost_wake_ups_recover_and_live_turns_continue(
     make_clock: MakeClock, make_fleet: MakeFleet
 ) -> None:
     fleet = make_fleet()
@@ -57,13 +57,13 @@ def test_a_killed_owner_a_lost_wake_up_and_a_live_turn_after_a_step_back(
     gate.open()
     assert outcome.run is not None
     assert [attempt.how for attempt in outcome.run.attempts] == ["taken", "takeover"]
-    lasting = fleet.outcome(live).run
-    assert lasting is not None
-    assert len(lasting.attempts) == 1, "a live owner is not taken for dead"
+    live_run = fleet.outcome(live).run
+    assert live_run is not None
+    assert len(live_run.attempts) == 1, "a live owner was treated as dead"
     check(fleet.stores, [killed, live, lost], one_each=True)
 
 
-def test_calls_that_lie_ahead_hold_up_no_other_call(make_clock: MakeClock, make_fleet: MakeFleet) -> None:
+def test_calls_with_a_time_in_the_future_do_not_delay_other_calls(make_clock: MakeClock, make_fleet: MakeFleet) -> None:
     with WireServer() as server:
         fleet = make_fleet(config(server, limits={"requestsPerMinute": 2}))
         clock = make_clock(fleet)
@@ -74,7 +74,7 @@ def test_calls_that_lie_ahead_hold_up_no_other_call(make_clock: MakeClock, make_
         clock.set(-HOUR)
         after = [fleet.send("after", f"after-{number}") for number in range(2)]
 
-        # Without the step they would wait for a minute, with it for an hour.
+        # The limit itself would make them wait a minute; the calls with a future time, an hour.
         fleet.outcomes(after, within=20)
         third = fleet.send("third", "third")
         waiting = fleet.stores.keys.waiting("a")

@@ -15,7 +15,7 @@ from tests.support.programs import Program, call, mark, program, say
 from tests.support.waiting import eventually
 
 LONG_MS = 1_500
-"""Long enough to be killed in, short enough to sit through once more."""
+"""Long enough to kill the worker meanwhile, short enough to wait for again."""
 
 
 def two_tools(name: str, *, slow: int) -> Program:
@@ -28,19 +28,19 @@ def two_tools(name: str, *, slow: int) -> Program:
     )
 
 
-def entries(fleet: Fleet, session: str, count: int) -> None:
+def wait_for_entries(fleet: Fleet, session: str, count: int) -> None:
     eventually(lambda: len(fleet.transcript(session)) >= count, within=20)
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_killed_workers_turns_are_finished_elsewhere_and_no_finished_tool_runs_again(fleet: Fleet, pool: str) -> None:
-    """I1, I2, I5: killed before, between and after two tool calls, each turn has one answer and each tool ran once."""
+def test_another_worker_finishes_a_killed_workers_turns_without_repeating_tools(fleet: Fleet, pool: str) -> None:
+    """I1, I2, I5: the worker dies before, between and after two tool calls; each turn has one answer."""
     victim = fleet.worker(pool=pool)
     names, sent = ["after", "between", "before"], []
-    # The one with the longest way to its slow step goes first, so that all are in theirs when the worker dies.
+    # The turn with the latest slow step starts first, so that all are in their slow step when the worker dies.
     for name, slow, journalled in zip(names, (2, 1, 0), (5, 3, 1), strict=True):
         sent.append(fleet.send(two_tools(name, slow=slow), name))
-        entries(fleet, name, journalled)
+        wait_for_entries(fleet, name, journalled)
 
     victim.kill()
     fleet.worker(pool=pool)
@@ -57,11 +57,11 @@ def test_a_killed_workers_turns_are_finished_elsewhere_and_no_finished_tool_runs
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_tool_cut_off_midway_is_reported_to_the_model_and_not_run_again(fleet: Fleet, pool: str) -> None:
-    """I5: `exec` may have taken effect, so its call is answered with "interrupted"; the calls after it still run."""
+def test_an_interrupted_tool_is_reported_to_the_model_and_not_run_again(fleet: Fleet, pool: str) -> None:
+    """I5: `exec` may have had its effect, so the result of the call is "interrupted". The calls after it still run."""
     fleet.ready(fleet.worker(pool=pool, wait=False), fleet.worker(pool=pool, wait=False))
     calls = [mark("done"), mark("cut", then="until test -e go; do sleep 0.02; done"), mark("later")]
-    queued = fleet.send(program(call(*calls), say("I was told")))
+    queued = fleet.send(program(call(*calls), say("I see")))
     eventually(lambda: fleet.count("cut") == 1, within=20)
 
     fleet.carrier().kill()
@@ -69,7 +69,7 @@ def test_a_tool_cut_off_midway_is_reported_to_the_model_and_not_run_again(fleet:
     outcome = fleet.outcome(queued)
 
     assert outcome.receipt.state is MessageState.ANSWERED
-    assert outcome.text == "I was told"
+    assert outcome.text == "I see"
     assert [fleet.count(name) for name in ("done", "cut", "later")] == [1, 1, 1]
     results = [entry for entry in fleet.transcript() if isinstance(entry, ToolResultEntry)]
     assert [result.is_error for result in results] == [False, True, False]
@@ -78,11 +78,11 @@ def test_a_tool_cut_off_midway_is_reported_to_the_model_and_not_run_again(fleet:
 
 
 def test_with_default_settings_a_killed_workers_turn_is_resumed_within_15_seconds(make_fleet: MakeFleet) -> None:
-    """I8: recovery time is set by the lease, 8 s unless configured, and needs no one to ask for it."""
+    """I8: the lease (8 s by default) sets the recovery time; nothing has to trigger the recovery."""
     fleet = make_fleet(defaults=True)
     fleet.ready(fleet.worker(wait=False), fleet.worker(wait=False))
     queued = fleet.send(program(call(mark("tool")), say("back", delay_ms=2_000)))
-    entries(fleet, "main", 3)
+    wait_for_entries(fleet, "main", 3)
 
     fleet.carrier().kill()
     killed = time.monotonic()

@@ -1,4 +1,4 @@
-"""Wake-ups that come twice, late or never: a Celery message changes nothing but time (I1, I2, I5)."""
+"""Wake-ups that arrive twice, late or never: a Celery message affects only when a turn runs (I1, I2, I5)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def skipped(worker: WorkerProcess, why: str = "") -> int:
     return sum("run.skipped" in line and f"why={why}" in line for line in worker.log_text().splitlines())
 
 
-def test_a_wake_up_delivered_three_times_at_once_during_and_after_its_turn_runs_one_turn(fleet: Fleet) -> None:
-    """I1, I2, I5: one owner, one tool run, one answer, whenever the copies come."""
+def test_a_wake_up_delivered_three_times_runs_one_turn(fleet: Fleet) -> None:
+    """I1, I2, I5: one owner, one tool run, one answer, whether the copies arrive before, during or after the turn."""
     turn = program(call(mark("tool"), delay_ms=800), say("once", delay_ms=800))
     sent = [fleet.send(turn, f"s{n}") for n in range(4)]
 
@@ -45,13 +45,13 @@ def test_a_wake_up_delivered_three_times_at_once_during_and_after_its_turn_runs_
     check(fleet.stores, sent + following, one_each=True)
 
 
-def test_a_late_wake_up_of_an_ended_run_does_not_begin_the_run_that_waits(fleet: Fleet) -> None:
-    """I1: it names another run. Taken by it, the next turn would be written into the record of the last one."""
+def test_a_late_wake_up_of_an_ended_run_does_not_start_the_next_run(fleet: Fleet) -> None:
+    """I1: it names another run. If it started the next turn, that turn would be written into the wrong record."""
     worker = fleet.worker(loglevel="DEBUG")
     ended = [fleet.send(program(say("first")), f"s{n}") for n in range(4)]
     before = [fleet.outcome(queued).run for queued in ended]
 
-    # Nothing but the old wake-ups is in the queue: those of the new runs are lost, and come later by the sweep.
+    # Only the old wake-ups are in the queue. Those of the new runs are lost, and the sweep replaces them later.
     waiting = [fleet.send(program(say("second")), f"s{n}", lose_wake_up=True) for n in range(4)]
     for queued in ended:
         assert queued.run is not None
@@ -65,8 +65,8 @@ def test_a_late_wake_up_of_an_ended_run_does_not_begin_the_run_that_waits(fleet:
     check(fleet.stores, ended + waiting, one_each=True)
 
 
-def test_a_wake_up_deleted_from_the_broker_is_made_good_by_the_sweep(fleet: Fleet) -> None:
-    """I1, I8: accepted is accepted, though nothing is left of the message in the queue."""
+def test_the_sweep_replaces_a_wake_up_deleted_from_the_broker(fleet: Fleet) -> None:
+    """I1, I8: an accepted message is answered even if the queue has lost its wake-up."""
     sent = [fleet.send(program(say(f"answer {n}")), f"s{n}") for n in range(4)]
     assert fleet.stores.redis.delete(fleet.queue_key) == 1
     fleet.worker()

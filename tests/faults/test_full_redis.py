@@ -1,4 +1,4 @@
-"""A Redis that is full: what is at work goes on and ends, nothing is taken over, and deleting one session is enough."""
+"""With Redis full, running turns finish, no turn is taken over, and deleting one session makes room again."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.errors import StoreFull
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw
 from tests.support.programs import call, execute, program, say, spawn
 from tests.support.tree import announces, children_of
 from tests.support.waiting import eventually
 
-FOR_EVER = program(say("never", delay_ms=120_000))
+ENDLESS = program(say("never", delay_ms=120_000))
 SLOW = [call(execute("sleep 0.4"))] * 6
 BIG_ENTRIES, ENTRY_BYTES = 300, 100_000
 
 
 def grow(fleet: Fleet) -> str:
-    """A session with a transcript of 30 MB; returns its session id."""
+    """Grow a session's transcript to 30 MB and return its session id."""
     fleet.outcome(fleet.send(program(say("small yet")), "big"))
     key = fleet.stores.keys.log(session_key("big"))
     for n in range(BIG_ENTRIES):
@@ -35,7 +35,7 @@ def grow(fleet: Fleet) -> str:
 
 
 def fill(fleet: Fleet) -> None:
-    """Until a plain write is refused, also when buffers come and go."""
+    """Fill Redis until it refuses a plain write, with a margin for buffers that shrink again."""
     client = fleet.stores.redis
     client.config_set("maxmemory", int(client.info("memory")["used_memory"] * 1.05))
     filler = (f"filler-{n}" for n in count())
@@ -61,27 +61,27 @@ def is_refused(fleet: Fleet) -> bool:
     return False
 
 
-def test_a_full_redis_carries_on_and_recovers_by_one_deletion(make_fleet: MakeFleet) -> None:
+def test_turns_finish_in_a_full_redis_and_one_deletion_makes_room(make_fleet: MakeFleet) -> None:
     fleet = make_fleet()
-    workers = staff(fleet, "main", "subagent", "service", concurrency=24)
+    workers = start_workers(fleet, "main", "subagent", "service", concurrency=24)
     session_id = grow(fleet)
     gates = {name: Gate(fleet, name) for name in ("stop", "spawn", "child", "steps")}
 
-    # Given turns of every kind at work
-    stopped = fleet.send(FOR_EVER, "stopped")
+    # Given running turns of every kind
+    stopped = fleet.send(ENDLESS, "stopped")
     steps = [fleet.send(program(gates["steps"].step, *SLOW, say(f"done {n}")), f"steps{n}") for n in range(4)]
     behind = fleet.send(program(say("behind")), "steps0")
-    late = fleet.send(program(gates["spawn"].step, spawn(FOR_EVER), say("alone then")), "late")
-    child = program(gates["child"].step, say("child's word"))
+    late = fleet.send(program(gates["spawn"].step, spawn(ENDLESS), say("alone then")), "late")
+    child = program(gates["child"].step, say("child's result"))
     parent = fleet.send(program(spawn(child, child), say("spawned"), say("heard")), "parent")
     assert fleet.outcome(parent).text == "spawned"
-    middle = program(spawn(child), say("waiting"), say("middle's word"))
+    middle = program(spawn(child), say("waiting"), say("middle's result"))
     assert fleet.outcome(fleet.send(program(spawn(middle), say("spawned"), say("heard")), "above")).text == "spawned"
     at_work = ["parked", "running", "running", "running"]
     eventually(lambda: sorted(run.state for run in children_of(fleet.stores)) == at_work, within=30)
     eventually(lambda: len(fleet.stores.reader.running()) == 9, within=30)
 
-    # When Redis is full, the turns go on, one after the other is answered, and new work is refused
+    # When Redis is full, the turns continue and are answered, and new work is refused
     fill(fleet)
     eventually(lambda: is_refused(fleet), within=20)
     for gate in gates.values():
@@ -91,8 +91,8 @@ def test_a_full_redis_carries_on_and_recovers_by_one_deletion(make_fleet: MakeFl
     assert fleet.outcome(late).text == "alone then"
     refusal = next(entry for entry in fleet.transcript("late") if isinstance(entry, ToolResultEntry) and entry.is_error)
     assert "no sub-agents are started" in refusal.content[0].text
-    # A child whose chord cannot count it settles all the same, and its parent is woken
-    for name, said in (("parent", "child's word"), ("above", "middle's word")):
+    # A child settles and wakes its parent even if its chord cannot count it
+    for name, said in (("parent", "child's result"), ("above", "middle's result")):
         eventually(lambda name=name: "heard" in str(fleet.transcript(name)[-1]), within=30)  # type: ignore[misc]
         assert all(said in text for text in announces(fleet.transcript(name)))
     # And a turn can be stopped
@@ -100,7 +100,7 @@ def test_a_full_redis_carries_on_and_recovers_by_one_deletion(make_fleet: MakeFl
     run = fleet.outcome(stopped).run
     assert run is not None
     assert run.state is RunState.KILLED
-    assert is_full(fleet), "and all that in a full Redis"
+    assert is_full(fleet), "Redis was not full any more"
 
     # Then deleting one session is enough
     done = Ocw(fleet)("sessions", "delete", "big", "--yes")
@@ -112,13 +112,13 @@ def test_a_full_redis_carries_on_and_recovers_by_one_deletion(make_fleet: MakeFl
     assert fleet.outcome(fleet.send(program(say("as before")), "after")).text == "as before"
     assert fleet.outcome(fleet.send(program(spawn(program(say("x"))), say("s"), say("h")), "after")).text == "s"
 
-    # And nobody was restarted, nothing was taken over
+    # And no worker was restarted, and no turn was taken over
     assert all(worker.is_running() for worker in workers)
     runs = fleet.runs()
     assert {run.attempt for run in runs} == {1}
     assert [attempt.how for run in runs for attempt in run.attempts if attempt.how == "takeover"] == []
     assert len([run for run in children_of(fleet.stores) if run.state is RunState.OK]) >= 2
-    assert "store.lost" not in fleet.logs()
-    for said in ("store.filling", "store.has_room"):
+    assert "store.disconnected" not in fleet.logs()
+    for said in ("store.nearly_full", "store.has_room"):
         eventually(lambda said=said: [each.log_text().count(said) for each in workers] == [1] * 3, within=10)  # type: ignore[misc]
     assert "maybe_refresh_binding_expiry" not in fleet.logs()

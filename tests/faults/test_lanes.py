@@ -1,4 +1,4 @@
-"""A cluster-wide cap on a lane: held with three workers, first come first served, and nobody sleeps on a slot."""
+"""A cluster-wide lane cap holds with three workers, serves in order, and no waiting turn blocks a slot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openclaw_workers.store.turn_records import Granted, Lease, Outcome, ResetTi
 from openclaw_workers.store.turns import Turns
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
-from tests.support.faulty_workers import rigged
+from tests.support.faulty_workers import faulty, place
 from tests.support.fleet import Fleet
 from tests.support.ocw import Gate
 from tests.support.programs import call, mark, program, say
@@ -30,7 +30,7 @@ def capped(make_fleet: MakeFleet, cap: int) -> Fleet:
 
 
 class Watch(threading.Thread):
-    """Looks at the lane all the time and remembers the most it saw."""
+    """Polls the lane and remembers the highest counts."""
 
     def __init__(self, fleet: Fleet) -> None:
         super().__init__(name="watch", daemon=True)
@@ -67,7 +67,7 @@ def watching(fleet: Fleet) -> Iterator[Watch]:
 
 
 def most_at_once(runs: list[Run]) -> int:
-    """By the records: how many runs were between their first taking and their end at the same time."""
+    """How many runs were active at the same time, according to their records."""
     moments = [(run.started_at or 0, 1) for run in runs] + [(run.ended_at or 0, -1) for run in runs]
     now = most = 0
     for _, change in sorted(moments):
@@ -86,7 +86,7 @@ def others(fleet: Fleet, run: Run) -> list[Run]:
 
 
 def hold(fleet: Fleet, session: str) -> tuple[Queued, Gate]:
-    """A turn that has a slot and goes on until the gate is opened."""
+    """A turn that keeps its slot until the gate opens."""
     gate = Gate(fleet, session)
     queued = fleet.send(program(gate.step, say("done")), session)
     eventually(lambda: len(fleet.transcript(session)) == 2, within=20)
@@ -111,7 +111,7 @@ def test_a_lane_cap_is_never_exceeded_by_three_workers(make_fleet: MakeFleet) ->
     check(fleet.stores, sent, one_each=True)
 
 
-def test_sessions_that_wait_for_a_lane_are_served_in_the_order_of_the_line(make_fleet: MakeFleet) -> None:
+def test_sessions_that_wait_for_a_lane_are_served_in_order(make_fleet: MakeFleet) -> None:
     fleet = capped(make_fleet, cap=1)
     fleet.ready(*(fleet.worker(wait=False) for _ in range(3)))
     holder, gate = hold(fleet, "holder")
@@ -126,8 +126,8 @@ def test_sessions_that_wait_for_a_lane_are_served_in_the_order_of_the_line(make_
     check(fleet.stores, sent, one_each=True)
 
 
-def test_waiting_for_a_lane_holds_no_thread_of_a_worker(make_fleet: MakeFleet) -> None:
-    """Ten sessions come to stand in line, one after the other, by the one thread that is free."""
+def test_a_session_that_waits_for_a_lane_occupies_no_thread(make_fleet: MakeFleet) -> None:
+    """The one free thread puts ten sessions in line, one after the other."""
     fleet = capped(make_fleet, cap=1)
     fleet.worker(concurrency=1)
     holder, gate = hold(fleet, "holder")
@@ -136,14 +136,14 @@ def test_waiting_for_a_lane_holds_no_thread_of_a_worker(make_fleet: MakeFleet) -
     eventually(lambda: line(fleet) == 10, within=20)
 
     assert fleet.carries(idle) == 0
-    assert fleet.stores.redis.llen(fleet.queue_key) == 0, "and nobody asks again and again"
+    assert fleet.stores.redis.llen(fleet.queue_key) == 0, "a waiting session is not published again"
     gate.open()
     fleet.outcomes([holder, *waiting])
     check(fleet.stores, [holder, *waiting], one_each=True)
 
 
 def test_a_lane_drains_after_its_holder_was_killed(make_fleet: MakeFleet) -> None:
-    """Rule 16: the slot ends with the lease. The holder kept its ticket, so that it goes on before those behind it."""
+    """Rule 16: the slot ends with the lease. The killed turn keeps its place and runs before those behind it."""
     fleet = capped(make_fleet, cap=1)
     victim = fleet.worker()
     holder, _ = hold(fleet, "holder")
@@ -163,19 +163,19 @@ def test_a_lane_drains_after_its_holder_was_killed(make_fleet: MakeFleet) -> Non
     check(fleet.stores, [holder, *waiting], one_each=True)
 
 
-def test_a_lane_drains_after_the_grantee_of_its_slot_was_killed(make_fleet: MakeFleet) -> None:
-    """It has put five in line, and dies over the first one's wake-up, before it can use the slot that was granted."""
+def test_a_lane_drains_after_a_worker_dies_with_a_granted_slot(make_fleet: MakeFleet) -> None:
+    """The worker puts five turns in line and dies on the first wake-up, before it uses the granted slot."""
     fleet = capped(make_fleet, cap=1)
     fleet.worker(concurrency=1)
     holder, gate = hold(fleet, "holder")
-    victim = fleet.worker(concurrency=1, **rigged(die="openclaw_workers.store.turns:Turns.take:6"))
+    victim = fleet.worker(concurrency=1, **faulty(die=f"{place(Turns.take)}:6"))
     waiting = [fleet.send(program(say("done")), f"s{number}") for number in range(5)]
     eventually(lambda: line(fleet) == 5, within=20)
 
     with watching(fleet) as watch:
         gate.open()
         assert victim.wait(within=20) == -signal.SIGKILL
-        # The slot is kept for half a lease; the line itself is looked at once a minute only.
+        # The slot is reserved for half a lease; the sweep checks the line itself only once a minute.
         fleet.outcomes([holder, *waiting], within=20)
 
     assert (watch.most_running, watch.most_slots) == (1, 1)
@@ -183,10 +183,10 @@ def test_a_lane_drains_after_the_grantee_of_its_slot_was_killed(make_fleet: Make
     check(fleet.stores, [holder, *waiting], one_each=True)
 
 
-def test_a_lane_drains_after_the_wake_up_of_a_granted_slot_was_lost(make_fleet: MakeFleet) -> None:
-    """The worker that freed the slot died before it woke the next in line, or that one's worker before it took it."""
+def test_a_lane_drains_after_the_wake_up_for_a_granted_slot_is_lost(make_fleet: MakeFleet) -> None:
+    """The worker that freed the slot dies before it wakes the next session in line."""
     fleet = capped(make_fleet, cap=1)
-    fleet.worker(concurrency=1)  # one thread, so that they stand in line in the order they came
+    fleet.worker(concurrency=1)  # one thread, so that they queue in the order of arrival
     dying = DyingWorker(fleet)
     holder = fleet.send(program(say("done")), "holder", lose_wake_up=True)
     lease = dying.take(holder)
@@ -196,14 +196,14 @@ def test_a_lane_drains_after_the_wake_up_of_a_granted_slot_was_lost(make_fleet: 
     granted = dying.commit(lease)
 
     assert [session for _, session in granted] == [waiting[0].session_key]
-    # The slot is kept for half a lease; the line itself is looked at once a minute only.
+    # The slot is reserved for half a lease; the sweep checks the line itself only once a minute.
     assert {outcome.text for outcome in fleet.outcomes(waiting, within=20)} == {"done"}
     assert most_at_once(fleet.runs()) == 1
     check(fleet.stores, [holder, *waiting], one_each=True)
 
 
-def test_a_cap_that_is_switched_off_and_on_again_leaves_nobody_in_line(make_fleet: MakeFleet) -> None:
-    """Those in line go on at once without the cap; with it, the next message waits for none of them."""
+def test_switching_a_cap_off_and_on_again_leaves_nobody_in_line(make_fleet: MakeFleet) -> None:
+    """Without the cap, waiting sessions run at once. With it again, the next message waits for none of them."""
     fleet = capped(make_fleet, cap=1)
     before = fleet.worker()
     holder, gate = hold(fleet, "holder")
@@ -214,7 +214,7 @@ def test_a_cap_that_is_switched_off_and_on_again_leaves_nobody_in_line(make_flee
     set_cap(fleet, 0)
     without = fleet.worker()
     gate.open()
-    # The line itself is looked at once a minute only.
+    # The sweep checks the line itself only once a minute.
     fleet.outcomes([holder, *waiting], within=20)
     assert line(fleet) == 0
 
@@ -226,8 +226,8 @@ def test_a_cap_that_is_switched_off_and_on_again_leaves_nobody_in_line(make_flee
     check(fleet.stores, [holder, *waiting, late], one_each=True)
 
 
-def test_places_that_nobody_removed_hold_no_slot(make_fleet: MakeFleet) -> None:
-    """An older version left them. Each would hold the slot for half a lease, and the first for a minute."""
+def test_stale_places_in_line_hold_no_slot(make_fleet: MakeFleet) -> None:
+    """An older version left them behind. Each would hold the slot for half a lease, the first for a minute."""
     fleet = capped(make_fleet, cap=1)
     fleet.worker()
     old = [fleet.send(program(say("done")), f"s{number}") for number in range(5)]
@@ -243,14 +243,14 @@ def test_places_that_nobody_removed_hold_no_slot(make_fleet: MakeFleet) -> None:
 
 
 def set_cap(fleet: Fleet, cap: int) -> None:
-    """Workers that start from now on know this cap; 0 for none."""
+    """Set the cap for workers that start from now on; 0 means no cap."""
     config = yaml.safe_load(fleet.config_path.read_text())
     config["lanes"] = {"main": {"maxConcurrent": cap}} if cap else {}
     fleet.config_path.write_text(yaml.safe_dump(config))
 
 
 class DyingWorker:
-    """Carries a turn in this process, up to the point where its wake-ups would be published."""
+    """Runs a turn in this process, up to the point where a worker would publish the wake-ups."""
 
     def __init__(self, fleet: Fleet) -> None:
         stores, timing = fleet.stores, fleet.stores.timing

@@ -1,4 +1,4 @@
-"""Turns taken away from their owner, or stopped, steered and reset at awkward moments (I1, I2, rules 6, 10, 11)."""
+"""Turns that lose their owner, or are stopped, steered or reset at awkward moments (I1, I2, rules 6, 10, 11)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.support.programs import call, mark, program, say, write
 from tests.support.waiting import eventually
 
 
-def test_a_worker_paused_at_its_last_attempt_and_given_up_cannot_answer_after_all(make_fleet: MakeFleet) -> None:
-    """I1, rule 6: the sweep replaces the lease when it fails a run, so the failure stays the only outcome."""
+def test_a_worker_paused_during_its_last_attempt_cannot_answer_after_the_run_failed(make_fleet: MakeFleet) -> None:
+    """I1, rule 6: the sweep replaces the lease when it fails a run, so the failure is the only outcome."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0, "maxAttempts": 1}})
-    sleeper = fleet.worker(deaf=True)
+    sleeper = fleet.worker(ignores_ticks=True)
     sent = [fleet.send(program(say("too late", delay_ms=1_000)), f"s{n}") for n in range(3)]
     eventually(lambda: len(fleet.stores.reader.running()) == 3, within=20)
     sleeper.pause()
@@ -37,7 +37,7 @@ def test_a_worker_paused_at_its_last_attempt_and_given_up_cannot_answer_after_al
         after = fleet.outcome(queued)
         assert before.run is not None
         assert after.run is not None
-        # It tells what its call really took, which was booked as an estimate; nothing else has changed.
+        # It reports the real usage of its call in place of the estimate; nothing else changes.
         assert replace(after, run=after.run.model_copy(update={"usage": before.run.usage})) == before
         assert after.receipt.state is MessageState.FAILED
         assert (after.run.state, after.run.reason) == (RunState.ERROR, "lost")
@@ -47,8 +47,8 @@ def test_a_worker_paused_at_its_last_attempt_and_given_up_cannot_answer_after_al
     check(fleet.stores, sent)
 
 
-def test_a_stop_while_a_turn_changes_hands_ends_that_turn_and_no_later_one(fleet: Fleet) -> None:
-    """I1, rule 11: the stop names a run; its next owner ends it, and the run after it knows nothing of it."""
+def test_a_stop_during_a_handover_ends_that_turn_and_no_later_one(fleet: Fleet) -> None:
+    """I1, rule 11: the stop names a run. Its next owner ends it, and the run after it is not affected."""
     leaving = fleet.worker()
     stopped = fleet.send(program(call(mark("first"), delay_ms=1_000), call(mark("second")), say("never")))
     fleet.carrier()
@@ -69,8 +69,8 @@ def test_a_stop_while_a_turn_changes_hands_ends_that_turn_and_no_later_one(fleet
     check(fleet.stores, [stopped, later])
 
 
-def test_a_stop_around_a_commit_hits_the_run_it_names_or_nothing(make_fleet: MakeFleet) -> None:
-    """I1, rule 11: whichever comes first, stop or commit, the next run of the session is not touched."""
+def test_a_stop_around_a_commit_ends_the_named_run_or_nothing(make_fleet: MakeFleet) -> None:
+    """I1, rule 11: whether stop or commit is first, the next run of the session is not affected."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
     fleet.worker(concurrency=32)
     chance = random.Random(12)
@@ -78,7 +78,7 @@ def test_a_stop_around_a_commit_hits_the_run_it_names_or_nothing(make_fleet: Mak
     named = [fleet.send(program(say("named", delay_ms=delay)), f"s{n}") for n, delay in enumerate(delays_ms)]
     following = [fleet.send(program(say("next", delay_ms=300)), f"s{n}") for n in range(30)]
     begun = [eventually(lambda run=queued.run: fleet.run(run).started_at, within=20) for queued in named]  # type: ignore[misc]
-    # Each stop comes when its turn is about to commit, or has just done so.
+    # Each stop arrives shortly before or after its turn commits.
     moments = [at + delay + chance.randint(-400, 800) for at, delay in zip(begun, delays_ms, strict=True)]
     for moment, queued in sorted(zip(moments, named, strict=True), key=lambda each: each[0]):
         time.sleep(max(0.0, moment / 1000 - time.time()))
@@ -95,15 +95,15 @@ def test_a_stop_around_a_commit_hits_the_run_it_names_or_nothing(make_fleet: Mak
     check(fleet.stores, named + following)
 
 
-def test_a_stop_just_after_a_commit_spares_the_next_turn_also_while_that_waits_for_a_worker(fleet: Fleet) -> None:
-    """I1, rule 11: a turn that nobody has begun could be ended on the spot, so here the name alone protects it."""
+def test_a_stop_just_after_a_commit_does_not_end_the_next_turn_before_it_starts(fleet: Fleet) -> None:
+    """I1, rule 11: a stop ends a turn that has not started at once, so only the name in the stop protects it."""
     fleet.worker(concurrency=1)
     gate = Gate(fleet, "holder")
     named = fleet.send(program(say("named", delay_ms=500)))
     holder = fleet.send(program(gate.step, say("held")), "holder")
     following = fleet.send(program(say("next")))
     assert fleet.outcome(named).text == "named"
-    # The one thread went on to the session that came first.
+    # The one thread continues with the session that was first.
     eventually(lambda: len(fleet.transcript("holder")) == 2, within=20)
 
     assert named.run is not None
@@ -116,22 +116,20 @@ def test_a_stop_just_after_a_commit_spares_the_next_turn_also_while_that_waits_f
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_message_steered_in_at_any_point_around_a_commit_is_covered_by_exactly_one_turn(
-    make_fleet: MakeFleet, workers: int
-) -> None:
+def test_a_message_steered_around_a_commit_is_covered_by_exactly_one_turn(make_fleet: MakeFleet, workers: int) -> None:
     """I1, I2, I3, rule 10: it joins the running turn or opens the next one, never both and never neither."""
     fleet = make_fleet({"messages": {"queue": {"mode": "steer"}}})
     fleet.ready(*(fleet.worker(concurrency=16, wait=False) for _ in range(workers)))
     chance = random.Random(workers)
     sent: list[Queued] = []
-    while len(sent) < 90 or not met_from_both_sides(fleet):
-        assert len(sent) < 900, f"steering was not met from both sides: {[len(run.covers) for run in fleet.runs()]}"
+    while len(sent) < 90 or not hit_both_cases(fleet):
+        assert len(sent) < 900, f"steering did not hit both cases: {[len(run.covers) for run in fleet.runs()]}"
         session = f"s{len(sent) // 3}"
         first_ms, second_ms = chance.randint(0, 30), chance.randint(0, 30)
         turn = program(call(write(session, "a"), delay_ms=first_ms), say("done", delay_ms=second_ms))
         for message in (turn, "and this", "and that"):
             sent.append(fleet.send(message, session))
-            time.sleep(chance.uniform(0, 0.05))  # to come at every point before and after the commit
+            time.sleep(chance.uniform(0, 0.05))  # to arrive at every point before and after the commit
     outcomes = fleet.outcomes(sent)
 
     assert {outcome.receipt.state for outcome in outcomes} == {MessageState.ANSWERED}
@@ -140,10 +138,8 @@ def test_a_message_steered_in_at_any_point_around_a_commit_is_covered_by_exactly
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 @pytest.mark.parametrize("how", ["kill", "term"])
-def test_a_message_steered_into_a_turn_that_changes_owners_is_read_by_the_next_one(
-    make_fleet: MakeFleet, how: str, pool: str
-) -> None:
-    """I1, rule 10: the next model call is the new owner's, and steering lands before it."""
+def test_the_next_owner_of_a_turn_reads_a_message_steered_into_it(make_fleet: MakeFleet, how: str, pool: str) -> None:
+    """I1, rule 10: the new owner makes the next model call, and steered messages enter before it."""
     fleet = make_fleet({"messages": {"queue": {"mode": "steer"}}, "engine": {"graceSeconds": 4.0}})
     leaving = fleet.worker(pool=pool)
     sent = [fleet.send(program(say("never", delay_ms=120_000)))]
@@ -167,8 +163,8 @@ def test_a_message_steered_into_a_turn_that_changes_owners_is_read_by_the_next_o
     check(fleet.stores, sent)
 
 
-def test_a_turn_handed_over_after_a_tool_takes_what_was_steered_along(make_fleet: MakeFleet) -> None:
-    """I1, I5, rule 10: the step that records the tool's result is the last of an owner that is leaving."""
+def test_a_turn_handed_over_after_a_tool_keeps_its_steered_messages(make_fleet: MakeFleet) -> None:
+    """I1, I5, rule 10: recording the tool's result is the last step of an owner that shuts down."""
     fleet = make_fleet({"messages": {"queue": {"mode": "steer"}}, "engine": {"graceSeconds": 20.0}})
     leaving = fleet.worker()
     hold = "until test -e go; do sleep 0.02; done"
@@ -190,22 +186,22 @@ def test_a_turn_handed_over_after_a_tool_takes_what_was_steered_along(make_fleet
     check(fleet.stores, sent)
 
 
-def met_from_both_sides(fleet: Fleet) -> bool:
-    """Some turns were joined, and some had a message come too late."""
+def hit_both_cases(fleet: Fleet) -> bool:
+    """Some messages joined a running turn, and some came too late for it."""
     return {1, 2} <= {len(run.covers) for run in fleet.runs() if run.state is RunState.OK}
 
 
-def test_nothing_of_a_turn_that_was_reset_in_mid_tool_enters_the_new_transcript(fleet: Fleet) -> None:
-    """I2, rule 6: the lease goes with the old life, so the tool's result has nowhere to be written."""
+def test_a_turn_reset_during_a_tool_writes_nothing_into_the_new_transcript(fleet: Fleet) -> None:
+    """I2, rule 6: the reset ends the lease, so the tool's result is refused."""
     names = [f"s{n}" for n in range(6)]
-    worker = fleet.worker(concurrency=16, deaf=True)
+    worker = fleet.worker(concurrency=16, ignores_ticks=True)
     hold = "until test -e go; do sleep 0.02; done"
     old = [fleet.send(program(call(mark(name, then=hold)), say("old answer")), name) for name in names]
     eventually(lambda: all(fleet.count(name) == 1 for name in names), within=20)
 
     for name in names:
         fleet.control.reset(session_key(name))
-    # Half of them are in a new turn when the tool of the old one ends, half are at rest.
+    # When the old tool ends, half of the sessions are in a new turn and half are idle.
     new = [fleet.send(program(say("new answer", delay_ms=1_000)), name) for name in names[:3]]
     eventually(lambda: len(fleet.stores.reader.running()) == 3, within=20)
     (fleet.workspace / "go").touch()

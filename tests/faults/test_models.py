@@ -1,4 +1,4 @@
-"""Models in a fleet whose workers die: cooldowns that all share, and a ledger that misses no call."""
+"""Model calls while workers die: all workers share cooldowns, and the ledger has every call."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
-def test_a_cooldown_that_one_worker_saw_spares_the_other(make_fleet: MakeFleet, server: WireServer) -> None:
-    """Both are at work: the first carries a turn whose model is silent, so that all others are the second one's."""
+def test_workers_share_a_cooldown(make_fleet: MakeFleet, server: WireServer) -> None:
+    """The first worker is busy with a turn whose model is silent, so the second one takes all other turns."""
     fleet = make_fleet(config(server))
 
     def answer(request: Recorded) -> Behaviour:
@@ -36,7 +36,7 @@ def test_a_cooldown_that_one_worker_saw_spares_the_other(make_fleet: MakeFleet, 
     server.answer = answer
     first = fleet.worker(concurrency=1)
     assert fleet.outcome(fleet.send("one", "s1"), within=60).text == "b1"
-    # One turn in the fleet may probe; here it finds the provider still limited.
+    # One turn in the fleet may probe the provider; this probe still fails.
     held = fleet.send("hold", "s2")
     eventually(server.is_silent.is_set, within=60)
     assert asked(server) == ["a1", "b1", "a1", "b1"]
@@ -45,19 +45,19 @@ def test_a_cooldown_that_one_worker_saw_spares_the_other(make_fleet: MakeFleet, 
     outcomes = fleet.outcomes([fleet.send("hello", f"other-{number}") for number in range(5)])
 
     assert [outcome.text for outcome in outcomes] == ["b1"] * 5
-    assert asked(server)[4:] == ["b1"] * 5, "it was never told by a 429 of its own"
+    assert asked(server)[4:] == ["b1"] * 5, "the second worker asked the limited provider itself"
     for outcome in outcomes:
         assert outcome.run is not None
         assert [(each.model, each.skipped) for each in outcome.run.model_attempts] == [("a/m", True)]
         assert fleet.carried(outcome.run) == [second.pid]
     assert fleet.carried(fleet.run(held.run)) == [first.pid]
-    assert fleet.carries(first) == 1, "it is still there"
+    assert fleet.carries(first) == 1, "the first worker has lost its turn"
 
 
-def test_a_worker_killed_during_failover_leaves_one_answer_and_every_call_in_the_ledger(
+def test_a_kill_during_failover_leaves_one_answer_and_every_call_in_the_ledger(
     make_fleet: MakeFleet, server: WireServer
 ) -> None:
-    """I1, I9: the first model had failed and the second was being asked."""
+    """I1, I9: the first model has failed and the call of the second is running."""
     fleet = make_fleet(config(server))
     server.script += [Failure(402, "no money"), Hang()]
     victim = fleet.worker()
@@ -69,26 +69,24 @@ def test_a_worker_killed_during_failover_leaves_one_answer_and_every_call_in_the
     outcome = fleet.outcome(queued, within=60)
 
     assert outcome.text == "ok"
-    assert asked(server) == ["a1", "b1", "b1"], "the successor knows that the first is of no use"
+    assert asked(server) == ["a1", "b1", "b1"], "the next owner skips the first model"
     assert [type(entry) for entry in fleet.transcript()].count(AssistantEntry) == 1
     calls = ledger(fleet)
     assert [(call.outcome, call.estimated) for call in calls] == [("billing", False), ("lost", True), ("ok", False)]
     assert calls[1].usage.input > 0
-    assert (calls[1].provider, calls[1].profile) == ("b", "b1"), "it was the fallback that was being asked"
+    assert (calls[1].provider, calls[1].profile) == ("b", "b1"), "the lost call was the fallback's"
     assert outcome.run is not None
     assert [(each.model, each.reason, each.skipped) for each in outcome.run.model_attempts] == [
         ("a/m", "billing", False),
         ("a/m", "billing", True),
-    ], "what the first owner saw, and the second"
+    ], "attempts of the first owner, and of the second"
     check(fleet.stores, [queued], one_each=True)
 
 
-def test_each_of_several_owners_that_died_leaves_its_call_in_the_ledger(
-    make_fleet: MakeFleet, server: WireServer
-) -> None:
-    """I9: the second owner books what the first had asked before it asks itself; each on the model it had come to."""
+def test_the_ledger_has_the_call_of_each_owner_that_died(make_fleet: MakeFleet, server: WireServer) -> None:
+    """I9: each new owner first records the lost call of the previous one, with the model of that call."""
     fleet = make_fleet(config(server))
-    # What is wrong with a request says nothing of the key: the second owner begins with the first model again.
+    # A bad request is not the key's fault, so the second owner starts with the first model again.
     server.script += [Failure(400, "no"), Hang(), Hang()]
     queued = None
     for _ in range(2):
@@ -102,32 +100,36 @@ def test_each_of_several_owners_that_died_leaves_its_call_in_the_ledger(
 
     assert fleet.outcome(queued, within=60).text == "ok"
     assert asked(server) == ["a1", "b1", "a1", "a1"]
-    booked = [(call.outcome, call.estimated, call.profile) for call in ledger(fleet)]
-    assert booked == [("format", False, "a1"), ("lost", True, "b1"), ("lost", True, "a1"), ("ok", False, "a1")]
+    recorded = [(call.outcome, call.estimated, call.profile) for call in ledger(fleet)]
+    assert recorded == [("format", False, "a1"), ("lost", True, "b1"), ("lost", True, "a1"), ("ok", False, "a1")]
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "heir", "told"),
+    ("behaviour", "next_owner", "outcome"),
     [
-        pytest.param(Reply("late", gap_seconds=0.3), "another", "ok", id="its answer comes after the heir's"),
-        pytest.param(Hang(), "another", "aborted", id="it hangs up after the heir's answer"),
-        pytest.param(Reply("late", gap_seconds=0.3), "itself", "ok", id="its answer comes before it is the heir"),
-        pytest.param(Hang(), "itself", "aborted", id="it hangs up before it is the heir"),
+        pytest.param(Reply("late", gap_seconds=0.3), "another", "ok", id="its answer comes after the next owner's"),
+        pytest.param(Hang(), "another", "aborted", id="it hangs up after the next owner's answer"),
+        pytest.param(
+            Reply("late", gap_seconds=0.3), "itself", "ok", id="its answer comes before it owns the turn again"
+        ),
+        pytest.param(Hang(), "itself", "aborted", id="it hangs up before it owns the turn again"),
     ],
 )
-def test_the_call_of_an_owner_that_only_slept_is_in_the_ledger_once(
-    make_fleet: MakeFleet, server: WireServer, behaviour: Behaviour, heir: str, told: str
+def test_the_ledger_has_the_call_of_a_paused_owner_once(
+    make_fleet: MakeFleet, server: WireServer, behaviour: Behaviour, next_owner: str, outcome: str
 ) -> None:
-    """I9, rule 14: whoever goes on with the turn takes it for dead, and books its call by a guess; it wakes up and does
-    so too, without its lease. What stays is what it says itself, whoever came first."""
+    """I9, rule 14: the next owner takes it for dead and records an estimate of its call.
+
+    When it wakes up, it records the call itself, without a lease. Its own record stays, whichever came first.
+    """
     fleet = make_fleet(config(server))
     server.script.append(behaviour)
-    # Else its ticker may hang up before it has read the answer.
-    sleeper = fleet.worker(concurrency=1, deaf=told == "ok")
+    # Otherwise its ticker may end the call before it has read the answer.
+    sleeper = fleet.worker(concurrency=1, ignores_ticks=outcome == "ok")
     queued = fleet.send("hello")
     eventually(lambda: server.requests, within=60)
     sleeper.pause()
-    if heir == "another":
+    if next_owner == "another":
         fleet.worker()
         assert fleet.outcome(queued, within=60).text == "ok"
         sleeper.resume()
@@ -140,17 +142,17 @@ def test_the_call_of_an_owner_that_only_slept_is_in_the_ledger_once(
 
     calls = ledger(fleet)
     assert len(calls) == len(server.requests) == 2, [(call.id, call.outcome) for call in calls]
-    assert sorted(call.outcome for call in calls) == sorted([told, "ok"])
-    assert sum(call.estimated for call in calls) == (told == "aborted")
+    assert sorted(call.outcome for call in calls) == sorted([outcome, "ok"])
+    assert sum(call.estimated for call in calls) == (outcome == "aborted")
     assert all(call.usage.input > 0 for call in calls)
 
 
 @pytest.mark.parametrize("end", ["reset", "delete"])
 @pytest.mark.parametrize(("fate", "outcome"), [("dead", "lost"), ("alive", "aborted")])
-def test_the_call_of_a_turn_that_was_taken_away_is_in_the_ledger_once(
+def test_the_ledger_has_the_call_of_a_reset_or_deleted_turn_once(
     make_fleet: MakeFleet, server: WireServer, fate: str, outcome: str, end: str
 ) -> None:
-    """I9: nobody goes on with it, so that no heir books what its owner was asking."""
+    """I9: the turn has no next owner that could record the call."""
     fleet = make_fleet(config(server))
     server.script.append(Hang())
     owner = fleet.worker()
@@ -162,7 +164,7 @@ def test_the_call_of_a_turn_that_was_taken_away_is_in_the_ledger_once(
     fleet.worker("service")  # sweeps, and takes no turns
 
     keys = fleet.stores.keys
-    eventually(lambda: fleet.stores.redis.exists(keys.orphans) == 0, within=30)
+    eventually(lambda: fleet.stores.redis.exists(keys.lost_calls) == 0, within=30)
     (call,) = ledger(fleet)
     assert (call.run, call.outcome, call.profile) == (queued.run, outcome, "a1")
     assert call.usage.input > 0
@@ -170,7 +172,7 @@ def test_the_call_of_a_turn_that_was_taken_away_is_in_the_ledger_once(
     assert fleet.run(queued.run).state is RunState.KILLED
 
 
-def test_an_answer_that_comes_while_redis_is_away_is_not_asked_for_again(
+def test_an_answer_that_arrives_while_redis_is_away_is_not_requested_again(
     make_fleet: MakeFleet, server: WireServer
 ) -> None:
     fleet = make_fleet(config(server, limits={"concurrent": 1}))
@@ -188,7 +190,7 @@ def test_an_answer_that_comes_while_redis_is_away_is_not_asked_for_again(
 
 
 def test_the_ledger_equals_what_was_served(make_fleet: MakeFleet, server: WireServer) -> None:
-    """I9: with failures, retries, cut streams, tools and stops."""
+    """I9: the calls include failures, retries, cut streams, tools and stops."""
     fleet = make_fleet(config(server, api="anthropic-messages"))
     tokens, lock = Counter[str](), threading.Lock()
     plans: dict[str, list[Behaviour]] = {
@@ -207,7 +209,7 @@ def test_the_ledger_equals_what_was_served(make_fleet: MakeFleet, server: WireSe
             behaviour = left[name].pop(0)
             if isinstance(behaviour, Reply):
                 tokens["input"] += behaviour.input
-                # A stream that is cut has told of one token so far.
+                # A stream that is cut has reported one token so far.
                 tokens["output"] += behaviour.output if behaviour.after is None else 1
             tokens["calls"] += 1
             return behaviour
@@ -215,7 +217,7 @@ def test_the_ledger_equals_what_was_served(make_fleet: MakeFleet, server: WireSe
     server.answer = answer
     fleet.worker(concurrency=8)
     sent = {name: fleet.send(f"say {name}", name) for name in plans}
-    # Told of the tokens by the stream's beginning; a call that is stopped before that is estimated.
+    # The start of the stream reports the tokens; a call stopped before that would be an estimate.
     eventually(lambda: fleet.events("silent", "text.delta"), within=60)
     fleet.command("/stop", "silent")
     outcomes = {name: fleet.outcome(queued, within=60) for name, queued in sent.items()}
@@ -229,8 +231,6 @@ def test_the_ledger_equals_what_was_served(make_fleet: MakeFleet, server: WireSe
     for name, queued in sent.items():
         run = outcomes[name].run
         assert run is not None
-        booked = [call.usage for call in calls if call.run == run.id]
-        assert (run.usage.input, run.usage.output) == (sum(u.input for u in booked), sum(u.output for u in booked)), (
-            name
-        )
+        used = [call.usage for call in calls if call.run == run.id]
+        assert (run.usage.input, run.usage.output) == (sum(u.input for u in used), sum(u.output for u in used)), name
         assert queued.run == run.id

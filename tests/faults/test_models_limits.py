@@ -1,4 +1,4 @@
-"""Limits and budgets that a fleet shares: who is over one waits in order, or ends with an answer."""
+"""Limits and budgets of the whole fleet: calls above a limit wait in order, turns above a budget end with an answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from openclaw_workers.domain.runs import RunState
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.tree import check_tree, children_of
 from tests.support.waiting import eventually
@@ -26,7 +26,7 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
-def test_callers_over_a_limit_wait_in_order_and_none_fails(make_fleet: MakeFleet, server: WireServer) -> None:
+def test_calls_above_a_limit_wait_in_order_and_none_fails(make_fleet: MakeFleet, server: WireServer) -> None:
     """Two workers, twelve sessions, one call at a time."""
     fleet = make_fleet(config(server, limits={"concurrent": 1}))
     server.answer = lambda _: Reply("served", gap_seconds=0.05)
@@ -44,7 +44,7 @@ def test_callers_over_a_limit_wait_in_order_and_none_fails(make_fleet: MakeFleet
     outcomes = fleet.outcomes(sent)
 
     assert [outcome.text for outcome in outcomes] == ["served"] * 12
-    assert set(asked(server)) == {"a1"}, "nobody fell back"
+    assert set(asked(server)) == {"a1"}, "a call fell back to the other provider"
     order = [said(request).rpartition("number ")[2] for request in server.requests[1:]]
     assert order == [str(number) for number in range(12)]
     spans = sorted((call.at - call.milliseconds, call.at) for call in ledger(fleet) if call.outcome == "ok")
@@ -52,7 +52,7 @@ def test_callers_over_a_limit_wait_in_order_and_none_fails(make_fleet: MakeFleet
     assert fleet.outcome(blocker).run is not None
 
 
-def test_requests_over_the_limit_of_a_minute_wait_until_their_deadline(
+def test_requests_above_the_limit_per_minute_wait_until_their_deadline(
     make_fleet: MakeFleet, server: WireServer
 ) -> None:
     given = config(server, limits={"requestsPerMinute": 2})
@@ -66,10 +66,12 @@ def test_requests_over_the_limit_of_a_minute_wait_until_their_deadline(
     assert fleet.stores.redis.zcard(fleet.stores.keys.waiting("a")) == 0
 
 
-def test_what_a_dead_worker_had_taken_is_free_again_soon(make_fleet: MakeFleet, server: WireServer) -> None:
-    """I8: its run is taken away, so that nobody comes who would give it back."""
+def test_the_slot_and_reservation_of_a_dead_worker_are_soon_free_again(
+    make_fleet: MakeFleet, server: WireServer
+) -> None:
+    """I8: its run is reset, so no next owner gives them back."""
     given = config(server, limits={"concurrent": 1})
-    given["budgets"] = {"day": {"seconds": 100}}  # of which a call sets sixty aside, to begin with
+    given["budgets"] = {"day": {"seconds": 100}}  # a call first reserves sixty of them
     fleet = make_fleet(given)
     server.script.append(Hang())
     victim = fleet.worker()
@@ -84,7 +86,7 @@ def test_what_a_dead_worker_had_taken_is_free_again_soon(make_fleet: MakeFleet, 
 def test_turns_that_wait_for_a_limit_when_their_worker_dies_are_booked_once_as_estimates(
     make_fleet: MakeFleet, server: WireServer
 ) -> None:
-    """I9: nothing tells a call from the wait for one, so each dead owner leaves one estimate behind."""
+    """I9: no record tells a call from the wait for one, so each dead owner leaves one estimate."""
     given = config(server, limits={"concurrent": 1})
     given["budgets"] = {"day": {"calls": 1000}}
     fleet = make_fleet(given)
@@ -108,14 +110,14 @@ def test_turns_that_wait_for_a_limit_when_their_worker_dies_are_booked_once_as_e
 
 
 def spawning_seconds(fleet: Fleet) -> float:
-    """How long the calls of the main session took, with what it takes to tell of them."""
-    told = [event.at for event in fleet.events() if event.type in ("tool.started", "tool.ended")]
-    return (max(told) - min(told)) / 1000 + 0.1
+    """How long the tool calls of the main session took, plus a margin for the events."""
+    times = [event.at for event in fleet.events() if event.type in ("tool.started", "tool.ended")]
+    return (max(times) - min(times)) / 1000 + 0.1
 
 
 CHILDREN = 20
 BUDGETS = {"tokens": 30_000, "cost": 0.03, "seconds": 8}
-"""In dollars a thousandth for each thousand tokens."""
+"""A thousand tokens cost a tenth of a cent."""
 
 
 @pytest.mark.parametrize("what", BUDGETS)
@@ -136,18 +138,18 @@ def test_twenty_children_overspend_a_budget_by_one_reservation_at_most(
         if said(request).rstrip().endswith("go") and "sessions_spawn" in str(request.body.get("tools")):
             return Reply(calls=spawn, input=size, output=100)
         if what == "seconds" and next(patient, None) is None:
-            return Hang()  # longer than anything that could be set aside for it
+            return Hang()  # longer than any reservation
         return Reply("done", input=size, output=MOST_OUTPUT, gap_seconds=0.05)
 
     server.answer = answer
-    staff(fleet, "main", "subagent", concurrency=CHILDREN)
+    start_workers(fleet, "main", "subagent", concurrency=CHILDREN)
     root = fleet.send("go")
     outcome = fleet.outcome(root, within=60)
     check_tree(fleet.stores, within=90)
 
     calls = ledger(fleet)
     amounts = [call.amounts()[what] for call in calls]
-    # One call had begun when the last of it was spent; of a call that is ended by its time two ticks may pass.
+    # One call was running when the budget ran out. A call ended by its time limit may last two ticks longer.
     most = 3 if what == "seconds" else max(amounts)
     (budget,) = [str(key) for key in fleet.stores.redis.keys("*:spent")]
     spent = float(str(fleet.stores.redis.hget(budget, what)))

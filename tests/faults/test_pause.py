@@ -1,4 +1,4 @@
-"""A worker that sleeps past its leases and wakes up believing it still owns its turns (I1, I2, I5, rule 6)."""
+"""A worker paused longer than its leases wakes up and believes it still owns its turns (I1, I2, I5, rule 6)."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ TURNS = {
     "before-tool": (program(call(mark("before-tool"), delay_ms=SLOW_MS), say("done")), 1),
 }
 COPIES = range(3)
-"""Several of each, so that the late writes come from many threads at once."""
+"""Several of each, so that many threads write late at once."""
 SESSIONS = [f"{name}-{copy}" for name in TURNS for copy in COPIES]
 
 
 def begin_all(fleet: Fleet) -> list[Queued]:
-    """Bring every turn to where it will be paused; those that stay there by themselves come first."""
+    """Bring every turn to the point where it is paused. Those that stay there by themselves come first."""
     sent = []
     for name, (turn, journalled) in TURNS.items():
         sent += [fleet.send(turn, f"{name}-{copy}") for copy in COPIES]
         for copy in COPIES:
-            arrived(fleet, f"{name}-{copy}", journalled)
+            wait_for_entries(fleet, f"{name}-{copy}", journalled)
         if name == "in-tool":
             eventually(lambda: fleet.count("in-tool") == len(COPIES), within=20)
     return sent
 
 
-def arrived(fleet: Fleet, session: str, journalled: int) -> None:
+def wait_for_entries(fleet: Fleet, session: str, journalled: int) -> None:
     eventually(lambda: len(fleet.transcript(session)) == journalled, within=20)
 
 
-def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make_fleet: MakeFleet) -> None:
+def test_every_late_write_of_a_worker_paused_for_three_leases_is_refused(make_fleet: MakeFleet) -> None:
     """I1, I2, I5: another worker finishes the turns; the sleeper adds no entry, no answer and runs no tool.
 
-    Its ticker does not tell it, so each write is really tried.
+    It ignores its ticker, so it really tries each write.
     """
     fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
-    sleeper = fleet.worker(concurrency=len(SESSIONS), deaf=True)
+    sleeper = fleet.worker(concurrency=len(SESSIONS), ignores_ticks=True)
     sent = begin_all(fleet)
 
     sleeper.pause()
@@ -74,24 +74,24 @@ def test_a_worker_that_slept_past_three_leases_has_every_late_write_refused(make
     check(fleet.stores, sent, one_each=True)
 
 
-def test_a_worker_that_lost_its_turn_starts_no_tool_of_it_also_while_nobody_else_owns_it(make_fleet: MakeFleet) -> None:
-    """I5, rule 6: the sweep takes the lease away when it judges; it does not leave that to the next owner.
+def test_a_worker_that_lost_its_turn_starts_no_tool_even_while_nobody_owns_the_turn(make_fleet: MakeFleet) -> None:
+    """I5, rule 6: the sweep itself ends the lease; it does not leave that to the next owner.
 
-    Else the sleeper would write on in a turn that waits to be taken, and whoever takes it would find a call that seems
-    cut off. The sleeper has one thread: it must try its late write before it can take the turn again.
+    Otherwise the sleeper would continue to write, and the next owner would find a call that looks interrupted.
+    The sleeper has one thread, so it tries its late write before it can take the turn again.
     """
     fleet = make_fleet({"engine": {"leaseSeconds": LEASE_SECONDS}})
-    sleeper = fleet.worker(concurrency=1, deaf=True)
+    sleeper = fleet.worker(concurrency=1, ignores_ticks=True)
     fleet.worker("service")  # sweeps, and takes no turns
     queued = fleet.send(program(call(mark("tool", then=HOLD), delay_ms=SLOW_MS), say("done")))
-    arrived(fleet, "main", 1)
+    wait_for_entries(fleet, "main", 1)
 
     sleeper.pause()
     eventually(lambda: fleet.run(queued.run).state is RunState.QUEUED, within=20)
     sleeper.resume()
     eventually(lambda: fleet.count("tool") == 1, within=20)
     fleet.worker()
-    # The tool goes on until the turn has its next owner: by then nobody can end it in the name of the first one.
+    # The tool runs until the turn has its next owner, so that it cannot end under the first one.
     eventually(lambda: len(fleet.run(queued.run).attempts) == 2, within=20)
     (fleet.workspace / "go").touch()
     outcome = fleet.outcome(queued)

@@ -1,4 +1,4 @@
-"""Turns that kill their worker: bounded, told, and not paid for by their neighbours (I1, I8, rule 5)."""
+"""Turns that kill their worker fail visibly after a few tries, and their neighbours do not (I1, I8, rule 5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.engine.intake.accept import Queued
 from tests.faults.conftest import MakeFleet
 from tests.support.checker import check
-from tests.support.faulty_workers import rigged
+from tests.support.faulty_workers import faulty
 from tests.support.fleet import Fleet, Outcome
 from tests.support.programs import call, crash, mark, program, say, write
 from tests.support.waiting import eventually
@@ -25,10 +25,8 @@ def settled_run(outcome: Outcome) -> Run:
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_turn_that_kills_its_worker_is_tried_three_times_and_then_fails_for_all_to_see(
-    make_fleet: MakeFleet, pool: str
-) -> None:
-    """I1: three owners, one visible failure, and the session goes on with the next message."""
+def test_a_turn_that_kills_its_worker_fails_visibly_after_three_tries(make_fleet: MakeFleet, pool: str) -> None:
+    """I1: three owners, one visible failure, and the session continues with the next message."""
     fleet = make_fleet(QUICK)
     fleet.ready(*(fleet.worker(pool=pool, concurrency=2, respawn=True, wait=False) for _ in range(2)))
     poison = fleet.send(program(crash(text="half a sentence")))
@@ -48,32 +46,30 @@ def test_a_turn_that_kills_its_worker_is_tried_three_times_and_then_fails_for_al
     check(fleet.stores, [poison, following], one_each=True)
 
 
-def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(
-    make_fleet: MakeFleet, tmp_path: Path
-) -> None:
-    """I1, rule 5: the first crash casts suspicion on all that had journalled nothing; later ones are the culprit's."""
+def test_a_poison_turn_among_fifty_others_in_its_process_fails_alone(make_fleet: MakeFleet, tmp_path: Path) -> None:
+    """I1, rule 5: at first, all turns without a journal entry are suspects; later, only the poison turn is."""
     fleet = make_fleet(QUICK)
-    worker = fleet.worker(concurrency=64, respawn=True, **rigged(gates=tmp_path))
+    worker = fleet.worker(concurrency=64, respawn=True, **faulty(gates=tmp_path))
     writing = [fleet.send(program(call(write(f"{n}.txt", "x")), say("gate open")), f"writing-{n}") for n in range(50)]
     silent = [fleet.send(program(say("gate silent")), f"silent-{n}") for n in range(10)]
-    poison = fleet.send(program(crash(text="gate strike")), "poison")
+    poison = fleet.send(program(crash(text="gate crash")), "poison")
 
-    # It strikes in the middle of all of them: fifty have written a file, ten more have nothing to show.
+    # First crash: fifty turns have written a file, ten more have journalled nothing.
     eventually(lambda: all(len(fleet.transcript(f"writing-{n}")) >= 3 for n in range(50)), within=20)
     eventually(lambda: at_work(fleet, [*writing, *silent, poison], owners=1), within=20)
     assert fleet.carries(worker) == 61
-    (tmp_path / "strike").touch()
+    (tmp_path / "crash").touch()
     eventually(lambda: worker.respawns == 1, within=20)
-    # And again among the fifty, now as the only suspect; the ten pass one by one, before it or after.
+    # Second crash, now as the only suspect among the fifty. The ten run one by one, before or after it.
     (tmp_path / "silent").touch()
     eventually(lambda: at_work(fleet, [*writing, poison], owners=2), within=40)
     assert fleet.carries(worker) == 51
     assert {fleet.run(sent.run).attempt for sent in writing if sent.run} == {1}
-    (tmp_path / "strike").touch()
+    (tmp_path / "crash").touch()
     eventually(lambda: worker.respawns == 2, within=20)
-    # Having lost two workers the fifty too go on one at a time. The third strike meets nobody.
+    # After two lost workers the fifty also run one at a time, so the third crash hits no other turn.
     (tmp_path / "open").touch()
-    (tmp_path / "strike").touch()
+    (tmp_path / "crash").touch()
 
     fine = fleet.outcomes(silent + writing)
     failed = settled_run(fleet.outcome(poison))
@@ -87,13 +83,13 @@ def test_one_poison_turn_among_fifty_innocent_ones_in_its_process_fails_alone(
 
 
 def at_work(fleet: Fleet, sent: list[Queued], *, owners: int) -> bool:
-    """Whether each of them is in the hands of its n-th owner."""
+    """Whether each of them is running under its n-th owner."""
     running = {run.id for run in fleet.runs() if run.state is RunState.RUNNING and len(run.attempts) == owners}
     return {queued.run for queued in sent} <= running
 
 
-def test_twenty_rolling_restarts_charge_nobody_an_attempt(make_fleet: MakeFleet) -> None:
-    """I1, I3, I5, rule 5: turns are handed from worker to worker, also one whose model call outlasts every grace."""
+def test_twenty_rolling_restarts_count_as_no_attempt(make_fleet: MakeFleet) -> None:
+    """I1, I3, I5, rule 5: workers hand turns over, also one whose model call is longer than every grace period."""
     fleet = make_fleet({"engine": {"graceSeconds": 2.0}})
     sent = [fleet.send(program(say("at last", delay_ms=4_000)), "slow")]
     handed = program(call(mark("tools"), delay_ms=200), call(mark("tools"), delay_ms=200), say("ok", delay_ms=200))

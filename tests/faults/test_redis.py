@@ -1,4 +1,4 @@
-"""Redis dies, freezes, or is not there yet (I1, I8)."""
+"""Redis dies, freezes, or has not started yet (I1, I8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId
 from openclaw_workers.domain.messages import Authority, MessageState, Route
-from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
 from tests.support.checker import check
@@ -21,11 +21,11 @@ from tests.support.load import Load
 from tests.support.ocw import Ocw, finish
 from tests.support.programs import Program, call, mark, program, say
 from tests.support.redis_server import free_port
-from tests.support.slow_redis import SlowWire
+from tests.support.slow_redis import SlowProxy
 from tests.support.waiting import eventually
 
 ANSWERED_WITHIN_SECONDS = 3
-"""What accepting promises whatever Redis does."""
+"""The promised limit for accepting a message, whatever Redis does."""
 BROKER_LOST = "Connection to broker lost"
 
 
@@ -51,7 +51,7 @@ def test_redis_killed_under_load_loses_no_accepted_message(fleet: Fleet, pool: s
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis(fleet: Fleet, pool: str) -> None:
-    """Idle children go on waiting for messages while one carries a turn: Celery has both to put right."""
+    """One child of the pool runs a turn while the others wait for messages; Celery has to reconnect all of them."""
     worker = fleet.worker(pool=pool)
     for number in range(2):
         turn = fleet.send(program(say("long", delay_ms=1_500)), "long")
@@ -67,7 +67,7 @@ def test_a_worker_keeps_its_turns_and_consumes_again_after_each_restart_of_redis
 
 
 def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(fleet: Fleet) -> None:
-    """Celery gives the dead child's message back, by the connection that it came by and that is gone."""
+    """Celery rejects the dead child's message on the connection it arrived by, which is gone."""
     worker = fleet.worker(pool="prefork")
     turn = fleet.send(program(call(mark("tool")), say("went on", delay_ms=2_500)))
     eventually(lambda: fleet.carries(worker) == 1 and fleet.count("tool") == 1, within=20)
@@ -75,7 +75,7 @@ def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(fl
     assert owner is not None
     fleet.redis_server.restart()
     following = fleet.send(small_turn(1), "other")
-    assert fleet.outcome(following).text == "1", "it consumes by a new connection"
+    assert fleet.outcome(following).text == "1", "it did not reconnect"
 
     os.kill(int(owner.rsplit("/", 2)[1]), signal.SIGKILL)
 
@@ -83,7 +83,7 @@ def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(fl
     assert outcome.text == "went on"
     assert outcome.run is not None
     assert [attempt.how for attempt in outcome.run.attempts] == ["taken", "takeover"]
-    # Celery looks after a lost child's task ten seconds later.
+    # Celery handles a lost child's task ten seconds later.
     eventually(lambda: not worker.is_running() or "WorkerLostError" in worker.log_text(), within=30)
     assert fleet.outcome(fleet.send(small_turn(3), "after")).text == "3"
     assert worker.is_running()
@@ -91,8 +91,8 @@ def test_a_pool_child_killed_after_a_restart_of_redis_does_not_end_its_worker(fl
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
 @pytest.mark.parametrize("what", ["demoted", "without replicas"])
-def test_a_worker_outlives_a_redis_that_may_not_write_for_a_while(fleet: Fleet, pool: str, what: str) -> None:
-    """As during a failover: the server answers, and refuses; that ends neither the worker nor its turn."""
+def test_a_worker_survives_a_redis_that_is_read_only_for_a_while(fleet: Fleet, pool: str, what: str) -> None:
+    """As during a failover, the server answers with refusals. Neither the worker nor its turn ends."""
     worker, admin = fleet.worker(pool=pool), fleet.stores.redis
     held = fleet.send(program(say("first", delay_ms=2_000)))
     fleet.carrier()
@@ -100,7 +100,7 @@ def test_a_worker_outlives_a_redis_that_may_not_write_for_a_while(fleet: Fleet, 
         admin.replicaof("127.0.0.1", free_port())
     else:
         admin.config_set("min-replicas-to-write", 1)
-    eventually(lambda: "store.lost" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
+    eventually(lambda: "store.disconnected" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
     admin.replicaof("no", "one")
     admin.config_set("min-replicas-to-write", 0)
 
@@ -110,7 +110,7 @@ def test_a_worker_outlives_a_redis_that_may_not_write_for_a_while(fleet: Fleet, 
     assert fleet.stores.reader.quarantined() == []
 
 
-def test_a_frozen_redis_makes_accept_answer_an_error_within_3_seconds(fleet: Fleet) -> None:
+def test_accept_fails_within_3_seconds_while_redis_is_frozen(fleet: Fleet) -> None:
     fleet.ready(*(fleet.worker(wait=False) for _ in range(2)))
     accept_through_a_freeze(fleet, seconds=8)
 
@@ -134,8 +134,8 @@ def accept_through_a_freeze(fleet: Fleet, *, seconds: float) -> None:
     assert {fleet.receipt(queued).state for queued in load.sent} == {MessageState.ANSWERED}
 
 
-def test_a_frozen_redis_holds_up_nobody_who_publishes(fleet: Fleet) -> None:
-    """Turns and sweepers do, and leases must not wait for them; the sweep repeats what was not published."""
+def test_publishing_fails_within_3_seconds_while_redis_is_frozen(fleet: Fleet) -> None:
+    """Turns and sweepers publish, and must not block lease renewal. The sweep repeats what was not published."""
     batch, run = BatchId("batch-1"), RunId("run-1")
     fleet.waker.chord(batch, [])
     fleet.redis_server.stop()
@@ -150,17 +150,17 @@ def test_a_frozen_redis_holds_up_nobody_who_publishes(fleet: Fleet) -> None:
         assert time.monotonic() - begun < ANSWERED_WITHIN_SECONDS, what
 
 
-def test_a_slow_redis_makes_accept_answer_an_error_within_3_seconds_and_takes_the_message_once(fleet: Fleet) -> None:
-    """No single wait is too long, but a connection, a greeting and a script sent twice are."""
-    with SlowWire(fleet.redis_server, seconds=0.9) as wire:
-        stores = open_stores(fleet.settings, wire.url)
+def test_accept_fails_within_3_seconds_with_a_slow_redis_and_the_message_is_stored_once(fleet: Fleet) -> None:
+    """No single wait is too long, but connecting, the handshake and sending a script twice add up."""
+    with SlowProxy(fleet.redis_server, seconds=0.9) as proxy:
+        stores = open_stores(fleet.settings, proxy.url)
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
-            Intake(stores, fleet.waker).accept(
+            intake_of(stores, fleet.waker).accept(
                 "hello", session=session_key("main"), route=Route(channel="test"), message_id=MessageId("m1")
             )
         took_seconds = time.monotonic() - begun
-        # What was given up goes on: it is accepted by itself in the end, or by the repeat, and never twice.
+        # The abandoned call may still succeed. The message is accepted by it or by the repeat, never twice.
         fleet.send("hello", message_id="m1")
         eventually(lambda: scripts_run(fleet) >= 2, within=20)
 
@@ -169,9 +169,9 @@ def test_a_slow_redis_makes_accept_answer_an_error_within_3_seconds_and_takes_th
 
 
 @pytest.mark.parametrize("command", ["/stop", "/status", "/queue steer"])
-def test_a_slow_redis_makes_a_command_answer_an_error_within_3_seconds(fleet: Fleet, command: str) -> None:
-    with SlowWire(fleet.redis_server, seconds=0.9) as wire:
-        intake = Intake(open_stores(fleet.settings, wire.url), fleet.waker)
+def test_a_command_fails_within_3_seconds_with_a_slow_redis(fleet: Fleet, command: str) -> None:
+    with SlowProxy(fleet.redis_server, seconds=0.9) as proxy:
+        intake = intake_of(open_stores(fleet.settings, proxy.url), fleet.waker)
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
             intake.accept(command, session=session_key("main"), route=Route(channel="test"), authority=Authority.OWNER)
@@ -183,8 +183,8 @@ def scripts_run(fleet: Fleet) -> int:
     return int(stats.get("cmdstat_evalsha", {"calls": 0})["calls"])
 
 
-def test_ocw_agent_answers_within_3_seconds_that_redis_does_not(fleet: Fleet) -> None:
-    """From its first connection, to a server that takes it and says nothing, as a frozen Redis does, to its error."""
+def test_ocw_agent_fails_within_3_seconds_if_redis_does_not_answer(fleet: Fleet) -> None:
+    """Measured from its first connection to its error. The server accepts and is silent, like a frozen Redis."""
     ocw = Ocw(fleet)
     with socket.create_server(("127.0.0.1", 0)) as frozen:
         frozen.settimeout(60)
@@ -193,18 +193,18 @@ def test_ocw_agent_answers_within_3_seconds_that_redis_does_not(fleet: Fleet) ->
         connection, _ = frozen.accept()
         asked = time.monotonic()
         assert process.stderr is not None
-        told = process.stderr.readline()
+        error = process.stderr.readline()
         took_seconds = time.monotonic() - asked
         done = finish(process)
         connection.close()
 
     assert done.code == 4, done
-    assert "the message was not accepted" in told
+    assert "the message was not accepted" in error
     assert took_seconds < ANSWERED_WITHIN_SECONDS
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_worker_started_before_redis_comes_up_by_itself(fleet: Fleet, pool: str) -> None:
+def test_a_worker_started_before_redis_connects_by_itself(fleet: Fleet, pool: str) -> None:
     fleet.redis_server.kill()
     worker = fleet.worker(pool=pool, wait=False)
     eventually(lambda: "Cannot connect" in worker.log_text(), within=60)

@@ -1,4 +1,4 @@
-"""SIGTERM: workers hand their turns over and leave in time (I1, I2, I3, I5, rule 5)."""
+"""On SIGTERM, workers hand their turns over and leave in time (I1, I2, I3, I5, rule 5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEPS = 4
 # Celery needs some of it to close: a second with threads, two to three with prefork, more on a busy machine.
 GRACE_SECONDS = {"threads": 6.0, "prefork": 8.0}
 TICK_SECONDS = 2.5
-"""The ticker ends a process that is still there; its last look may wait for Redis as long as a connection does."""
+"""The ticker ends a process that is still running; its last tick may wait for a connection to Redis."""
 IDLE_SECONDS = {"threads": 3.0, "prefork": 5.0}
 
 both_pools = pytest.mark.parametrize("pool", ["threads", "prefork"])
@@ -30,11 +30,11 @@ def several_steps(number: int) -> Program:
 
 
 def leave(worker: WorkerProcess) -> float:
-    """Tell it to leave, and return the seconds it took."""
-    told = time.monotonic()
+    """Send SIGTERM and return how many seconds the worker took to leave."""
+    asked = time.monotonic()
     worker.term()
     code = worker.wait(within=60)
-    took_seconds = time.monotonic() - told
+    took_seconds = time.monotonic() - asked
     assert code == 0, worker.log_text()
     return took_seconds
 
@@ -67,7 +67,7 @@ def roll(fleet: Fleet, pool: str, *, restarts: int) -> None:
 def test_a_model_call_longer_than_the_grace_is_abandoned_and_repeated_elsewhere(
     make_fleet: MakeFleet, pool: str
 ) -> None:
-    """Its tokens were spent, so they count; the same turn undisturbed tells how many one call takes."""
+    """Its tokens were spent, so they count. The same turn without a handover shows how many one call takes."""
     grace_seconds = GRACE_SECONDS[pool]
     fleet = make_fleet({"engine": {"graceSeconds": grace_seconds}})
     leaving = fleet.worker(pool=pool)
@@ -98,10 +98,8 @@ def first_call_input(fleet: Fleet, session: str) -> int:
 
 
 @both_pools
-def test_a_worker_told_to_leave_while_redis_is_away_leaves_in_time_and_another_goes_on(
-    make_fleet: MakeFleet, pool: str
-) -> None:
-    """It can hand nothing over: its lease runs out, and that is a takeover like any other."""
+def test_a_worker_leaves_in_time_while_redis_is_away_and_another_takes_over(make_fleet: MakeFleet, pool: str) -> None:
+    """It cannot hand anything over. Its lease expires, and another worker takes over."""
     grace_seconds = GRACE_SECONDS[pool]
     fleet = make_fleet({"engine": {"graceSeconds": grace_seconds}})
     leaving = fleet.worker(pool=pool)
@@ -110,10 +108,10 @@ def test_a_worker_told_to_leave_while_redis_is_away_leaves_in_time_and_another_g
     fleet.redis_server.kill()
     eventually(lambda: "store.unavailable" in leaving.log_text(), within=20)
 
-    told = time.monotonic()
+    asked = time.monotonic()
     leaving.term()
     leaving.wait(within=60)
-    took_seconds = time.monotonic() - told
+    took_seconds = time.monotonic() - asked
     fleet.redis_server.start()
     fleet.worker(pool=pool)
     outcome = fleet.outcome(queued)

@@ -1,4 +1,4 @@
-"""Chords that lie: headers delivered twice, bodies fired twice or too early, counters gone (I4, rules 1, 3, 4)."""
+"""Faulty chords: headers delivered twice, bodies fired twice or too early, counters lost (I4, rules 1, 3, 4)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.tasks.waker import ANNOUNCE
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import NO_SWEEP, rigged, staff
+from tests.support.faulty_workers import NO_SWEEP, faulty, start_workers
 from tests.support.fleet import Fleet, WorkerProcess, session_key
 from tests.support.ocw import Gate
 from tests.support.programs import program, say, spawn
@@ -19,7 +19,7 @@ from tests.support.waiting import eventually
 
 ROOT = session_key("main")
 CHORD_MS = 2_000
-"""What a settled batch leaves its chord before the sweep announces it."""
+"""How long the sweep waits for the chord before it announces a settled batch itself."""
 
 
 def children(fleet: Fleet) -> list[Run]:
@@ -30,7 +30,7 @@ def states(fleet: Fleet) -> list[RunState]:
     return [run.state for run in children(fleet)]
 
 
-def heard(fleet: Fleet) -> list[str]:
+def parent_announces(fleet: Fleet) -> list[str]:
     return announces(fleet.transcript())
 
 
@@ -46,8 +46,8 @@ def send_header_again(fleet: Fleet, run: Run, times: int) -> None:
 
 
 def bodies(fleet: Fleet) -> int:
-    """How many the workers have begun."""
-    return sum(stats["total"].get(ANNOUNCE, 0) for stats in asked(fleet, "stats"))
+    """How many chord bodies the workers have started."""
+    return sum(stats["total"].get(ANNOUNCE, 0) for stats in ask_workers(fleet, "stats"))
 
 
 def waiting_bodies(fleet: Fleet) -> int:
@@ -55,41 +55,41 @@ def waiting_bodies(fleet: Fleet) -> int:
 
 
 def is_quiet(fleet: Fleet) -> bool:
-    """No task is being carried out anywhere."""
-    return not any(asked(fleet, "active"))
+    """No worker is running a task."""
+    return not any(ask_workers(fleet, "active"))
 
 
-def asked(fleet: Fleet, what: str) -> list[Any]:
-    """What every worker answers, however long a busy machine keeps one of them from it."""
+def ask_workers(fleet: Fleet, what: str) -> list[Any]:
+    """The answers of all workers; slow ones on a busy machine are waited for."""
     workers = len(fleet.stores.workers.all())
-    told = fleet._app.control.broadcast(what, reply=True, timeout=20, limit=workers)
-    assert told is not None
-    assert len(told) == workers, "somebody is silent"
-    return [answer for each in told for answer in each.values()]
+    replies = fleet._app.control.broadcast(what, reply=True, timeout=20, limit=workers)
+    assert replies is not None
+    assert len(replies) == workers, "a worker did not answer"
+    return [answer for each in replies for answer in each.values()]
 
 
 def chord_keys(fleet: Fleet) -> list[str]:
-    """What Celery counts by; its short-lived note that a chord is over is none of it."""
+    """The keys Celery counts with, without its short-lived marker that a chord is over."""
     return [str(key) for run in children(fleet) for key in fleet.stores.redis.keys(f"*{run.batch}.[jtsd]")]
 
 
 def count(workers: list[WorkerProcess], word: str) -> Callable[[], int]:
-    """How often a line has been logged since now."""
+    """A counter of log lines with this word, from now on."""
     before = sum(worker.log_text().count(word) for worker in workers)
     return lambda: sum(worker.log_text().count(word) for worker in workers) - before
 
 
-def test_a_child_delivered_twice_with_a_different_answer_has_one_answer(make_fleet: MakeFleet) -> None:
-    """I4, rule 6: the first owner, paused past its lease, comes back after the announce and is refused."""
+def test_a_child_delivered_twice_with_different_answers_keeps_one(make_fleet: MakeFleet) -> None:
+    """I4, rule 6: the first owner is paused past its lease, wakes up after the announce and is refused."""
     fleet = make_fleet({"engine": {"leaseSeconds": 1.0}})
-    staff(fleet, "main", "service")
-    first = fleet.worker("subagent", **rigged(sign="the first", deaf=True))
+    start_workers(fleet, "main", "service")
+    first = fleet.worker("subagent", **faulty(sign="the first", ignores_ticks=True))
     children_say = [program(say(name, delay_ms=1_000)) for name in "ab"]
     fleet.send(program(spawn(*children_say), say("spawned"), say("heard")))
     eventually(lambda: states(fleet) == [RunState.RUNNING] * 2, within=20)
     first.pause()
-    fleet.worker("subagent", **rigged(sign="the second"))
-    eventually(lambda: heard(fleet), within=20)
+    fleet.worker("subagent", **faulty(sign="the second"))
+    eventually(lambda: parent_announces(fleet), within=20)
 
     first.resume()
     eventually(lambda: first.finished() >= 2, within=20)
@@ -97,15 +97,15 @@ def test_a_child_delivered_twice_with_a_different_answer_has_one_answer(make_fle
 
     assert first.fenced() == 2
     assert [run.text for run in runs] == ["a by the second", "b by the second"]
-    (announce,) = heard(fleet)
+    (announce,) = parent_announces(fleet)
     assert "by the first" not in announce
     assert [len(announces(fleet.transcript(run.session_key))) for run in runs] == [0, 0]
 
 
 def test_a_chord_body_fired_early_and_many_times_at_once_announces_once(make_fleet: MakeFleet) -> None:
-    """I4, rule 1: the records say whether all have settled, and the batch whether it was announced."""
+    """I4, rule 1: the run records decide whether all have settled, the batch record whether it was announced."""
     fleet = make_fleet(NO_SWEEP)
-    service = staff(fleet, "service", "service", "main", "subagent")[:2]
+    service = start_workers(fleet, "service", "service", "main", "subagent")[:2]
     gate = Gate(fleet, "children")
     fleet.send(program(spawn(*[program(gate.step, say("done"))] * 2), say("spawned"), say("heard")))
     eventually(lambda: states(fleet) == [RunState.RUNNING] * 2, within=20)
@@ -120,7 +120,7 @@ def test_a_chord_body_fired_early_and_many_times_at_once_announces_once(make_fle
     before = waiting_bodies(fleet)
     gate.open()
     eventually(lambda: batch_of(fleet.stores, children(fleet)[0]).state is BatchState.SETTLED, within=20)
-    # Once it is announced the chord is forgotten: its own body comes before that.
+    # The announce forgets the chord, so the chord's own body has to be queued before it.
     eventually(lambda: waiting_bodies(fleet) == before + 1, within=20)
     for worker in service:
         worker.resume()
@@ -129,13 +129,13 @@ def test_a_chord_body_fired_early_and_many_times_at_once_announces_once(make_fle
     eventually(lambda: bodies(fleet) >= 3 + 20 + 1 + 3, within=20)
     check_tree(fleet.stores, ROOT)
 
-    assert len(heard(fleet)) == 1
+    assert len(parent_announces(fleet)) == 1
     assert fleet.runs()[0].text == "heard"
 
 
-def test_a_batch_whose_chord_is_gone_from_redis_is_announced_by_the_sweep(fleet: Fleet) -> None:
-    """I4, rule 4: the batch counts by itself; the chord is only its fast wake."""
-    workers = staff(fleet, "main", "subagent", "service", loglevel="DEBUG")
+def test_the_sweep_announces_a_batch_whose_chord_is_gone_from_redis(fleet: Fleet) -> None:
+    """I4, rule 4: the batch record keeps its own count; the chord is only the fast path."""
+    workers = start_workers(fleet, "main", "subagent", "service", loglevel="DEBUG")
     gate = Gate(fleet, "children")
     middle = program(spawn(program(gate.step, say("deep"))), say("waiting"), say("middle done"))
     fleet.send(program(spawn(program(gate.step, say("done")), middle), say("spawned"), say("heard")))
@@ -146,20 +146,20 @@ def test_a_batch_whose_chord_is_gone_from_redis_is_announced_by_the_sweep(fleet:
     gate.open()
     runs = check_tree(fleet.stores, ROOT)
 
-    assert len(heard(fleet)) == 1
+    assert len(parent_announces(fleet)) == 1
     for batch in (batch_of(fleet.stores, run) for run in runs):
         assert (batch.announced_at or 0) - (batch.settled_at or 0) >= CHORD_MS
     skipped = count(workers, "run.skipped")
     for run in runs:
         send_header_again(fleet, run, 1)
     eventually(lambda: skipped() >= len(runs) and is_quiet(fleet), within=20)
-    assert chord_keys(fleet) == [], "a late header has begun the chord anew"
+    assert chord_keys(fleet) == [], "a late header started the chord again"
 
 
-def test_duplicate_headers_in_mid_run_leave_the_chord_whole_and_it_alone_announces(make_fleet: MakeFleet) -> None:
-    """I4, rule 1: a header returns only when its child has settled; there is no sweep here to make up for it."""
+def test_duplicate_headers_during_a_run_do_not_break_the_chord(make_fleet: MakeFleet) -> None:
+    """I4, rule 1: a header returns only when its child has settled; this test runs without a sweep."""
     fleet = make_fleet(NO_SWEEP)
-    workers = staff(fleet, "main", "subagent", "subagent", "service", loglevel="DEBUG")
+    workers = start_workers(fleet, "main", "subagent", "subagent", "service", loglevel="DEBUG")
     gate = Gate(fleet, "children")
     middle = program(spawn(program(gate.step, say("deep"))), say("waiting"), say("middle done"))
     quick, slow = program(say("quick")), program(gate.step, say("slow"))
@@ -170,24 +170,24 @@ def test_duplicate_headers_in_mid_run_leave_the_chord_whole_and_it_alone_announc
     for run in children(fleet):
         send_header_again(fleet, run, 5)
     eventually(lambda: skipped() >= 20, within=20)
-    assert len(heard(fleet)) == 0
+    assert len(parent_announces(fleet)) == 0
     gate.open()
-    eventually(lambda: heard(fleet), within=10)
+    eventually(lambda: parent_announces(fleet), within=10)
     for run in children(fleet):
         send_header_again(fleet, run, 2)
     eventually(lambda: skipped() >= 28, within=20)
     runs = check_tree(fleet.stores, ROOT)
 
-    assert len(heard(fleet)) == 1
+    assert len(parent_announces(fleet)) == 1
     for batch in (batch_of(fleet.stores, run) for run in runs):
         assert (batch.announced_at or 0) - (batch.settled_at or 0) < CHORD_MS
 
 
-def test_children_that_are_ended_from_outside_are_counted_by_the_chord_too(make_fleet: MakeFleet) -> None:
-    """Rule 4: whoever settles a child publishes its header again; there is no sweep here to make up for it."""
+def test_the_chord_also_counts_stopped_children(make_fleet: MakeFleet) -> None:
+    """Rule 4: settling a child from outside publishes its header again; this test runs without a sweep."""
     fleet = make_fleet({**NO_SWEEP, "lanes": {"subagent": {"maxConcurrent": 1}}})
-    staff(fleet, "main", "subagent", "service")
-    # Given a parked child whose own has the one slot, and in another tree two that wait for it: no queue holds them
+    start_workers(fleet, "main", "subagent", "service")
+    # Given a parked child whose own child has the only slot, and two children of another tree that wait for it
     middle = program(spawn(program(say("never", delay_ms=600_000))), say("waiting"), say("never"))
     fleet.send(program(spawn(middle), say("spawned"), say("heard")))
     eventually(lambda: sorted(states(fleet)) == ["parked", "running"], within=20)
@@ -197,11 +197,11 @@ def test_children_that_are_ended_from_outside_are_counted_by_the_chord_too(make_
     eventually(lambda: fleet.stores.redis.zcard(line) == 2, within=20)
     first, _ = children_of(fleet.stores, other)
 
-    # When the parked one is stopped, and one of the others
+    # When the parked child and one of the waiting ones are stopped
     fleet.control.stop_run(first.id)
     fleet.control.stop_run(children(fleet)[0].id)
 
-    # Then both batches are announced, by their chords
+    # Then the chords announce both batches
     runs = check_tree(fleet.stores, ROOT, within=20) + check_tree(fleet.stores, other, within=20)
     assert [run.state for run in runs] == [RunState.KILLED, RunState.KILLED, RunState.KILLED, RunState.OK]
     assert [len(announces(fleet.transcript(name))) for name in ("main", "other")] == [1, 1]

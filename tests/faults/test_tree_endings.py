@@ -1,4 +1,4 @@
-"""However a child ends, its parent hears of it once, and the truth (I4); and who waits for children delays nobody."""
+"""However a child ends, its parent gets one correct announce (I4). Waiting for children delays no other turn."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.support.programs import Program, call, crash, mark, program, say, spa
 from tests.support.tree import announces, batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 
-HEARD_WITHIN = 10
-"""Seconds from the end of a child, on a busy machine; mostly it takes a fraction of one."""
+ANNOUNCED_WITHIN = 10
+"""Seconds from the end of a child to its announce, on a busy machine; usually a fraction of one."""
 
 ENDLESS = program(say("never", delay_ms=600_000))
 
 
-def staffed(fleet: Fleet, *, concurrency: int = 8, respawn: bool = False) -> Fleet:
-    """One worker of each lane."""
+def with_workers(fleet: Fleet, *, concurrency: int = 8, respawn: bool = False) -> Fleet:
+    """Start one worker per lane."""
     fleet.ready(
         fleet.worker("main", wait=False),
         fleet.worker("subagent", concurrency=concurrency, respawn=respawn, wait=False),
@@ -32,12 +32,12 @@ def staffed(fleet: Fleet, *, concurrency: int = 8, respawn: bool = False) -> Fle
 
 
 def begin(fleet: Fleet, *children: Program, session: str = "main", **options: Any) -> Queued:
-    """A root that spawns, says so, and says again that it has heard."""
+    """A root that spawns, answers, and answers again after the announce."""
     return fleet.send(program(spawn(*children, **options), say("spawned"), say("heard")), session)
 
 
-def heard(fleet: Fleet, root: Queued, *, within: float = HEARD_WITHIN) -> str:
-    """Wait for the announce; there is one alone once all is at rest."""
+def announce_to(fleet: Fleet, root: Queued, *, within: float = ANNOUNCED_WITHIN) -> str:
+    """Wait for the announce and check that it is the only one once everything has drained."""
     eventually(lambda: announces(fleet.transcript(root.session_key)), within=within)
     check_tree(fleet.stores, root.session_key)
     (announce,) = announces(fleet.transcript(root.session_key))
@@ -45,7 +45,7 @@ def heard(fleet: Fleet, root: Queued, *, within: float = HEARD_WITHIN) -> str:
 
 
 def offspring(fleet: Fleet, session: SessionKey, count: int, state: RunState | None = None) -> list[Run]:
-    """Wait until a session has so many children, in one state if one is named."""
+    """Wait until a session has this many children, all in the given state if there is one."""
 
     def found() -> list[Run] | None:
         children = fleet.stores.tree.children(session)
@@ -56,8 +56,8 @@ def offspring(fleet: Fleet, session: SessionKey, count: int, state: RunState | N
 
 
 def test_a_saturated_subagent_lane_does_not_delay_main_turns(make_fleet: MakeFleet) -> None:
-    """Two slots, forty children that never end, and a main lane that starts each turn at once."""
-    fleet = staffed(make_fleet(), concurrency=2)
+    """Two slots, forty children that never end, and a main lane that still starts each turn at once."""
+    fleet = with_workers(make_fleet(), concurrency=2)
     roots = [begin(fleet, *[ENDLESS] * 5, session=f"root-{n}") for n in range(8)]
     for root in roots:
         offspring(fleet, root.session_key, 5)
@@ -79,12 +79,12 @@ def at_work(fleet: Fleet) -> int:
     return [run.state for run in children_of(fleet.stores)].count(RunState.RUNNING)
 
 
-def test_a_child_that_takes_too_long_is_announced_with_what_it_had(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+def test_a_child_that_times_out_is_announced_with_its_partial_result(make_fleet: MakeFleet) -> None:
+    fleet = with_workers(make_fleet())
     slow = program(call(mark("begun"), text="half way there"), say("never", delay_ms=600_000))
     root = begin(fleet, slow, runTimeoutSeconds=1)
 
-    announce = heard(fleet, root, within=1 + HEARD_WITHIN)
+    announce = announce_to(fleet, root, within=1 + ANNOUNCED_WITHIN)
 
     (child,) = fleet.stores.tree.children(root.session_key)
     assert (child.state, child.outcome) == (RunState.TIMEOUT, "timeout")
@@ -97,9 +97,9 @@ def test_a_child_that_takes_too_long_is_announced_with_what_it_had(make_fleet: M
     assert fleet.count("begun") == 1
 
 
-def test_stopping_a_child_stops_what_it_spawned_and_nothing_beside_it(make_fleet: MakeFleet) -> None:
-    """Rule 12: two of its five children run, three wait, and those never begin."""
-    fleet = staffed(make_fleet(), concurrency=3)
+def test_stopping_a_child_stops_its_descendants_and_no_sibling(make_fleet: MakeFleet) -> None:
+    """Rule 12: two of its five children run, three wait and never start."""
+    fleet = with_workers(make_fleet(), concurrency=3)
     gate = Gate(fleet, "beside")
     beside = program(gate.step, say("unharmed"))
     root = begin(fleet, program(spawn(*[ENDLESS] * 5), say("waiting"), say("never")), beside)
@@ -111,7 +111,7 @@ def test_stopping_a_child_stops_what_it_spawned_and_nothing_beside_it(make_fleet
     fleet.control.stop_session(above.session_key)
     eventually(lambda: all(run.settled_at for run in fleet.stores.tree.children(above.session_key)), within=5)
     gate.open()
-    announce = heard(fleet, root)
+    announce = announce_to(fleet, root)
 
     below = fleet.stores.tree.children(above.session_key)
     assert [(run.state, run.reason) for run in below] == [(RunState.KILLED, "killed")] * 5
@@ -121,9 +121,9 @@ def test_stopping_a_child_stops_what_it_spawned_and_nothing_beside_it(make_fleet
     assert "unharmed" in announce
 
 
-def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet: MakeFleet) -> None:
-    """Its sibling is done before, or it would be the suspect of a crash that it had no part in."""
-    fleet = staffed(make_fleet(), respawn=True)
+def test_a_child_that_always_kills_its_worker_is_announced_as_lost(make_fleet: MakeFleet) -> None:
+    """Its sibling ends first; otherwise it would be a suspect of the crash."""
+    fleet = with_workers(make_fleet(), respawn=True)
     gate = Gate(fleet, "poison")
     poison = program(call(mark("begun"), text="as far as I got"), gate.step, crash())
     root = begin(fleet, poison, program(say("fine")))
@@ -131,7 +131,7 @@ def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet
     eventually(lambda: fleet.run(sibling.id).state is RunState.OK, within=10)
     gate.open()
 
-    announce = heard(fleet, root, within=90)
+    announce = announce_to(fleet, root, within=90)
 
     lost, fine = fleet.stores.tree.children(root.session_key)
     assert (lost.state, lost.reason, lost.outcome, lost.ended_reason) == (RunState.ERROR, "lost", "unknown", "error")
@@ -141,12 +141,12 @@ def test_a_child_that_kills_its_worker_each_time_is_announced_as_lost(make_fleet
     assert announce.count("status: completed") == 1
     partial = announce.partition("partial result:")[2]
     assert "as far as I got" in partial
-    assert '[last tool call: exec {"command": "while [ ! -e gate-poison ]' in partial, "its very last, which has ended"
+    assert '[last tool call: exec {"command": "while [ ! -e gate-poison ]' in partial, "not its last tool call"
     assert fleet.count("begun") == 1
 
 
-def test_results_for_a_deleted_child_go_to_whoever_asked_that_child(make_fleet: MakeFleet) -> None:
-    fleet = staffed(make_fleet())
+def test_results_for_a_deleted_child_go_to_its_parent(make_fleet: MakeFleet) -> None:
+    fleet = with_workers(make_fleet())
     done = program(say("found it"))
     root = begin(fleet, program(spawn(done, ENDLESS), say("waiting"), say("never")))
     (middle,) = offspring(fleet, root.session_key, 1, RunState.PARKED)
@@ -154,7 +154,7 @@ def test_results_for_a_deleted_child_go_to_whoever_asked_that_child(make_fleet: 
     eventually(lambda: fleet.run(below[0]).state is RunState.OK, within=10)
 
     fleet.control.delete(middle.session_key)
-    announce = heard(fleet, root)
+    announce = announce_to(fleet, root)
 
     assert fleet.stores.reader.session(middle.session_key) is None
     assert announce.count("status: failed (session-delete)") == 2
@@ -163,9 +163,9 @@ def test_results_for_a_deleted_child_go_to_whoever_asked_that_child(make_fleet: 
     assert [announce.count(f"run: {run}") for run in (middle.id, *below)] == [1, 1, 1]
 
 
-def test_results_for_a_child_whose_session_vanished_go_to_whoever_asked_it(make_fleet: MakeFleet) -> None:
-    """As after an eviction or a careless hand: nobody was told, and nothing was stopped."""
-    fleet = staffed(make_fleet())
+def test_results_for_a_child_whose_session_vanished_go_to_its_parent(make_fleet: MakeFleet) -> None:
+    """As after an eviction or a manual delete: nothing was notified and nothing was stopped."""
+    fleet = with_workers(make_fleet())
     gate = Gate(fleet, "below")
     root = begin(fleet, program(spawn(program(gate.step, say("found it"))), say("waiting"), say("never")))
     (middle,) = offspring(fleet, root.session_key, 1, RunState.PARKED)
@@ -174,7 +174,7 @@ def test_results_for_a_child_whose_session_vanished_go_to_whoever_asked_it(make_
     fleet.stores.redis.delete(keys.row(middle.session_key), keys.ctl(middle.session_key))
 
     gate.open()
-    announce = heard(fleet, root)
+    announce = announce_to(fleet, root)
 
     assert (fleet.run(middle.id).state, fleet.run(middle.id).reason) == (RunState.ERROR, "session-delete")
     assert [announce.count(f"run: {run}") for run in (middle.id, below.id)] == [1, 1]
@@ -182,9 +182,9 @@ def test_results_for_a_child_whose_session_vanished_go_to_whoever_asked_it(make_
     assert fleet.stores.redis.exists(keys.ctl(middle.session_key)) == 0
 
 
-def test_children_of_a_deleted_root_are_stopped_and_nobody_is_told(make_fleet: MakeFleet) -> None:
-    """Rule 19: and nothing of the session comes back by it."""
-    fleet = staffed(make_fleet())
+def test_children_of_a_deleted_root_are_stopped_and_not_announced(make_fleet: MakeFleet) -> None:
+    """Rule 19: stopping them recreates no key of the session."""
+    fleet = with_workers(make_fleet())
     root = begin(fleet, ENDLESS, program(spawn(ENDLESS), say("waiting"), say("never")))
     children = offspring(fleet, root.session_key, 2)
     offspring(fleet, children[1].session_key, 1)

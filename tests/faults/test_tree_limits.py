@@ -1,4 +1,4 @@
-"""Spawns that race from four workers: no session and no tree ever has one run more than it may (rule 3)."""
+"""Four workers spawn at the same time: no session and no tree ever exceeds its limit (rule 3)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from openclaw_workers.config.loader import load
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import ToolResultEntry
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.worker_graph import spawner_of
 from openclaw_workers.store.turn_records import ResetTimes, Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.sessions.port import SpawnCall
@@ -38,7 +39,7 @@ def limited(make_fleet: MakeFleet, **limits: int) -> Fleet:
 
 
 class Watch(threading.Thread):
-    """Looks at the tree from outside all the time, and remembers the most it saw."""
+    """Polls the tree and remembers the highest counts."""
 
     def __init__(self, fleet: Fleet) -> None:
         super().__init__(name="watch", daemon=True)
@@ -78,7 +79,7 @@ def watching(fleet: Fleet) -> Iterator[Watch]:
 
 
 def most_at_once(runs: list[Run]) -> int:
-    """By the records: how many were unsettled at the same time."""
+    """How many runs were unsettled at the same time, according to their records."""
     moments = [(run.queued_at, 1) for run in runs]
     moments += [(run.settled_at, -1) for run in runs if run.settled_at is not None]
     now = most = 0
@@ -89,7 +90,7 @@ def most_at_once(runs: list[Run]) -> int:
 
 
 def families(fleet: Fleet) -> dict[SessionKey, list[Run]]:
-    """The runs each session spawned, by their own records."""
+    """The runs that each session spawned, according to their records."""
     found: defaultdict[SessionKey, list[Run]] = defaultdict(list)
     for run in fleet.runs():
         if run.requester_session_key is not None:
@@ -98,14 +99,14 @@ def families(fleet: Fleet) -> dict[SessionKey, list[Run]]:
 
 
 def answers(fleet: Fleet, session: SessionKey) -> Counter[str]:
-    """What its spawn calls were told."""
+    """The results of its spawn calls, counted by status."""
     results = [entry for entry in fleet.transcript(session) if isinstance(entry, ToolResultEntry)]
-    told = [entry.content[0].text for entry in results if entry.tool_name == "sessions_spawn"]
-    return Counter(json.loads(text)["status"] for text in told)
+    texts = [entry.content[0].text for entry in results if entry.tool_name == "sessions_spawn"]
+    return Counter(json.loads(text)["status"] for text in texts)
 
 
 def race(fleet: Fleet, middles: int, *steps: Step) -> list[Run]:
-    """Children of the root that are spread over the workers and begin with the steps in one moment."""
+    """Spread children of the root over the workers and let all start the steps at the same moment."""
     workers = [fleet.worker("main", wait=False), fleet.worker("service", wait=False)]
     workers += [fleet.worker("subagent", concurrency=12, wait=False) for _ in range(WORKERS)]
     fleet.ready(*workers)
@@ -124,17 +125,17 @@ def _at_the_gate(fleet: Fleet, count: int) -> list[Run] | None:
 
 
 def test_40_spawns_from_four_workers_fill_a_tree_to_its_limit_and_no_further(make_fleet: MakeFleet) -> None:
-    """Nothing settles while they race, so that exactly what the limit leaves is accepted.
+    """Nothing settles during the race, so exactly as many spawns as the limit allows are accepted.
 
-    Nor does a middle that was refused everything: its end would make room for one more.
+    A middle child whose spawns were all refused does not settle either: that would make room for one more.
     """
     fleet = limited(make_fleet, maxChildrenPerAgent=8, maxTreeRuns=28)
     never = say("never", delay_ms=600_000)
     endless: Program = program(never)
     with watching(fleet) as watch:
         middles = race(fleet, 8, *[spawn(endless)] * 5, never)
-        told = eventually(lambda: _all_told(fleet, middles, 40), within=60)
-        assert told == Counter(accepted=20, forbidden=20)
+        counts = eventually(lambda: _all_answered(fleet, middles, 40), within=60)
+        assert counts == Counter(accepted=20, forbidden=20)
         assert sum(len(family) for family in families(fleet).values()) == 28
         assert len({attempt.worker for run in middles for attempt in fleet.run(run.id).attempts}) == WORKERS
         fleet.control.stop_session(ROOT)
@@ -145,25 +146,25 @@ def test_40_spawns_from_four_workers_fill_a_tree_to_its_limit_and_no_further(mak
     assert most_at_once([run for family in families(fleet).values() for run in family]) == 28
 
 
-def _all_told(fleet: Fleet, middles: list[Run], count: int) -> Counter[str] | None:
-    told: Counter[str] = Counter()
+def _all_answered(fleet: Fleet, middles: list[Run], count: int) -> Counter[str] | None:
+    answered: Counter[str] = Counter()
     for run in middles:
-        told += answers(fleet, run.session_key)
-    return told if told.total() == count else None
+        answered += answers(fleet, run.session_key)
+    return answered if answered.total() == count else None
 
 
 def test_40_spawns_while_others_settle_never_exceed_either_limit(make_fleet: MakeFleet) -> None:
-    """Both limits are reached again and again, because room is made all the time."""
+    """Both limits are reached again and again, because children settle all the time."""
     fleet = limited(make_fleet, maxChildrenPerAgent=4, maxTreeRuns=12)
     quick = program(say("leaf", delay_ms=60))
     with watching(fleet) as watch:
         middles = race(fleet, WORKERS, spawn(*[quick] * 5), *[spawn(quick)] * 5)
         eventually(lambda: fleet.stores.tree.counts(ROOT, ROOT) == (0, 0), within=60)
 
-    told = _all_told(fleet, middles, 40)
-    assert told is not None
-    assert told["forbidden"] > 0
-    assert told["accepted"] == sum(len(families(fleet)[run.session_key]) for run in middles)
+    counts = _all_answered(fleet, middles, 40)
+    assert counts is not None
+    assert counts["forbidden"] > 0
+    assert counts["accepted"] == sum(len(families(fleet)[run.session_key]) for run in middles)
     assert watch.looks > 100
     assert watch.most_runs <= 12
     assert max(watch.most_children.values()) <= 4
@@ -173,7 +174,7 @@ def test_40_spawns_while_others_settle_never_exceed_either_limit(make_fleet: Mak
 
 
 def test_40_spawns_of_one_session_from_four_processes_stop_at_its_limit(make_fleet: MakeFleet) -> None:
-    """A lease lets one worker at a time speak for a session; even if four do, the count holds."""
+    """A lease lets one worker at a time act for a session; even with four at once, the limit holds."""
     fleet = limited(make_fleet, maxChildrenPerAgent=5, maxTreeRuns=50)
     rounds = [[take(fleet, f"one-{n}")] * WORKERS for n in range(ROUNDS)]
 
@@ -191,7 +192,7 @@ def test_40_spawns_of_one_tree_from_four_processes_stop_at_its_limit(make_fleet:
 
 
 def take(fleet: Fleet, session: str, root: str = "") -> Taken:
-    """Own a turn in this process; no worker is there to do so."""
+    """Take a turn in this process, as no worker runs."""
     queued = fleet.send(program(say("parent")), session, lose_wake_up=True)
     assert queued.run is not None
     rules = TurnRules(600_000, 600_000, 600_000)
@@ -203,21 +204,21 @@ def take(fleet: Fleet, session: str, root: str = "") -> Taken:
 
 
 def spawn_at_once(fleet: Fleet, rounds: list[list[Taken]]) -> list[Counter[str]]:
-    """Each round, four processes spawn ten children each under the parents given to them; how often each was told what.
+    """In each round, four processes spawn ten children each; returns the results of each round, counted by status.
 
-    What is taken from a limit is decided in the few moments in which it is reached, so there are many rounds.
+    A race can only go wrong in the few moments around the limit, so there are many rounds.
     """
     context = multiprocessing.get_context("spawn")
-    start, told = context.Barrier(WORKERS), context.Queue()
+    start, results = context.Barrier(WORKERS), context.Queue()
     where = Where(fleet.config_path, fleet.state_dir, fleet.redis_server.url)
     parts = [[parents[number] for parents in rounds] for number in range(WORKERS)]
-    racers = [context.Process(target=spawn_in_turn, args=(where, n, parts[n], start, told)) for n in range(WORKERS)]
+    racers = [context.Process(target=spawn_in_turn, args=(where, n, parts[n], start, results)) for n in range(WORKERS)]
     for racer in racers:
         racer.start()
-    heard = [told.get(timeout=180) for _ in racers]
+    statuses = [results.get(timeout=180) for _ in racers]
     for racer in racers:
         racer.join(30)
-    return [Counter(word for words in each for word in words) for each in zip(*heard, strict=True)]
+    return [Counter(word for words in each for word in words) for each in zip(*statuses, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,21 +230,22 @@ class Where:
     redis_url: str
 
 
-def spawn_in_turn(where: Where, number: int, parents: list[Taken], start: Any, told: Any) -> None:
-    """What one process does: each call is an assistant message of its own."""
+def spawn_in_turn(where: Where, number: int, parents: list[Taken], start: Any, results: Any) -> None:
+    """The work of one process: each spawn is an assistant message of its own."""
     loaded = load(where.config, env={}, state_dir=where.state_dir)
     stores = open_stores(loaded.settings, where.redis_url)
-    spawner = Spawner(stores, SilentWaker(), loaded, default_model="offline/script")
+    agents = AgentConfigs(loaded.settings, loaded.state_dir, default_model="offline/script")
+    spawner = spawner_of(stores, SilentWaker(), loaded, agents)
     words = []
     for parent in map(spawner.parent, parents):
         calls = [SpawnCall(f"call-{number}-{n}", SpawnInput(task="x")) for n in range(10)]
         start.wait(180)
         words.append([json.loads(spawner.spawn(parent, [call])[0])["status"] for call in calls])
-    told.put(words)
+    results.put(words)
 
 
 class SilentWaker(LosingWaker):
-    """Publishes nothing at all; what is counted is what is registered."""
+    """Publishes nothing: the tests count registered children."""
 
     def __init__(self) -> None:
         """It needs no broker."""

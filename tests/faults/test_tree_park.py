@@ -12,14 +12,14 @@ from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.turn_records import Committed
 from tests.component.store.harness import StoreHarness, child_key
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import NO_SWEEP, staff
+from tests.support.faulty_workers import NO_SWEEP, start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, program, say, spawn
 from tests.support.redis_server import RedisServer
 from tests.support.tree import announces, batch_of, check_tree, children_of
 from tests.support.waiting import eventually
 
-FOR_EVER = program(say("never", delay_ms=60_000))
+ENDLESS = program(say("never", delay_ms=60_000))
 
 
 def children(fleet: Fleet, session: str = "main") -> list[Run]:
@@ -35,13 +35,13 @@ def now_ms(fleet: Fleet) -> int:
     return int(seconds) * 1_000 + int(micros) // 1_000
 
 
-def test_a_park_at_the_moment_of_the_last_grandchilds_end_is_never_overslept() -> None:
-    """Rule 2: parking and the announce, each from its own connection, 300 times in either order."""
+def test_a_run_that_parks_while_its_last_child_ends_is_always_woken() -> None:
+    """Rule 2: park and announce race on two connections, 300 times."""
     chance, seen = random.Random(300), set[str]()
     with RedisServer() as server, server.client() as mine, server.client() as other, ThreadPoolExecutor(2) as pool:
         for n in range(300):
             seen.add(park_against_announce(StoreHarness(mine, f"t{n}"), StoreHarness(other, f"t{n}"), pool, chance))
-    assert seen == {"parked", "again"}, f"the race was met from one side only: {seen}"
+    assert seen == {"parked", "again"}, f"the race had only one outcome: {seen}"
 
 
 def park_against_announce(
@@ -71,7 +71,7 @@ def park_against_announce(
 
     parked, woken = pool.submit(park), pool.submit(end)
     how = parked.result().how
-    assert (how, woken.result()) in {("parked", "run-middle"), ("again", "")}, "nobody wakes the middle"
+    assert (how, woken.result()) in {("parked", "run-middle"), ("again", "")}, "the middle child is not woken"
     again = store.take(session=child_key("middle"))
     assert [user.provenance for user in store.users(child_key("middle"))] == ["task", "subagent"]
     assert store.commit(again, "middle done").how == "settled"
@@ -80,9 +80,9 @@ def park_against_announce(
 
 
 def test_parents_that_park_while_their_children_end_are_woken_without_the_sweep(make_fleet: MakeFleet) -> None:
-    """Rules 1, 2: 300 on real workers: some have parked before their child's result comes, some speak still."""
+    """Rules 1, 2: 300 parents on real workers. Some park before their child's result arrives, some after."""
     fleet, chance = make_fleet(NO_SWEEP), random.Random(300)
-    staff(fleet, "main", "subagent", "service", concurrency=64)  # nobody waits for a thread: all begin at once
+    start_workers(fleet, "main", "subagent", "service", concurrency=64)  # enough threads for all to start at once
     for number in range(10):
         close_calls(fleet, chance, [f"s{number}-{n}" for n in range(6)])
 
@@ -99,7 +99,7 @@ def close_calls(fleet: Fleet, chance: random.Random, roots: list[str]) -> None:
         assert [run.text for run in middles_of] == ["middle done"] * 5
         assert len(announces(fleet.transcript(root))) == 1
         parked += [waited for run in middles_of for waited in waits(fleet, run)]
-    assert (parked.count(True) > 0, parked.count(False) > 0) == (True, True), "the race was met from one side only"
+    assert (parked.count(True) > 0, parked.count(False) > 0) == (True, True), "the race had only one outcome"
 
 
 def close_call(chance: random.Random) -> Program:
@@ -109,15 +109,15 @@ def close_call(chance: random.Random) -> Program:
 
 
 def waits(fleet: Fleet, run: Run) -> list[bool]:
-    """For each turn that did not end the run: whether something was left to wait for."""
+    """For each turn that did not end the run: whether a batch was still pending."""
     events = fleet.stores.reader.events(run.session_key, "0")
     return [event.data["batches"] > 0 for event in events if event.type == "run.parked"]
 
 
 def test_a_parked_child_timed_out_or_stopped_is_announced_within_three_seconds(fleet: Fleet) -> None:
-    """I4, rule 12: what it spawned is stopped, settles first, and folds into its announce."""
-    staff(fleet, "main", "subagent", "service")
-    middle = program(spawn(FOR_EVER, FOR_EVER), say("waiting"), say("never"))
+    """I4, rule 12: its children are stopped first, and their results fold into its announce."""
+    start_workers(fleet, "main", "subagent", "service")
+    middle = program(spawn(ENDLESS, ENDLESS), say("waiting"), say("never"))
     fleet.send(program(spawn(middle, runTimeoutSeconds=3), say("spawned"), say("heard")), "timed")
     fleet.send(program(spawn(middle), say("spawned"), say("heard")), "stopped")
     for root in ("timed", "stopped"):

@@ -1,4 +1,4 @@
-"""A deep tree with one slot per lane: who waits holds none (I4, I8)."""
+"""A deep tree with one slot per lane: waiting runs hold no slot (I4, I8)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 from openclaw_workers.domain.runs import Lane, RunState
 from tests.faults.conftest import MakeFleet
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import Program, program, say, spawn
 from tests.support.tree import announces, batch_of, check_tree
@@ -23,7 +23,7 @@ return { redis.call("ZCARD", KEYS[1]), found }
 
 
 class Watch(threading.Thread):
-    """Looks at the sub-agents' slots all the time."""
+    """Polls the slots of the sub-agent lane."""
 
     def __init__(self, fleet: Fleet) -> None:
         super().__init__(name="watch", daemon=True)
@@ -51,11 +51,11 @@ def tree(depth: int) -> Program:
 
 
 def test_a_deep_tree_with_one_slot_per_lane_finishes_from_the_leaves_up(make_fleet: MakeFleet) -> None:
-    """I4, I8: 84 runs on one slot; a parent that waits holds none, and speaks after all that is below it."""
+    """I4, I8: 84 runs share one slot. A waiting parent holds no slot and settles after all its descendants."""
     limits = {"maxSpawnDepth": 3, "maxTreeRuns": 100}
     lanes = {"main": {"maxConcurrent": 1}, "subagent": {"maxConcurrent": 1}}
     fleet = make_fleet({"lanes": lanes, "agents": {"defaults": {"subagents": limits}}})
-    staff(fleet, "main", "subagent", "subagent", "service", concurrency=2)
+    start_workers(fleet, "main", "subagent", "subagent", "service", concurrency=2)
     watch = Watch(fleet)
     watch.start()
     fleet.send(tree(3))

@@ -12,20 +12,20 @@ from tests.support.ocw import Ocw
 
 
 @pytest.fixture(scope="module")
-def staffed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """One worker for all tests of a module; each test uses sessions of its own."""
+def live_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """One worker for all tests of a module; each test uses its own sessions."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
         fleet.worker()
         yield fleet
 
 
 @pytest.fixture(scope="module")
-def ocw_cli(staffed: Fleet) -> Ocw:
-    return Ocw(staffed)
+def ocw_cli(live_fleet: Fleet) -> Ocw:
+    return Ocw(live_fleet)
 
 
 @pytest.fixture
-def unstaffed(tmp_path: Path) -> Iterator[Fleet]:
-    """Redis without any worker."""
+def bare_fleet(tmp_path: Path) -> Iterator[Fleet]:
+    """Redis without a worker."""
     with Fleet(tmp_path / "fleet") as fleet:
         yield fleet

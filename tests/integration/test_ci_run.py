@@ -1,4 +1,4 @@
-"""`.ci/run` on a small project of its own: our script and Makefile, with other tests and stand-ins for the linters."""
+"""`.ci/run` in a small project with our script and Makefile, other tests, and fake linters."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+INSTALLED = {"redis-server": "redis-server", "chromium": "chromium", "bwrap": "bubblewrap", "rg": "ripgrep"}
+"""The package of each program that `.ci/run` installs."""
+
 FLAKY = """
 from pathlib import Path
 import pytest
@@ -26,6 +29,13 @@ def test_flaky(name):
 """
 PASSING = "def test_passing(): pass"
 FAILING = "def test_failing(): assert False"
+SKIPPED = """
+import pytest
+@pytest.mark.skip(reason="no zsh")
+def test_skipped(): pass
+@pytest.mark.skip(reason="no zsh")
+def test_skipped_too(): pass
+"""
 FLAKY_IMPORT = """
 import os
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -55,11 +65,11 @@ class Project:
         (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\ntestpaths = ['tests']\n")
         (root / "constraints.txt").write_text("")
         (root / ".venv" / "bin").mkdir(parents=True)
-        for name in ("ruff", "mypy", "lint-imports", "redis-server"):
+        for name in ("ruff", "mypy", "lint-imports", *INSTALLED):
             self.program(name, "exit 0")
         self.program("python", f'exec {sys.executable} "$@"')
         self.program("pytest", f'printf "%s\\n" "$*" >> started; exec {sys.executable} -m pytest "$@"')
-        (root / ".venv" / ".installed").touch()  # newer than what it is made from: nothing is installed
+        (root / ".venv" / ".installed").touch()  # newer than its sources, so nothing is installed
 
     def program(self, name: str, body: str) -> None:
         path = self.root / ".venv" / "bin" / name
@@ -70,11 +80,11 @@ class Project:
         for name, text in files.items():
             (self.root / "tests" / f"{name}.py").write_text(text)
 
-    def run(self) -> tuple[int, str]:
-        theirs = ("PYTEST", "MAKE", "MFLAGS", "COV")  # of the suite that runs this test
+    def run(self, path: str = os.environ["PATH"]) -> tuple[int, str]:
+        theirs = ("PYTEST", "MAKE", "MFLAGS", "COV", "CI")  # of the suite that runs this test
         env = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-        # The redis-server of the project comes first on the path, so that none is installed.
-        env |= {"JOBS": "2", "PATH": f"{self.root}/.venv/bin:{env['PATH']}"}
+        # The programs of the project come first on the path, so that none is installed.
+        env |= {"JOBS": "2", "PATH": f"{self.root}/.venv/bin:{path}"}
         done = subprocess.run(
             [self.root / ".ci" / "run"],
             cwd=self.root.parent,
@@ -119,12 +129,40 @@ def test_five_tests_that_pass_when_repeated_alone_are_named_as_flaky(project: Pr
     found = ["tests/test_b.py::test_flaky[a]", "tests/test_b.py::test_flaky[b c]"]
     found += ["tests/test_b.py::test_flaky[d::e [f]]", "tests/test_c.py", "tests/test_d.py::test_flaky[g]"]
     assert sorted(named_flaky(output)) == found
-    assert sorted(project.started()[1:]) == found, "each alone, in a pytest of its own"
-    assert "1 passed" in output, "an error at collection does not keep the other tests from being run"
+    assert sorted(project.started()[1:]) == found, "not each alone, in its own pytest"
+    assert "1 passed" in output, "an error at collection kept other tests from running"
+
+
+@pytest.mark.parametrize("other", [PASSING, flaky("a")], ids=["passing", "flaky"])
+def test_the_last_line_says_what_was_left_out(project: Project, other: str) -> None:
+    project.test(conftest=(ROOT / "tests" / "support" / "left_out.py").read_text(), test_a=SKIPPED, test_b=other)
+
+    code, output = project.run()
+
+    assert code == 0, output
+    assert output.splitlines()[-1] == "left out: no zsh (2)"
+
+
+def test_missing_programs_are_installed_and_required(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "cat", "dirname", "grep", "make", "mktemp", "rm", "sh", "tee"):
+        (tmp_path / "bin" / name).symlink_to(str(shutil.which(name)))
+    for name in INSTALLED:
+        (project.root / ".venv" / "bin" / name).unlink()
+    project.program("id", "echo 0")
+    project.program("apt-get", 'echo "$*" >> apt; [ "$5" != chromium ]')
+    project.test(test_a="import os\ndef test_required(): assert os.environ['CI'] == 'true'")
+
+    code, output = project.run(path=str(tmp_path / "bin"))
+
+    assert code == 0, output
+    installed = [line.split()[-1] for line in (project.root / "apt").read_text().splitlines() if "install" in line]
+    assert installed == list(INSTALLED.values())
+    assert "apt-get did not install chromium" in output
 
 
 @pytest.mark.parametrize("failing", [FAILING, "import no_such_module"], ids=["test", "collection"])
-def test_what_fails_again_fails_the_run_and_the_flaky_ones_are_named_too(project: Project, failing: str) -> None:
+def test_a_test_that_fails_twice_fails_the_run_and_flaky_tests_are_named(project: Project, failing: str) -> None:
     project.test(test_a=failing, test_b=flaky("a"))
 
     code, output = project.run()
@@ -154,7 +192,7 @@ def test_a_type_error_fails_the_run(project: Project) -> None:
     assert "lint] Error 1" in output
 
 
-def test_what_failed_in_an_earlier_run_is_not_repeated(project: Project) -> None:
+def test_failures_of_an_earlier_run_are_not_repeated(project: Project) -> None:
     project.test(test_a=FAILING)
     project.run()
     (project.root / "tests" / "test_a.py").unlink()
@@ -166,7 +204,7 @@ def test_what_failed_in_an_earlier_run_is_not_repeated(project: Project) -> None
     assert named_flaky(output) == ["tests/test_b.py::test_flaky[a]"]
 
 
-def test_a_run_that_did_not_reach_its_end_fails_although_the_failed_test_would_pass(project: Project) -> None:
+def test_an_aborted_run_fails_without_repeating_tests(project: Project) -> None:
     project.test(conftest=INTERNAL_ERROR, test_a=flaky("a"))
 
     code, output = project.run()

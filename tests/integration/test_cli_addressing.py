@@ -1,4 +1,4 @@
-"""Which session a person at the command line talks to, by what the configuration says."""
+"""Which session the command line talks to, depending on the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ocw agent` against real workers: what is printed, what programs read, and what the exit code says."""
+"""`ocw agent` with real workers: its output, its JSON and its exit codes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_the_answer_is_printed_and_the_exit_code_is_zero(ocw_cli: Ocw) -> None:
     assert (done.code, done.out, done.err) == (0, "the answer\n", "")
 
 
-def test_the_answer_is_printed_while_it_streams(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_the_answer_is_printed_while_it_streams(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     slowly = {"text": "one two three four", "chunks": 4, "chunkDelayMs": 700}
     process = ocw_cli.start("agent", "--session", "slow", "-m", as_text(program(slowly)))
     assert process.stdout is not None
 
     first = process.stdout.read(3)
-    running = staffed.stores.reader.control(session_key("slow")).state
+    running = live_fleet.stores.reader.control(session_key("slow")).state
     done = finish(process)
 
     assert (first, running) == ("one", "running")
@@ -42,11 +42,11 @@ def test_a_silent_reply_prints_nothing(ocw_cli: Ocw) -> None:
     silent = {"text": "NO_REPLY", "chunks": 4, "chunkDelayMs": 150}
     done = ocw_cli("agent", "--session", "silent", "-m", as_text(program(silent)))
     assert (done.code, done.out, done.err) == (0, "", "")
-    told = ocw_cli("agent", "--json", "--session", "silent", "-m", as_text(program(silent))).json
-    assert (told["ok"], told["text"]) == (True, "")
+    answer = ocw_cli("agent", "--json", "--session", "silent", "-m", as_text(program(silent))).json
+    assert (answer["ok"], answer["text"]) == (True, "")
 
 
-def test_files_go_along_with_a_message(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_files_are_sent_with_a_message(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
     names = ["photo one.png", "notes.txt"]
     for name in names:
         (tmp_path / name).write_text(name)
@@ -54,7 +54,7 @@ def test_files_go_along_with_a_message(staffed: Fleet, ocw_cli: Ocw, tmp_path: P
     steps = as_text(program(call(execute("cat .openclaw/inbox/m-1/2-notes.txt")), say("seen")))
     done = ocw_cli("agent", "--session", "files", "--message-id", "m-1", "-m", steps, *given)
     assert (done.code, done.out) == (0, "seen\n")
-    asked, _, result, _ = staffed.transcript("files")
+    asked, _, result, _ = live_fleet.transcript("files")
     assert isinstance(asked, UserEntry)
     assert [(each.name, each.mime_type) for each in asked.attachments] == [
         ("photo one.png", "image/png"),
@@ -79,11 +79,11 @@ def test_json_has_exactly_the_documented_fields(ocw_cli: Ocw) -> None:
     assert done.out.count("\n") == 1
 
 
-def test_json_may_be_asked_for_before_the_command(ocw_cli: Ocw) -> None:
+def test_json_may_stand_before_the_command(ocw_cli: Ocw) -> None:
     assert ocw_cli("--json", "agent", "--session", "json", "-m", as_text(program(say("x")))).json["ok"] is True
 
 
-def test_json_may_be_asked_for_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None:
+def test_json_may_stand_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None:
     assert ocw_cli("sessions", "--json", "list").json["ok"] is True
 
 
@@ -98,14 +98,14 @@ def test_json_may_be_asked_for_between_a_noun_and_its_verb(ocw_cli: Ocw) -> None
     ],
 )
 def test_an_invalid_number_is_refused_before_anything_is_sent(
-    staffed: Fleet, ocw_cli: Ocw, option: str, value: str
+    live_fleet: Fleet, ocw_cli: Ocw, option: str, value: str
 ) -> None:
-    before = len(staffed.runs())
+    before = len(live_fleet.runs())
     done = ocw_cli("agent", "-m", "hi", option, value)
 
     assert done.code == 2
     assert f"Invalid value for '{option}'" in done.err
-    assert len(staffed.runs()) == before
+    assert len(live_fleet.runs()) == before
 
 
 def test_the_message_may_come_from_stdin(ocw_cli: Ocw) -> None:
@@ -124,11 +124,11 @@ def test_tool_activity_goes_to_stderr(ocw_cli: Ocw) -> None:
     assert "exec done" in done.err
 
 
-def test_no_wait_returns_when_the_message_is_stored(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "later")
+def test_no_wait_returns_when_the_message_is_stored(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "later")
     held = as_text(program(gate.step, say("late")))
     first = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", held).json
-    eventually(lambda: staffed.stores.reader.control(session_key("later")).state == "running", within=10)
+    eventually(lambda: live_fleet.stores.reader.control(session_key("later")).state == "running", within=10)
     second = ocw_cli("agent", "--json", "--no-wait", "--session", "later", "-m", as_text(program(say("next")))).json
     gate.open()
 
@@ -160,19 +160,19 @@ def test_a_command_in_order_is_answered_like_a_message(ocw_cli: Ocw) -> None:
 
 def test_a_failed_run_is_reported_and_exits_with_one(ocw_cli: Ocw) -> None:
     failing = as_text(program({"fail": "billing"}))
-    told = ocw_cli("agent", "--session", "failing", "-m", failing)
+    text = ocw_cli("agent", "--session", "failing", "-m", failing)
     json = ocw_cli("agent", "--json", "--session", "failing", "-m", failing)
 
-    assert told.code == 1
-    assert told.err.startswith("error: ")
-    assert "billing" in told.err
-    assert "hint: `ocw runs show run-" in told.err
+    assert text.code == 1
+    assert text.err.startswith("error: ")
+    assert "billing" in text.err
+    assert "hint: `ocw runs show run-" in text.err
     assert json.code == 1
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "error", "RunFailed")
     assert set(json.json["error"]) == {"type", "message", "hint"}
 
 
-def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw) -> None:
+def test_the_text_of_an_interrupted_model_call_is_not_printed_twice(ocw_cli: Ocw) -> None:
     whole = "this sentence is streamed, cut off, and said again"
     steps = program({"text": whole, "chunks": 8, "chunkDelayMs": 120, "fail": "cut"}, say(whole))
     done = ocw_cli("agent", "--session", "cut", "-m", as_text(steps))
@@ -181,25 +181,25 @@ def test_text_of_a_model_call_that_was_cut_off_is_not_printed_twice(ocw_cli: Ocw
     assert "trying again" in done.err
 
 
-def test_a_session_in_mode_reject_refuses_with_six(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("begin")), "refusing"))
-    staffed.command("/queue reject", "refusing")
-    gate = Gate(staffed, "refusing")
-    busy = staffed.send(program(gate.step, say("busy")), "refusing")
-    eventually(lambda: staffed.stores.reader.control(session_key("refusing")).state == "running", within=10)
+def test_a_session_in_mode_reject_exits_with_six(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("begin")), "refusing"))
+    live_fleet.command("/queue reject", "refusing")
+    gate = Gate(live_fleet, "refusing")
+    busy = live_fleet.send(program(gate.step, say("busy")), "refusing")
+    eventually(lambda: live_fleet.stores.reader.control(session_key("refusing")).state == "running", within=10)
 
-    told = ocw_cli("agent", "--session", "refusing", "-m", "now?")
+    text = ocw_cli("agent", "--session", "refusing", "-m", "now?")
     json = ocw_cli("agent", "--json", "--session", "refusing", "-m", "now?")
     gate.open()
 
-    assert told.code == json.code == 6
-    assert "queue mode is reject" in told.err
+    assert text.code == json.code == 6
+    assert "queue mode is reject" in text.err
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "rejected", "Rejected")
-    assert staffed.outcome(busy).text == "busy"
+    assert live_fleet.outcome(busy).text == "busy"
 
 
-def test_a_timeout_lets_the_run_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "timeout")
+def test_a_timeout_lets_the_run_continue(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "timeout")
     held = as_text(program(gate.step, say("in the end")))
     json = ocw_cli("agent", "--json", "--timeout", "2", "--session", "timeout", "-m", held)
     gate.open()
@@ -208,20 +208,20 @@ def test_a_timeout_lets_the_run_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
     assert (json.json["ok"], json.json["status"], json.json["error"]["type"]) == (False, "running", "WaitOver")
     watched = ocw_cli("runs", "watch", json.json["runId"])
     assert (watched.code, watched.out) == (0, "in the end\n")
-    assert len([run for run in staffed.runs() if run.session_key == session_key("timeout")]) == 1
+    assert len([run for run in live_fleet.runs() if run.session_key == session_key("timeout")]) == 1
 
 
-def test_repeating_a_message_under_its_id_gives_the_first_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_repeating_a_message_under_its_id_gives_the_first_answer(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     words = ("agent", "--json", "--session", "twice", "--message-id", "mine-1", "-m")
     first = ocw_cli(*words, as_text(program(say("once"))))
     again = ocw_cli(*words, as_text(program(say("never"))))
 
     assert first.json == again.json
     assert first.json["text"] == "once"
-    assert len([run for run in staffed.runs() if run.session_key == session_key("twice")]) == 1
+    assert len([run for run in live_fleet.runs() if run.session_key == session_key("twice")]) == 1
 
 
-def test_control_c_says_that_the_run_continues_and_how_to_stop_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_control_c_says_that_the_run_continues_and_how_to_stop_it(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     slowly = {"text": "a b c d e f", "chunks": 6, "chunkDelayMs": 500}
     process = ocw_cli.start("agent", "--session", "ctrl-c", "-m", as_text(program(slowly)))
     assert process.stdout is not None
@@ -229,55 +229,55 @@ def test_control_c_says_that_the_run_continues_and_how_to_stop_it(staffed: Fleet
     process.send_signal(signal.SIGINT)
     done = finish(process)
 
-    run = next(run for run in staffed.runs() if run.session_key == session_key("ctrl-c"))
+    run = next(run for run in live_fleet.runs() if run.session_key == session_key("ctrl-c"))
     assert done.code == 130
     assert f"ocw runs stop {run.id}" in done.err
     assert "Traceback" not in done.err
-    eventually(lambda: staffed.run(run.id).state == "ok", within=20)
+    eventually(lambda: live_fleet.run(run.id).state == "ok", within=20)
 
 
-def test_a_message_that_joins_a_running_turn_gets_that_turns_answer(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("begin")), "steered"))
-    staffed.command("/queue steer", "steered")
-    gate = Gate(staffed, "steered")
-    first = staffed.send(program(gate.step, say("for both of you")), "steered")
-    eventually(lambda: staffed.stores.reader.control(session_key("steered")).state == "running", within=10)
+def test_a_message_that_joins_a_running_turn_gets_that_turns_answer(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("begin")), "steered"))
+    live_fleet.command("/queue steer", "steered")
+    gate = Gate(live_fleet, "steered")
+    first = live_fleet.send(program(gate.step, say("for both of you")), "steered")
+    eventually(lambda: live_fleet.stores.reader.control(session_key("steered")).state == "running", within=10)
 
     process = ocw_cli.start("agent", "--session", "steered", "-m", "me too")
-    eventually(lambda: staffed.stores.reader.control(session_key("steered")).waiting == 1, within=20)
+    eventually(lambda: live_fleet.stores.reader.control(session_key("steered")).waiting == 1, within=20)
     gate.open()
     done = finish(process)
 
     assert (done.code, done.out) == (0, "for both of you\n")
-    assert staffed.outcome(first).text == "for both of you"
-    assert len([run for run in staffed.runs() if run.session_key == session_key("steered")]) == 2
+    assert live_fleet.outcome(first).text == "for both of you"
+    assert len([run for run in live_fleet.runs() if run.session_key == session_key("steered")]) == 2
 
 
-def test_a_model_is_chosen_for_one_turn(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_model_is_chosen_for_one_turn(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     done = ocw_cli("agent", "--json", "--model", "offline/demo", "--session", "model", "-m", "hello")
 
     assert "offline/demo" in done.json["text"]
-    assert staffed.run(done.json["runId"]).model == "offline/demo"
+    assert live_fleet.run(done.json["runId"]).model == "offline/demo"
 
 
-def test_an_unknown_model_is_refused_before_anything_is_sent(staffed: Fleet, ocw_cli: Ocw) -> None:
-    before = len(staffed.runs())
+def test_an_unknown_model_is_refused_before_anything_is_sent(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    before = len(live_fleet.runs())
     done = ocw_cli("agent", "--json", "--model", "nosuch/x", "--session", "no-model", "-m", "hello")
     by_command = ocw_cli("agent", "--json", "--session", "no-model", "-m", "/model nosuch/x")
 
     assert (done.code, done.json) == (by_command.code, by_command.json)
     assert done.code == 2
-    assert staffed.stores.reader.session(session_key("no-model")) is None
-    assert len(staffed.runs()) == before
+    assert live_fleet.stores.reader.session(session_key("no-model")) is None
+    assert len(live_fleet.runs()) == before
 
 
-def test_a_model_that_was_removed_is_reported_without_a_traceback(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_model_that_was_removed_is_reported_without_a_traceback(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     ocw_cli("agent", "--session", "lost-model", "-m", "hello")
-    staffed.stores.sessions.patch(session_key("lost-model"), {"providerOverride": "nobody", "modelOverride": "m"})
+    live_fleet.stores.sessions.patch(session_key("lost-model"), {"providerOverride": "nobody", "modelOverride": "m"})
 
     done = ocw_cli("agent", "--json", "--session", "lost-model", "-m", "hello")
 
     assert (done.code, done.json["error"]["type"]) == (1, "RunFailed")
     assert "unknown provider 'nobody'" in done.json["error"]["message"]
-    assert "turn.unprepared" in staffed.logs()
-    assert "Traceback" not in staffed.logs()
+    assert "turn.prepare_failed" in live_fleet.logs()
+    assert "Traceback" not in live_fleet.logs()

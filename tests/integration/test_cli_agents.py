@@ -1,4 +1,4 @@
-"""`ocw agents`: who there is, and what each is told."""
+"""`ocw agents`: the configured agents and their prompts."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def ocw(served: Fleet) -> Ocw:
     return Ocw(served)
 
 
-def test_agents_are_listed_with_what_they_run_on(served: Fleet, ocw: Ocw) -> None:
-    told = ocw("agents", "list", "--json").json["agents"]
-    assert [(each["agentId"], each["name"], each["default"]) for each in told] == [
+def test_agents_are_listed_with_model_and_workspace(served: Fleet, ocw: Ocw) -> None:
+    agents = ocw("agents", "list", "--json").json["agents"]
+    assert [(each["agentId"], each["name"], each["default"]) for each in agents] == [
         ("main", "main", True),
         ("work", "Worker", False),
     ]
-    assert told[0]["model"] == "offline/script"
-    assert told[0]["fallbacks"] == ["offline/demo"]
-    assert (told[0]["thinking"], told[1]["thinking"]) == ("off", "low")
-    assert told[0]["workspace"] == str(served.workspace)
+    assert agents[0]["model"] == "offline/script"
+    assert agents[0]["fallbacks"] == ["offline/demo"]
+    assert (agents[0]["thinking"], agents[1]["thinking"]) == ("off", "low")
+    assert agents[0]["workspace"] == str(served.workspace)
     text = ocw("agents", "list").out
     assert "main (default)" in text
     assert "Worker" in text
@@ -57,7 +57,7 @@ def test_a_prompt_is_printed_with_a_size_per_part(ocw: Ocw) -> None:
     assert "model offline/script, window 16,000 tokens" in done.out
 
 
-def test_what_the_configuration_adds_is_a_part_of_the_prompt(ocw: Ocw) -> None:
+def test_configured_instructions_are_part_of_the_prompt(ocw: Ocw) -> None:
     parts = {part["name"]: part for part in ocw("agents", "prompt", "work", "--json").json["parts"]}
     assert parts["extra"]["text"] == "## Additional Instructions\nWork only by day."
     assert parts["extra"]["chars"] == len(parts["extra"]["text"])
@@ -91,12 +91,12 @@ def test_a_prompt_that_cannot_be_built_says_why(served: Fleet, ocw: Ocw) -> None
     assert "no agent 'newcomer'; there are main, work" in done.err
 
 
-def test_nothing_of_a_prompt_is_logged(served: Fleet, ocw: Ocw) -> None:
+def test_prompts_are_not_logged(served: Fleet, ocw: Ocw) -> None:
     ocw("agents", "prompt", "main")
     assert "rhyme" not in served.logs()
 
 
-def test_without_a_worker_it_says_so_at_once(unstaffed: Fleet) -> None:
-    done = Ocw(unstaffed)("agents", "prompt", "main")
+def test_a_missing_worker_is_reported_at_once(bare_fleet: Fleet) -> None:
+    done = Ocw(bare_fleet)("agents", "prompt", "main")
     assert done.code == 4
     assert "no worker is running for lane service" in done.err

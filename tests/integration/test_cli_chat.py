@@ -1,4 +1,4 @@
-"""`ocw chat`: line by line from a pipe, and by keyboard on a terminal."""
+"""`ocw chat`: line by line from a pipe, and with a keyboard in a terminal."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def test_json_gives_one_result_per_message(ocw_cli: Ocw) -> None:
 
     results = [json.loads(line) for line in done.out.splitlines()]
     assert [result["status"] for result in results] == ["ok", "command", "error"]
-    assert done.code == 1, "a script must notice that something was not answered"
+    assert done.code == 1, "a script must notice an unanswered message"
 
 
 def test_a_command_has_its_session_in_json_as_with_ocw_agent(ocw_cli: Ocw) -> None:
     ocw_cli("agent", "-m", "hello", "--session", "known", "--model", "offline/demo")
-    told = json.loads(ocw_cli("chat", "--session", "known", "--json", stdin="/status\n").out)
+    answer = json.loads(ocw_cli("chat", "--session", "known", "--json", stdin="/status\n").out)
     alone = ocw_cli("agent", "--session", "known", "--json", "-m", "/status").json
 
-    assert told["sessionId"] == alone["sessionId"] is not None
+    assert answer["sessionId"] == alone["sessionId"] is not None
 
 
 def test_a_rejected_line_fails_as_with_ocw_agent(ocw_cli: Ocw) -> None:
@@ -70,40 +70,40 @@ def test_a_person_sees_a_prompt_tool_activity_and_the_answer(terminal: Terminal)
     assert terminal.wait() == 0
 
 
-def test_control_c_stops_the_turn_and_control_d_leaves(terminal: Terminal, staffed: Fleet) -> None:
+def test_control_c_stops_the_turn_and_control_d_leaves(terminal: Terminal, live_fleet: Fleet) -> None:
     session = "test_control_c_stops_the_turn_and_control_d_leaves"
     terminal.see("> ")
     terminal.type(as_text(program({"text": "a b c d e f g h", "chunkDelayMs": 1000})) + "\r")
-    eventually(lambda: staffed.events(session, "text.delta"), within=20)
+    eventually(lambda: live_fleet.events(session, "text.delta"), within=20)
     terminal.type("\x03")
     terminal.see("[stopped]")
     terminal.see("> ")
     terminal.type("\x04")
 
     assert terminal.wait() == 0
-    assert [run.state for run in staffed.runs() if run.session_key == session_key(session)] == ["killed"]
+    assert [run.state for run in live_fleet.runs() if run.session_key == session_key(session)] == ["killed"]
 
 
 @pytest.mark.parametrize("keys", ["/exit\r", "\x04"])
-def test_leaving_during_a_turn_lets_it_run(ocw_cli: Ocw, staffed: Fleet, keys: str) -> None:
+def test_leaving_during_a_turn_lets_it_run(ocw_cli: Ocw, live_fleet: Fleet, keys: str) -> None:
     session = f"leaving-{len(keys)}"
     terminal = Terminal(ocw_cli, "chat", "--session", session)
     terminal.see("> ")
     terminal.type(as_text(program(say("done alone", delay_ms=3000))) + "\r")
-    eventually(lambda: staffed.events(session, "run.started"), within=20)
+    eventually(lambda: live_fleet.events(session, "run.started"), within=20)
     terminal.type(keys)
 
     assert terminal.wait() == 0
     terminal.close()
     key = session_key(session)
-    eventually(lambda: [run.text for run in staffed.runs() if run.session_key == key] == ["done alone"], within=20)
+    eventually(lambda: [run.text for run in live_fleet.runs() if run.session_key == key] == ["done alone"], within=20)
 
 
-def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, staffed: Fleet) -> None:
+def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, live_fleet: Fleet) -> None:
     session = "test_what_is_typed_during_a_turn_is_sent_at_once"
     terminal.see("> ")
     terminal.type(as_text(program(say("the first", delay_ms=3000))) + "\r")
-    eventually(lambda: staffed.events(session, "run.started"), within=20)
+    eventually(lambda: live_fleet.events(session, "run.started"), within=20)
     terminal.type("/status\r")
     terminal.see("running (run-")
     terminal.type(as_text(program(say("the second"))) + "\r")
@@ -112,11 +112,11 @@ def test_what_is_typed_during_a_turn_is_sent_at_once(terminal: Terminal, staffed
     terminal.see("the second")
 
 
-def test_a_pasted_block_of_lines_is_one_message(terminal: Terminal, staffed: Fleet) -> None:
+def test_a_pasted_block_of_lines_is_one_message(terminal: Terminal, live_fleet: Fleet) -> None:
     terminal.see("> ")
     terminal.type("\x1b[200~several\rlines\rat once\x1b[201~\r")
-    terminal.see("steps")  # the scripted model says that this is no program
+    terminal.see("steps")  # the scripted model answers that this is not a program
 
-    [entry, *_] = staffed.transcript("test_a_pasted_block_of_lines_is_one_message")
+    [entry, *_] = live_fleet.transcript("test_a_pasted_block_of_lines_is_one_message")
     assert entry.role == "user"
     assert entry.content[0].text == "several\nlines\nat once"

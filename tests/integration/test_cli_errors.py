@@ -1,4 +1,4 @@
-"""What `ocw` says and returns when it cannot do what was asked."""
+"""Error messages and exit codes of `ocw`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.support.ocw import Done, Ocw
 
 
 def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
-    """The same failure as people and as programs are told it."""
+    """The same failure as text and as JSON."""
     return ocw(*words, env=env), ocw(*words, "--json", env=env)
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "kind", "told"),
+    ("words", "code", "kind", "message"),
     [
         (("agent", "-m", "  "), 2, "BadInput", "empty"),
         (("agent",), 2, "UsageError", "--message"),
@@ -38,20 +38,20 @@ def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
     ],
 )
 def test_each_failure_has_its_own_exit_code(
-    ocw_cli: Ocw, words: tuple[str, ...], code: int, kind: str, told: str
+    ocw_cli: Ocw, words: tuple[str, ...], code: int, kind: str, message: str
 ) -> None:
     text, json = _both(ocw_cli, *words)
 
     assert text.code == json.code == code
     assert text.out == ""
     assert text.err.startswith("error: ")
-    assert told in text.err
+    assert message in text.err
     assert "Traceback" not in text.err
     assert json.json["ok"] is False
     assert set(json.json) == {"ok", "error"}
     assert set(json.json["error"]) == {"type", "message", "hint"}
     assert json.json["error"]["type"] == kind
-    assert told in json.json["error"]["message"]
+    assert message in json.json["error"]["message"]
 
 
 @pytest.mark.parametrize("words", [("agent", "-m", "-"), ("chat",)])
@@ -109,7 +109,7 @@ def test_an_unknown_option_in_the_redis_url_is_a_configuration_error(ocw_cli: Oc
     assert json.json["error"]["type"] == "ConfigurationError"
 
 
-def test_a_redis_that_is_not_there_exits_with_four(ocw_cli: Ocw) -> None:
+def test_an_unreachable_redis_exits_with_four(ocw_cli: Ocw) -> None:
     text, json = _both(ocw_cli, "status", REDIS_URL="redis://127.0.0.1:1/0")
 
     assert text.code == json.code == 4
@@ -118,8 +118,8 @@ def test_a_redis_that_is_not_there_exits_with_four(ocw_cli: Ocw) -> None:
 
 
 @pytest.mark.parametrize("words", [("sessions", "list"), ("agent", "-m", "hello"), ("status",), ("runs", "watch")])
-def test_nothing_running_at_all_exits_with_four(staffed: Fleet, tmp_path: Path, words: tuple[str, ...]) -> None:
-    ocw = Ocw(staffed)
+def test_no_running_instance_exits_with_four(live_fleet: Fleet, tmp_path: Path, words: tuple[str, ...]) -> None:
+    ocw = Ocw(live_fleet)
     for name in ("REDIS_URL", "OPENCLAW_CONFIG"):
         del ocw.env[name]
 

@@ -1,4 +1,4 @@
-"""docs/cli.md against what every command prints with `--json`: no field more, no field less."""
+"""docs/cli.md lists exactly the fields that every command prints with `--json`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.waiting import eventually
 from tests.support.wire import Failure, Reply, WireServer
 
 WITHOUT_FIELDS = {"worker", "config schema"}
-"""One logs, the other prints a schema that has a form of its own."""
+"""One prints logs, the other a JSON schema."""
 
 Answers = dict[str, list[Any]]
 
@@ -37,7 +37,7 @@ def server() -> Iterator[WireServer]:
 
 @pytest.fixture(scope="module")
 def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """A worker for each lane; one agent is scripted, the other asks a model that thinks and may fail."""
+    """A worker for each lane. One agent is scripted, the other uses a model that thinks and may fail."""
     models = [{"id": "m", "reasoning": True}]
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": models}
     wired = {
@@ -58,7 +58,7 @@ def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield fleet
 
 
-def test_the_documented_fields_are_those_that_are_printed(engine: Fleet, server: WireServer, tmp_path: Path) -> None:
+def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireServer, tmp_path: Path) -> None:
     docs, asking = CliDocs(PAGE.read_text()), Asking(engine, server, tmp_path)
 
     asking.talks()
@@ -70,7 +70,7 @@ def test_the_documented_fields_are_those_that_are_printed(engine: Fleet, server:
 
     assert asking.answers.keys() == docs.commands.keys()
     problems = dict.fromkeys(
-        each for command, told in asking.answers.items() for one in told for each in docs.problems(command, one)
+        each for command, answers in asking.answers.items() for one in answers for each in docs.problems(command, one)
     )
     assert list(problems) == []
     assert docs.never_seen() == []
@@ -95,7 +95,7 @@ def commands(group: click.Group, path: str) -> Iterator[str]:
 
 
 class Asking:
-    """Runs commands, and keeps what each printed under the name it is documented by."""
+    """Runs commands and keeps their answers by the documented name of the command."""
 
     def __init__(self, fleet: Fleet, server: WireServer, directory: Path) -> None:
         self.fleet, self.server, self.directory = fleet, server, directory
@@ -161,7 +161,7 @@ class Asking:
         child, stores = self.child("blocked", gate), self.fleet.stores
         assert child.batch is not None
         batch, inbox = child.batch, stores.keys.inbox(session_key("blocked"))
-        # A parent whose inbox cannot take the result, and no more tries.
+        # A parent whose inbox cannot take the result; all retries are used up.
         stores.redis.set(inbox, "broken")
         stores.redis.hset(stores.keys.batch(batch), "tries", 9)
         gate.open()
@@ -202,7 +202,7 @@ class Asking:
         watching.send_signal(signal.SIGINT)
         finish(watching)
         redis, keys = self.fleet.stores.redis, self.fleet.stores.keys
-        redis.hset(keys.archives, "sid-1", "{}")  # another host has begun it, and results came late
+        redis.hset(keys.archives, "sid-1", "{}")  # another host has started it, and results came late
         redis.hset(keys.archiving("sid-1"), mapping={"waits": "1", "host": "far.example:/state"})
         self.ask("status", "status")
         self.ask("status --damaged", "status", "--damaged")

@@ -1,4 +1,4 @@
-"""`ocw models`: a pause that lasts for hours can be seen, and ended when its cause is gone."""
+"""`ocw models` lists cooldowns, and ends one when its cause is gone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fleet(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield running
 
 
-def test_a_pause_for_billing_is_listed_and_ended(fleet: Fleet, server: WireServer) -> None:
+def test_a_billing_cooldown_is_listed_and_ended(fleet: Fleet, server: WireServer) -> None:
     ocw = Ocw(fleet)
     server.script += [Failure(402, "no money"), Reply("Paid.")]
     assert ocw("agent", "-m", "hello", within=120).code == 1
@@ -57,7 +57,7 @@ def test_a_pause_for_billing_is_listed_and_ended(fleet: Fleet, server: WireServe
     assert ocw("agent", "-m", "hello", within=120).out == "Paid.\n"
 
 
-def test_a_pause_of_one_model_names_it(fleet: Fleet, server: WireServer) -> None:
+def test_the_cooldown_of_one_model_names_that_model(fleet: Fleet, server: WireServer) -> None:
     ocw = Ocw(fleet)
     server.script += [Failure(503, "not now")] * 3
     ocw("agent", "-m", "hello", within=120)

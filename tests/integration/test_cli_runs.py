@@ -15,9 +15,9 @@ TEXT = "one two three four five six"
 SLOWLY = {"text": TEXT, "chunks": 6, "chunkDelayMs": 500}
 
 
-def test_runs_are_listed_newest_first_and_filtered(staffed: Fleet, ocw_cli: Ocw) -> None:
-    well = staffed.outcome(staffed.send(program(say("well")), "runs")).receipt.run
-    badly = staffed.outcome(staffed.send(program({"fail": "billing"}), "runs")).receipt.run
+def test_runs_are_listed_newest_first_and_filtered(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    well = live_fleet.outcome(live_fleet.send(program(say("well")), "runs")).receipt.run
+    badly = live_fleet.outcome(live_fleet.send(program({"fail": "billing"}), "runs")).receipt.run
 
     listed = ocw_cli("runs", "list", "--session", "runs", "--json").json["runs"]
     failed = ocw_cli("runs", "list", "--session", "runs", "--state", "error", "--json").json["runs"]
@@ -29,10 +29,10 @@ def test_runs_are_listed_newest_first_and_filtered(staffed: Fleet, ocw_cli: Ocw)
     assert str(well) not in text.out
 
 
-def test_show_has_the_owners_of_a_run_and_what_it_did(staffed: Fleet, ocw_cli: Ocw) -> None:
-    queued = staffed.send(program(call(execute("echo out")), say("Seen.")), "journal")
-    run = staffed.outcome(queued).receipt.run
-    staffed.outcome(staffed.send(program(say("another run")), "journal"))
+def test_show_lists_the_owners_and_tool_calls_of_a_run(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    queued = live_fleet.send(program(call(execute("echo out")), say("Seen.")), "journal")
+    run = live_fleet.outcome(queued).receipt.run
+    live_fleet.outcome(live_fleet.send(program(say("another run")), "journal"))
 
     shown = ocw_cli("runs", "show", str(run), "--json").json
     text = ocw_cli("runs", "show", str(run)).out
@@ -40,14 +40,14 @@ def test_show_has_the_owners_of_a_run_and_what_it_did(staffed: Fleet, ocw_cli: O
     assert (shown["state"], shown["covers"], shown["text"]) == ("ok", [queued.message_id], "Seen.")
     assert shown["attempts"][0]["how"] == "taken"
     assert [entry["role"] for entry in shown["journal"]] == ["user", "assistant", "toolResult", "assistant"]
-    assert f"pid {staffed.workers[0].pid}" in text
+    assert f"pid {live_fleet.workers[0].pid}" in text
     assert "assistant calls exec" in text
     assert "another run" not in text
 
 
-def test_watch_shows_a_run_from_its_beginning_to_its_end(staffed: Fleet, ocw_cli: Ocw) -> None:
-    run = staffed.send(program(SLOWLY), "watched").run
-    eventually(lambda: staffed.events("watched", "text.delta"), within=20)
+def test_watch_shows_a_run_from_its_beginning_to_its_end(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    run = live_fleet.send(program(SLOWLY), "watched").run
+    eventually(lambda: live_fleet.events("watched", "text.delta"), within=20)
 
     watched = ocw_cli("runs", "watch", str(run))
     again = ocw_cli("runs", "watch", str(run), "--json").json
@@ -56,17 +56,17 @@ def test_watch_shows_a_run_from_its_beginning_to_its_end(staffed: Fleet, ocw_cli
     assert (again["status"], again["text"]) == ("ok", TEXT)
 
 
-def test_watching_all_prints_each_change_once(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_watching_all_prints_each_change_once(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     process = ocw_cli.start("runs", "watch", "--json")
     out = process.stdout
     assert out is not None
 
     def is_watching() -> bool:
-        staffed.send(program(say("x")), "waking")
+        live_fleet.send(program(say("x")), "waking")
         return bool(select.select([out], [], [], 0.5)[0])
 
     eventually(is_watching, within=60)
-    run = staffed.send(program(SLOWLY), "changes").run
+    run = live_fleet.send(program(SLOWLY), "changes").run
 
     seen: list[str] = []
     while not seen or seen[-1] != "ok":
@@ -79,29 +79,29 @@ def test_watching_all_prints_each_change_once(staffed: Fleet, ocw_cli: Ocw) -> N
     assert seen[-2:] == ["running", "ok"]
 
 
-def test_stop_ends_one_run_and_a_second_stop_says_it_was_too_late(staffed: Fleet, ocw_cli: Ocw) -> None:
-    run = staffed.send(program(say("never said", delay_ms=60_000)), "stopped").run
-    following = staffed.send(program(say("next")), "stopped")
-    eventually(lambda: staffed.stores.reader.control(session_key("stopped")).state == "running", within=20)
+def test_stop_ends_a_run_and_a_second_stop_is_too_late(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    run = live_fleet.send(program(say("never said", delay_ms=60_000)), "stopped").run
+    following = live_fleet.send(program(say("next")), "stopped")
+    eventually(lambda: live_fleet.stores.reader.control(session_key("stopped")).state == "running", within=20)
 
     typed_ms = time.time() * 1000
     done = ocw_cli("runs", "stop", str(run), "--wait", "--json")
     late = ocw_cli("runs", "stop", str(run))
 
     assert (done.code, done.json["state"]) == (0, "killed")
-    stopped = staffed.run(run)
+    stopped = live_fleet.run(run)
     assert stopped.state == "killed"
     assert stopped.ended_at is not None
     assert stopped.ended_at - typed_ms < 2_000
     assert late.code == 6
     assert "had already ended (killed)" in late.err
-    assert staffed.outcome(following).text == "next"
+    assert live_fleet.outcome(following).text == "next"
 
 
-def test_ocw_agent_reports_that_its_run_was_stopped(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_ocw_agent_reports_that_its_run_was_stopped(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     process = ocw_cli.start("agent", "--session", "halted", "-m", json.dumps(program(say("never", delay_ms=60_000))))
-    eventually(lambda: staffed.stores.reader.control(session_key("halted")).state == "running", within=20)
-    run = staffed.stores.reader.control(session_key("halted")).run
+    eventually(lambda: live_fleet.stores.reader.control(session_key("halted")).state == "running", within=20)
+    run = live_fleet.stores.reader.control(session_key("halted")).run
 
     assert ocw_cli("runs", "stop", run).code == 0
     done = finish(process)

@@ -1,4 +1,4 @@
-"""`ocw sessions`: what is listed, shown, written out and taken away."""
+"""`ocw sessions`: list, show, export, reset and delete."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.support.programs import call, execute, program, say
 from tests.support.terminal import Terminal
 
 
-def test_sessions_are_listed_last_used_first(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_sessions_are_listed_last_used_first(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     for name in ("list-a", "list-b"):
-        staffed.outcome(staffed.send(program(say("hi")), name))
+        live_fleet.outcome(live_fleet.send(program(say("hi")), name))
 
     listed = ocw_cli("sessions", "list", "--json").json
     text = ocw_cli("sessions", "list", "--limit", "1")
@@ -30,8 +30,8 @@ def test_sessions_are_listed_last_used_first(staffed: Fleet, ocw_cli: Ocw) -> No
     assert ocw_cli("sessions", "list", "--agent", "other", "--json").json["error"]["type"] == "NotFound"
 
 
-def test_a_short_key_shows_the_default_agents_session(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("hi")), "shown"))
+def test_a_short_key_shows_the_default_agents_session(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("hi")), "shown"))
 
     text = ocw_cli("sessions", "show", "shown")
     shown = ocw_cli("sessions", "show", "agent:main:shown", "--json").json
@@ -48,8 +48,8 @@ def test_a_short_key_shows_the_default_agents_session(staffed: Fleet, ocw_cli: O
     assert shown["row"]["sessionKey"] == shown["sessionKey"] == "agent:main:shown"
 
 
-def test_levels_that_were_set_are_shown(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("hi")), "levels"))
+def test_levels_that_were_set_are_shown(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("hi")), "levels"))
     for command in ("/think high", "/verbose full"):
         assert ocw_cli("agent", "--session", "levels", "-m", command).code == 0
 
@@ -61,32 +61,32 @@ def test_levels_that_were_set_are_shown(staffed: Fleet, ocw_cli: Ocw) -> None:
     assert {("thinking", "high"), ("reasoning", "off", "(default)"), ("verbose", "full")} <= lines
 
 
-def test_an_unknown_session_names_the_nearest_one(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("hi")), "garden"))
+def test_an_unknown_session_names_the_nearest_one(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("hi")), "garden"))
 
     assert "did you mean 'agent:main:garden'?" in ocw_cli("sessions", "show", "gardne").err
 
 
-def test_history_gives_the_entries_as_they_are_stored(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(call(execute("echo out"), text="Looking."), say("Seen.")), "history"))
+def test_history_gives_the_entries_as_they_are_stored(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(call(execute("echo out"), text="Looking."), say("Seen.")), "history"))
 
     entries = ocw_cli("sessions", "history", "history", "--json").json
     newest = ocw_cli("sessions", "history", "history", "--limit", "1", "--json").json
     text = ocw_cli("sessions", "history", "history")
 
     assert [entry["role"] for entry in entries] == ["user", "assistant", "toolResult", "assistant"]
-    stored: list[str] = staffed.stores.redis.lrange(staffed.stores.keys.log(session_key("history")), 0, -1)  # type: ignore[assignment]
+    stored: list[str] = live_fleet.stores.redis.lrange(live_fleet.stores.keys.log(session_key("history")), 0, -1)  # type: ignore[assignment]
     assert entries == [json.loads(raw) for raw in stored]
     assert newest == entries[-1:]
     assert "<<<UNTRUSTED_TEXT" in entries[2]["content"][0]["text"]
     assert "assistant calls exec" in text.out
-    assert "exec returned: out\n  [exit code 0]\n" in text.out, "people need no markers"
+    assert "exec returned: out\n  [exit code 0]\n" in text.out, "text output shows markers"
     assert text.out.splitlines()[-1] == "assistant: Seen."
 
 
-def test_a_damaged_entry_is_left_out_reported_and_quarantined(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("whole")), "damaged"))
-    staffed.stores.redis.rpush(staffed.stores.keys.log(session_key("damaged")), "{half an entry")
+def test_a_damaged_entry_is_left_out_reported_and_quarantined(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("whole")), "damaged"))
+    live_fleet.stores.redis.rpush(live_fleet.stores.keys.log(session_key("damaged")), "{half an entry")
 
     history = ocw_cli("sessions", "history", "damaged", "--json")
     shown = ocw_cli("sessions", "show", "damaged", "--json").json
@@ -96,8 +96,8 @@ def test_a_damaged_entry_is_left_out_reported_and_quarantined(staffed: Fleet, oc
     assert shown["quarantined"][0]["raw"] == "{half an entry"
 
 
-def test_export_writes_the_index_and_one_file_per_session(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
-    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+def test_export_writes_the_index_and_one_file_per_session(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))
 
     done = ocw_cli("sessions", "export", "--session", "exported", "--out", str(tmp_path), "--json")
 
@@ -112,15 +112,15 @@ def test_export_writes_the_index_and_one_file_per_session(staffed: Fleet, ocw_cl
     assert set(done.json["files"]) == {str(folder / "sessions.json"), str(folder / row["sessionFile"])}
 
 
-def test_a_later_export_keeps_what_an_earlier_one_wrote(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
+def test_a_later_export_keeps_the_files_of_an_earlier_one(live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
     folder = tmp_path / "agents" / "main" / "sessions"
     for name in ("first", "second"):
-        staffed.outcome(staffed.send(program(say("kept")), f"export-{name}"))
+        live_fleet.outcome(live_fleet.send(program(say("kept")), f"export-{name}"))
     assert ocw_cli("sessions", "export", "--session", "export-first", "--out", str(tmp_path)).code == 0
     earlier = json.loads((folder / "sessions.json").read_text())
     earlier["agent:main:export-first"]["ofALaterVersion"] = True
     (folder / "sessions.json").write_text(json.dumps(earlier))
-    staffed.outcome(staffed.send(program(say("kept")), "export-second"))
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "export-second"))
 
     for _ in range(2):
         assert ocw_cli("sessions", "export", "--session", "export-second", "--out", str(tmp_path)).code == 0
@@ -143,10 +143,10 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("foreign", FOREIGN)
-def test_export_refuses_to_touch_an_index_that_it_did_not_write(
-    staffed: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
+def test_export_refuses_to_overwrite_a_foreign_index(
+    live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
 ) -> None:
-    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))
     folder = tmp_path / "agents" / "main" / "sessions"
     folder.mkdir(parents=True)
     (folder / "sessions.json").write_bytes(foreign.encode("latin-1"))
@@ -156,14 +156,14 @@ def test_export_refuses_to_touch_an_index_that_it_did_not_write(
     assert refused.code == 2
     assert f"{folder / 'sessions.json'} was not written by `ocw sessions export`" in refused.err
     assert (folder / "sessions.json").read_bytes() == foreign.encode("latin-1")
-    assert [path.name for path in folder.iterdir()] == ["sessions.json"], "nothing was written"
+    assert [path.name for path in folder.iterdir()] == ["sessions.json"], "export wrote a file"
 
 
 @pytest.mark.parametrize("foreign", ["", "my notes\n", '{"type": "session", "id": "another"}\n'])
-def test_export_refuses_to_touch_a_transcript_of_another_session(
-    staffed: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
+def test_export_refuses_to_overwrite_the_transcript_of_another_session(
+    live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path, foreign: str
 ) -> None:
-    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))
     row = ocw_cli("sessions", "show", "exported", "--json").json
     folder = tmp_path / "agents" / "main" / "sessions"
     folder.mkdir(parents=True)
@@ -178,8 +178,10 @@ def test_export_refuses_to_touch_a_transcript_of_another_session(
     assert not (folder / "sessions.json").exists()
 
 
-def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(staffed: Fleet, ocw_cli: Ocw, tmp_path: Path) -> None:
-    staffed.outcome(staffed.send(program(say("kept")), "exported"))
+def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(
+    live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path
+) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "exported"))
     out = tmp_path / "out"
 
     refused = ocw_cli("sessions", "export", "--agent", "mian", "--out", str(out))
@@ -191,25 +193,25 @@ def test_export_of_an_unknown_agent_is_refused_and_writes_nothing(staffed: Fleet
 
 
 def test_export_reports_an_unreadable_transcript_and_writes_the_others(
-    staffed: Fleet, ocw_cli: Ocw, tmp_path: Path
+    live_fleet: Fleet, ocw_cli: Ocw, tmp_path: Path
 ) -> None:
-    for name in ("spoilt", "whole"):
-        staffed.outcome(staffed.send(program(say("kept")), name))
-    log = staffed.stores.keys.log(session_key("spoilt"))
-    staffed.stores.redis.delete(log)
-    staffed.stores.redis.set(log, "junk")
+    for name in ("corrupted", "whole"):
+        live_fleet.outcome(live_fleet.send(program(say("kept")), name))
+    log = live_fleet.stores.keys.log(session_key("corrupted"))
+    live_fleet.stores.redis.delete(log)
+    live_fleet.stores.redis.set(log, "junk")
 
     done = ocw_cli("sessions", "export", "--out", str(tmp_path), "--json").json
 
     assert done["unreadable"] >= 1
     folder = tmp_path / "agents" / "main" / "sessions"
     index = json.loads((folder / "sessions.json").read_text())
-    files = [folder / index[session_key(name)]["sessionFile"] for name in ("spoilt", "whole")]
+    files = [folder / index[session_key(name)]["sessionFile"] for name in ("corrupted", "whole")]
     assert [len(file.read_text().splitlines()) for file in files] == [1, 3]
 
 
-def test_reset_keeps_the_key_and_changes_the_id(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("old")), "reset"))
+def test_reset_keeps_the_key_and_changes_the_id(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("old")), "reset"))
     before = ocw_cli("sessions", "show", "reset", "--json").json["sessionId"]
 
     done = ocw_cli("sessions", "reset", "reset", "--json").json
@@ -219,8 +221,8 @@ def test_reset_keeps_the_key_and_changes_the_id(staffed: Fleet, ocw_cli: Ocw) ->
     assert ocw_cli("sessions", "history", "reset", "--json").json == []
 
 
-def test_an_empty_key_does_not_mean_the_main_session(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("kept")), "main"))
+def test_an_empty_key_does_not_mean_the_main_session(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("kept")), "main"))
     before = ocw_cli("sessions", "show", "main", "--json").json["sessionId"]
 
     for words in (["delete", "", "--yes"], ["delete", "  ", "--yes"], ["reset", ""], ["show", "\t"], ["tree", ""]):
@@ -233,8 +235,8 @@ def test_an_empty_key_does_not_mean_the_main_session(staffed: Fleet, ocw_cli: Oc
     assert ocw_cli("sessions", "show", "main", "--json").json["sessionId"] == before
 
 
-def test_answering_no_deletes_nothing_and_is_not_a_failure(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("stays")), "spared"))
+def test_answering_no_deletes_nothing_and_is_not_a_failure(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("stays")), "spared"))
     with Terminal(ocw_cli, "sessions", "delete", "spared") as terminal:
         terminal.see("everything in it? [y/N]")
         terminal.type("n\n")
@@ -244,8 +246,8 @@ def test_answering_no_deletes_nothing_and_is_not_a_failure(staffed: Fleet, ocw_c
     assert ocw_cli("sessions", "show", "spared").code == 0
 
 
-def test_delete_needs_a_confirmation(staffed: Fleet, ocw_cli: Ocw) -> None:
-    staffed.outcome(staffed.send(program(say("gone soon")), "deleted"))
+def test_delete_needs_a_confirmation(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    live_fleet.outcome(live_fleet.send(program(say("gone soon")), "deleted"))
 
     refused = ocw_cli("sessions", "delete", "deleted")
     done = ocw_cli("sessions", "delete", "deleted", "--yes")

@@ -1,4 +1,4 @@
-"""`ocw status`: who works, what waits, who holds what."""
+"""`ocw status`: workers, waiting messages, leases."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tests.support.programs import program, say
 from tests.support.waiting import eventually
 
 
-def test_status_shows_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "busy")
-    run = staffed.send(program(gate.step, say("busy")), "busy").run
-    eventually(lambda: staffed.stores.reader.control(session_key("busy")).state == "running", within=20)
-    staffed.send(program(say("later")), "busy")
+def test_status_shows_workers_lanes_and_leases(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "busy")
+    run = live_fleet.send(program(gate.step, say("busy")), "busy").run
+    eventually(lambda: live_fleet.stores.reader.control(session_key("busy")).state == "running", within=20)
+    live_fleet.send(program(say("later")), "busy")
 
     status = ocw_cli("status", "--json").json
     text = ocw_cli("status").out
     gate.open()
 
     [worker] = status["workers"]
-    assert (worker["host"], worker["pid"]) == (socket.gethostname(), staffed.workers[0].pid)
+    assert (worker["host"], worker["pid"]) == (socket.gethostname(), live_fleet.workers[0].pid)
     assert (worker["lane"], worker["concurrency"], worker["alive"]) == ("main", 4, True)
     assert worker["runs"] == [run]
     lanes = {lane["lane"]: lane for lane in status["lanes"]}
@@ -37,22 +37,22 @@ def test_status_shows_workers_lanes_and_leases(staffed: Fleet, ocw_cli: Ocw) -> 
     assert str(worker["pid"]) in text
 
 
-def test_wake_ups_that_nobody_fetches_are_counted(unstaffed: Fleet) -> None:
-    unstaffed.send("hello", "one")
-    unstaffed.send("hello", "two")
+def test_wake_ups_without_a_worker_are_counted(bare_fleet: Fleet) -> None:
+    bare_fleet.send("hello", "one")
+    bare_fleet.send("hello", "two")
 
-    status = Ocw(unstaffed)("status", "--json").json
-    text = Ocw(unstaffed)("status").out
+    status = Ocw(bare_fleet)("status", "--json").json
+    text = Ocw(bare_fleet)("status").out
 
     assert status["workers"] == []
     assert (status["lanes"][0]["queued"], status["lanes"][0]["waiting"]) == (2, 2)
     assert "no workers; start some with `ocw up`" in text
 
 
-def test_damaged_records_hide_nothing_else_and_are_reported(unstaffed: Fleet) -> None:
-    ocw, stores, key = Ocw(unstaffed), unstaffed.stores, session_key("one")
-    run, message = unstaffed.send("hello", "one").run, unstaffed.send("again", "one").message_id
-    unstaffed.send("hello", "two")
+def test_damaged_records_are_reported_and_hide_nothing_else(bare_fleet: Fleet) -> None:
+    ocw, stores, key = Ocw(bare_fleet), bare_fleet.stores, session_key("one")
+    run, message = bare_fleet.send("hello", "one").run, bare_fleet.send("again", "one").message_id
+    bare_fleet.send("hello", "two")
     stores.redis.zadd(stores.keys.inbox(key), {"{half a message": 0, '{"id": "of another version"}': -1})
     stores.redis.hset(stores.keys.receipts(key), message, "{half a receipt")
     stores.redis.hset(stores.keys.ctl(key), mapping={"lease_until": "soon", "attempt": "?"})
@@ -62,40 +62,40 @@ def test_damaged_records_hide_nothing_else_and_are_reported(unstaffed: Fleet) ->
     status, text = ocw("status", "--json").json, ocw("status").out
 
     assert (status["lanes"][0]["waiting"], status["lanes"][0]["queued"]) == (5, 2)
-    assert status["lanes"][0]["oldestWaitingAt"] is not None, "of the other session"
+    assert status["lanes"][0]["oldestWaitingAt"] is not None, "the other session is missing"
     assert (shown.code, shown.json["error"]["type"]) == (1, "CorruptRecord")
     assert "1 damaged record(s) quarantined" in text
     assert ocw("sessions", "show", "one", "--json").json["receipts"] == {"accepted": 1, "unreadable": 1}
     assert len(ocw("sessions", "list", "--json").json["sessions"]) == 2
 
 
-def test_a_worker_that_was_killed_is_shown_as_silent_and_one_that_left_is_not(unstaffed: Fleet) -> None:
-    killed, leaving = unstaffed.worker(), unstaffed.worker()
+def test_a_killed_worker_is_shown_as_silent_and_one_that_left_is_not_shown(bare_fleet: Fleet) -> None:
+    killed, leaving = bare_fleet.worker(), bare_fleet.worker()
     killed.kill()
     leaving.term()
     leaving.wait()
-    # Fifteen seconds are needed until silence counts as death; the record is aged instead of waiting.
-    [silent] = unstaffed.stores.workers.all()
-    unstaffed.stores.redis.zincrby(unstaffed.stores.keys.workers, -20_000, silent.id)
+    # A worker counts as dead after 15 silent seconds. Age its record instead of waiting.
+    [silent] = bare_fleet.stores.workers.all()
+    bare_fleet.stores.redis.zincrby(bare_fleet.stores.keys.workers, -20_000, silent.id)
 
-    status = Ocw(unstaffed)("status", "--json").json
+    status = Ocw(bare_fleet)("status", "--json").json
 
     assert [(worker["pid"], worker["alive"]) for worker in status["workers"]] == [(killed.pid, False)]
     assert status["totals"]["workers"] == 0
 
 
-def test_archives_that_another_host_has_begun_are_told_of(unstaffed: Fleet) -> None:
-    archives, keys = unstaffed.stores.archives, unstaffed.stores.keys
+def test_archives_started_by_another_host_are_reported(bare_fleet: Fleet) -> None:
+    archives, keys = bare_fleet.stores.archives, bare_fleet.stores.keys
     about = '{"session_id": "sid-1", "agent_id": "main", "session_key": "agent:main:main"}'
-    unstaffed.stores.redis.hset(keys.archives, "sid-1", about)
-    unstaffed.stores.redis.rpush(keys.archive("sid-1"), "{}", "{}")
+    bare_fleet.stores.redis.hset(keys.archives, "sid-1", about)
+    bare_fleet.stores.redis.rpush(keys.archive("sid-1"), "{}", "{}")
     there = Place("there", "far.example:/state")
     claimed = archives.claim("sid-1", there)
     assert claimed is not None
     assert archives.trim(claimed, 1, size=9, place=there) == 1
     assert archives.claim("sid-1", Place("here", "here:/state")) is None
 
-    status, text = Ocw(unstaffed)("status", "--json").json, Ocw(unstaffed)("status").out
+    status, text = Ocw(bare_fleet)("status", "--json").json, Ocw(bare_fleet)("status").out
 
     assert status["waitingArchives"] == [{"place": "far.example:/state", "archives": 1}]
     assert "1 archive(s) wait for a worker at far.example:/state" in text

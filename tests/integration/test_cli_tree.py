@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 
 
 @pytest.fixture(scope="module")
-def staffed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def live_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A worker for each lane."""
     with Fleet(tmp_path_factory.mktemp("fleet")) as fleet:
         fleet.ready(*(fleet.worker(lane, concurrency=8, wait=False) for lane in ("main", "subagent", "service")))
@@ -38,22 +38,22 @@ def names(node: dict[str, Any]) -> list[Any]:
 
 
 def nested(gate: Gate) -> Program:
-    """A child with a child of its own that ends when the gate opens."""
+    """A child whose own child ends when the gate opens."""
     inner = program(spawn(program(gate.step, say("leaf")), label="leaf"), say("waiting"), say("middle done"))
     return program(spawn(inner, label="middle"), say("spawned"), say("all heard"))
 
 
 def late(text: str) -> Program:
-    """A child that is slow enough not to be heard of in the turn that spawned it."""
+    """A child that is slow enough not to report in the turn that spawned it."""
     return program(say(text, delay_ms=700))
 
 
-def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "levels")
-    staffed.outcome(staffed.send(nested(gate), "levels"))
-    (middle,) = eventually(lambda: children(staffed, "levels"), within=30)
-    eventually(lambda: staffed.run(middle.id).state == "parked", within=30)
-    eventually(lambda: [run.state for run in children(staffed, middle.session_key)] == ["running"], within=30)
+def test_the_tree_shows_every_level_while_it_runs_and_then_the_reply(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "levels")
+    live_fleet.outcome(live_fleet.send(nested(gate), "levels"))
+    (middle,) = eventually(lambda: children(live_fleet, "levels"), within=30)
+    eventually(lambda: live_fleet.run(middle.id).state == "parked", within=30)
+    eventually(lambda: [run.state for run in children(live_fleet, middle.session_key)] == ["running"], within=30)
 
     live = ocw_cli("runs", "tree").out
     watching = ocw_cli.start("runs", "tree", "levels", "--watch", "--json")
@@ -65,9 +65,9 @@ def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(staff
     rows = {line.split("  ")[0].strip() if "leaf" not in line else "leaf": line for line in live.splitlines()}
     assert "running" in rows["leaf"]
     assert "parked" in rows["└─ middle"]
-    assert f"{staffed.workers[1].pid}" in rows["leaf"], "host and process are shown"
+    assert f"{live_fleet.workers[1].pid}" in rows["leaf"], "the process is not shown"
     assert [names(top) for top in first] == [["main", ["middle", ["leaf"]]]]
-    assert watched.code == 0, "a named tree is watched to its end"
+    assert watched.code == 0, "watching a named tree did not end with it"
     (last,) = json.loads(watched.out.splitlines()[-1])["trees"]
     assert last["settled"]
     assert names(last) == ["main", ["middle", ["leaf"]], ["reply"]]
@@ -76,12 +76,12 @@ def test_the_tree_shows_every_level_while_it_runs_and_the_reply_at_its_end(staff
     assert (part["state"], part["delivery"], part["lane"], part["cost"]) == ("ok", "delivered", "subagent", 0.0)
 
 
-def test_sessions_are_below_the_sessions_that_spawned_them(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "sessions")
+def test_sessions_are_below_the_sessions_that_spawned_them(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "sessions")
     gate.open()
-    staffed.outcome(staffed.send(nested(gate), "planted"))
-    (middle,) = children(staffed, "planted")
-    eventually(lambda: children(staffed, middle.session_key), within=30)
+    live_fleet.outcome(live_fleet.send(nested(gate), "planted"))
+    (middle,) = children(live_fleet, "planted")
+    eventually(lambda: children(live_fleet, middle.session_key), within=30)
 
     (top,) = ocw_cli("sessions", "tree", "planted", "--json").json["sessions"]
     text = ocw_cli("sessions", "tree", "planted").out
@@ -93,11 +93,13 @@ def test_sessions_are_below_the_sessions_that_spawned_them(staffed: Fleet, ocw_c
     assert "   └─ leaf" in text
 
 
-def test_show_has_the_tree_details_of_a_failed_child(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_show_has_the_tree_details_of_a_failed_child(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     failing = program({"text": "half of it", "fail": "billing"})
-    parent = staffed.outcome(staffed.send(program(spawn(failing, label="failing"), say("ok"), say("heard")), "failed"))
-    (child,) = children(staffed, "failed")
-    eventually(lambda: staffed.run(child.id).settled_at, within=30)
+    parent = live_fleet.outcome(
+        live_fleet.send(program(spawn(failing, label="failing"), say("ok"), say("heard")), "failed")
+    )
+    (child,) = children(live_fleet, "failed")
+    eventually(lambda: live_fleet.run(child.id).settled_at, within=30)
 
     shown = ocw_cli("runs", "show", child.id, "--json").json
     text = ocw_cli("runs", "show", child.id).out
@@ -111,27 +113,27 @@ def test_show_has_the_tree_details_of_a_failed_child(staffed: Fleet, ocw_cli: Oc
     assert f"child 1  {child.id} 'failing', error" in above
 
 
-def test_waiting_for_a_tree_prints_later_replies(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_waiting_for_a_tree_prints_later_replies(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     task = json.dumps(program(spawn(late("x"), late("y"), label="both"), say("spawned"), say("heard")))
 
     done = ocw_cli("agent", "--session", "waiting", "--wait", "tree", "-m", task)
-    told = ocw_cli("agent", "--session", "waiting-json", "--wait", "tree", "--json", "-m", task)
+    json_done = ocw_cli("agent", "--session", "waiting-json", "--wait", "tree", "--json", "-m", task)
 
     assert (done.code, done.out) == (0, "spawned\nheard\n")
     assert "sub-agents reported: both ok, both ok" in done.err
-    assert (told.code, told.json["text"], told.json["settled"]) == (0, "spawned", True)
-    assert [(reply["status"], reply["text"]) for reply in told.json["replies"]] == [("ok", "heard")]
-    assert [each["outcome"] for each in told.json["subagents"]] == ["ok", "ok"]
+    assert (json_done.code, json_done.json["text"], json_done.json["settled"]) == (0, "spawned", True)
+    assert [(reply["status"], reply["text"]) for reply in json_done.json["replies"]] == [("ok", "heard")]
+    assert [each["outcome"] for each in json_done.json["subagents"]] == ["ok", "ok"]
 
 
-def test_a_reply_that_spawns_again_is_part_of_the_tree(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_reply_that_spawns_again_is_part_of_the_tree(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     again = program(spawn(late("x")), say("first"), spawn(late("y")), say("second"), say("third"))
     done = ocw_cli("agent", "--session", "again", "--wait", "tree", "-m", json.dumps(again))
     assert (done.code, done.out) == (0, "first\nsecond\nthird\n")
 
 
-def test_without_a_terminal_only_the_turn_is_waited_for(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "turn")
+def test_without_a_terminal_it_waits_only_for_the_turn(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "turn")
     task = program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard"))
     done = ocw_cli("agent", "--session", "turn", "-m", json.dumps(task))
     gate.open()
@@ -139,15 +141,15 @@ def test_without_a_terminal_only_the_turn_is_waited_for(staffed: Fleet, ocw_cli:
     assert ocw_cli("agent", "--session", "turn", "-m", "hi", "--wait", "turn", "--no-wait").code == 2
 
 
-def test_after_ctrl_c_and_timeout_the_sub_agents_continue(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "left")
+def test_after_ctrl_c_and_timeout_the_sub_agents_continue(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "left")
     task = json.dumps(program(spawn(program(gate.step, say("x")), label="left"), say("spawned"), say("heard")))
 
     late = ocw_cli("agent", "--session", "late", "--wait", "tree", "--timeout", "8", "--json", "-m", task)
     process = ocw_cli.start("agent", "--session", "left", "--wait", "tree", "-m", task)
     assert process.stderr is not None
     while "active; " not in (line := process.stderr.readline()):
-        assert line, "it waits before it ends"
+        assert line, "it ended without waiting"
     process.send_signal(signal.SIGINT)
     left = finish(process)
 
@@ -156,12 +158,12 @@ def test_after_ctrl_c_and_timeout_the_sub_agents_continue(staffed: Fleet, ocw_cl
     assert left.code == 130
     assert "ocw runs tree agent:main:left --watch" in left.err
     for session in ("late", "left"):
-        assert [run.state for run in children(staffed, session)] == ["running"]
+        assert [run.state for run in children(live_fleet, session)] == ["running"]
     gate.open()
-    eventually(lambda: children(staffed, "left")[0].state == "ok", within=30)
+    eventually(lambda: children(live_fleet, "left")[0].state == "ok", within=30)
 
 
-def test_in_a_terminal_the_tree_is_waited_for_and_chat_shows_later_replies(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_in_a_terminal_it_waits_for_the_tree_and_chat_shows_later_replies(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     def task(word: str) -> str:
         return json.dumps(program(spawn(late("x"), label=word), say(f"{word} spawned"), say(f"{word} heard")))
 
@@ -174,12 +176,12 @@ def test_in_a_terminal_the_tree_is_waited_for_and_chat_shows_later_replies(staff
     assert (chat.code, chat.out) == (0, "two spawned\ntwo heard\n")
 
 
-def test_a_message_in_a_thread_goes_to_the_sub_agent_bound_to_it(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_message_in_a_thread_goes_to_the_sub_agent_bound_to_it(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     stays = spawn(program(say("I stay")), label="stays", mode="session", thread=True)
     task = json.dumps(program(stays, say("spawned"), say("heard")))
     assert ocw_cli("agent", "--session", "threads", "-m", task).code == 0
-    (child,) = children(staffed, "threads")
-    eventually(lambda: staffed.run(child.id).settled_at, within=30)
+    (child,) = children(live_fleet, "threads")
+    eventually(lambda: live_fleet.run(child.id).settled_at, within=30)
     thread = ocw_cli("subagents", "info", "stays", "--json").json["threadId"]
 
     said = ocw_cli("agent", "--thread", thread, "-m", json.dumps(program(say("in my thread"))), "--json").json
@@ -189,8 +191,8 @@ def test_a_message_in_a_thread_goes_to_the_sub_agent_bound_to_it(staffed: Fleet,
     assert nobody.code == 5
 
 
-def test_a_chat_in_a_terminal_shows_later_replies_and_accepts_messages_meanwhile(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "chat")
+def test_a_chat_shows_later_replies_and_accepts_messages_meanwhile(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "chat")
     asked = json.dumps(program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard it")))
 
     def opened() -> str:
@@ -213,7 +215,7 @@ def test_a_chat_in_a_terminal_shows_later_replies_and_accepts_messages_meanwhile
 
 
 def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], str]]] = ()) -> tuple[int, str]:
-    """Run a command on a terminal of its own; its exit code and everything it showed.
+    """Run a command in a pseudo-terminal; returns its exit code and its output.
 
     `steps` are what to wait for after the step before, and what then is typed.
     """
@@ -234,33 +236,33 @@ def in_terminal(ocw: Ocw, *words: str, steps: Sequence[tuple[str, Callable[[], s
     return process.wait(60), shown
 
 
-def test_stopping_a_run_that_has_ended_stops_its_sub_agents_and_no_others(staffed: Fleet, ocw_cli: Ocw) -> None:
-    gate = Gate(staffed, "turns")
+def test_stopping_an_ended_run_stops_only_its_sub_agents(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    gate = Gate(live_fleet, "turns")
     asked = program(spawn(program(gate.step, say("x"))), say("spawned"), say("heard"))
-    first, second = (staffed.outcome(staffed.send(asked, "turns")).run for _ in range(2))
+    first, second = (live_fleet.outcome(live_fleet.send(asked, "turns")).run for _ in range(2))
     assert first
     assert second
-    eventually(lambda: [run.state for run in children(staffed, "turns")] == ["running"] * 2, within=20)
+    eventually(lambda: [run.state for run in children(live_fleet, "turns")] == ["running"] * 2, within=20)
 
     done = ocw_cli("runs", "stop", second.id, "--wait")
     late = ocw_cli("runs", "stop", second.id)
 
     assert (done.code, done.out) == (0, f"{second.id} had ended; 1 sub-agent is stopped\n")
     assert late.code == 6
-    assert [run.state for run in children(staffed, "turns")] == ["running", "killed"]
+    assert [run.state for run in children(live_fleet, "turns")] == ["running", "killed"]
     gate.open()
-    eventually(lambda: [run.state for run in children(staffed, "turns")] == ["ok", "killed"], within=20)
-    assert first.id == children(staffed, "turns")[0].parent_run_id
+    eventually(lambda: [run.state for run in children(live_fleet, "turns")] == ["ok", "killed"], within=20)
+    assert first.id == children(live_fleet, "turns")[0].parent_run_id
 
 
-def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(staffed: Fleet, ocw_cli: Ocw) -> None:
-    # Given a child that failed, was announced and deleted, and whose transcript was written out
+def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    # Given a child that failed, was announced, archived and deleted
     child = program(call(execute("echo out"), text="I look."), {"fail": "auth"})
     asked = program(spawn(child, cleanup="delete"), say("spawned"), say("heard"))
-    staffed.outcome(staffed.send(asked, "cleaned"))
-    run = eventually(lambda: next(iter(children(staffed, "cleaned")), None), within=20)
-    eventually(lambda: staffed.stores.reader.session(run.session_key) is None, within=30)
-    archive = staffed.state_dir / "agents" / "main" / "sessions" / f"{staffed.run(run.id).session_id}.jsonl"
+    live_fleet.outcome(live_fleet.send(asked, "cleaned"))
+    run = eventually(lambda: next(iter(children(live_fleet, "cleaned")), None), within=20)
+    eventually(lambda: live_fleet.stores.reader.session(run.session_key) is None, within=30)
+    archive = live_fleet.state_dir / "agents" / "main" / "sessions" / f"{live_fleet.run(run.id).session_id}.jsonl"
     eventually(archive.exists, within=30)
 
     shown = ocw_cli("runs", "show", run.id, "--json").json
@@ -271,7 +273,7 @@ def test_a_failed_sub_agent_that_was_cleaned_up_is_shown_from_its_archive(staffe
     assert "journal (its session was deleted; this is from its archive)" in text
     assert "assistant calls exec" in text
 
-    # And without the archive it says what became of it, and what there was
+    # And without the archive the record still says how it ended
     archive.unlink()
     text = ocw_cli("runs", "show", run.id).out
     assert "no journal: its session was deleted, and its archive is not on this machine" in text

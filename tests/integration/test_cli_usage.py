@@ -1,4 +1,4 @@
-"""What model calls took, wherever it is told; and what else a session switches on: thinking, a line after replies."""
+"""Usage of model calls wherever it is shown, and session options: reasoning, usage lines, verbose tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def server() -> Iterator[WireServer]:
 
 @pytest.fixture(scope="module")
 def priced(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """Two models with prices, the second for when the first fails."""
+    """Two models with prices; the second is the fallback."""
     models = [{"id": name, "cost": PRICES, "reasoning": True} for name in ("first", "second")]
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "models": models}
     chosen = {"primary": "local/first", "fallbacks": ["local/second"]}
@@ -46,7 +46,7 @@ def cost_of(usage: dict[str, int]) -> float:
 
 def test_a_call_is_counted_wherever_usage_is_shown(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     server.script.append(Reply("Hello."))
-    said = ocw("agent", "-m", "hello", "--session", "told", "--json", within=120).json
+    said = ocw("agent", "-m", "hello", "--session", "shown", "--json", within=120).json
     cost = cost_of(said["usage"])
     assert (said["text"], said["model"]) == ("Hello.", "local/first")
     assert said["cost"] == pytest.approx(cost)
@@ -54,17 +54,17 @@ def test_a_call_is_counted_wherever_usage_is_shown(priced: Fleet, ocw: Ocw, serv
 
     run = ocw("runs", "show", said["runId"], "--json").json
     tree = ocw("runs", "tree", said["runId"], "--json").json
-    session = ocw("sessions", "show", "told", "--json").json
+    session = ocw("sessions", "show", "shown", "--json").json
     by_session = ocw("usage", "--by", "session", "--days", "1", "--json").json
     assert run["cost"] == pytest.approx(cost)
     assert (run["modelAttempts"], run["fallbackFrom"]) == ([], None)
     assert tree["trees"][0]["cost"] == pytest.approx(cost)
     assert (session["cost"], session["modelCalls"]) == (pytest.approx(cost), 1)
-    (line,) = [each for each in by_session["usage"] if each["name"] == "agent:main:told"]
+    (line,) = [each for each in by_session["usage"] if each["name"] == "agent:main:shown"]
     assert (line["calls"], line["failed"], line["cost"]) == (1, 0, pytest.approx(cost))
     assert (line["input"], line["output"]) == (said["usage"]["input"], said["usage"]["output"])
     assert f"${cost:.4f}" in ocw("runs", "show", said["runId"]).out
-    assert f"${cost:.4f} for 1 model call(s)" in ocw("sessions", "show", "told").out
+    assert f"${cost:.4f} for 1 model call(s)" in ocw("sessions", "show", "shown").out
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_a_call_is_counted_wherever_usage_is_shown(priced: Fleet, ocw: Ocw, serv
 def test_usage_is_summed_by_each_dimension(priced: Fleet, ocw: Ocw, server: WireServer, by: str, name: str) -> None:
     server.script.append(Reply("Summed."))
     ocw("agent", "-m", "sum", "--session", "summed", within=120)
-    told = ocw("usage", "--by", by, "--json").json
-    assert name in [each["name"] for each in told["usage"]]
-    assert sum(each["calls"] for each in told["usage"]) == told["total"]["calls"]
-    assert sum(each["cost"] for each in told["usage"]) == pytest.approx(told["total"]["cost"])
+    report = ocw("usage", "--by", by, "--json").json
+    assert name in [each["name"] for each in report["usage"]]
+    assert sum(each["calls"] for each in report["usage"]) == report["total"]["calls"]
+    assert sum(each["cost"] for each in report["usage"]) == pytest.approx(report["total"]["cost"])
     text = ocw("usage", "--by", by).out
     assert text.splitlines()[0].startswith(by.upper())
     assert name in text
 
 
-def test_days_are_in_order_and_a_wrong_word_names_the_right_ones(ocw: Ocw) -> None:
+def test_days_are_in_order_and_a_wrong_dimension_is_refused(ocw: Ocw) -> None:
     days = [each["name"] for each in ocw("usage", "--by", "day", "--days", "30", "--json").json["usage"]]
     assert days == sorted(days)
     wrong = ocw("usage", "--by", "week")
@@ -91,7 +91,7 @@ def test_days_are_in_order_and_a_wrong_word_names_the_right_ones(ocw: Ocw) -> No
     assert "'agent', 'session', 'model', 'day', 'tree'" in wrong.err
 
 
-def test_a_reply_is_followed_by_its_usage_if_that_is_on(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_a_reply_is_followed_by_its_usage_if_switched_on(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     def say(text: str) -> str:
         server.script.append(Reply("Yes."))
         done = ocw("agent", "-m", text, "--session", "line", within=120)
@@ -103,15 +103,15 @@ def test_a_reply_is_followed_by_its_usage_if_that_is_on(priced: Fleet, ocw: Ocw,
 
     assert "tokens in" not in say("one")
     assert command("/usage on") == "Usage set: tokens.\n"
-    told = say("two")
-    assert "tokens in, " in told
-    assert "$" not in told
+    reply = say("two")
+    assert "tokens in, " in reply
+    assert "$" not in reply
     command("/usage full")
-    told = say("three")
-    assert "$0." in told
-    assert "local/" in told
+    reply = say("three")
+    assert "$0." in reply
+    assert "local/" in reply
     history = ocw("sessions", "history", "line").out
-    assert "tokens in" not in history, "it is no part of the conversation"
+    assert "tokens in" not in history, "the usage line is part of the conversation"
 
 
 def test_the_model_that_was_chosen_answers(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
@@ -129,7 +129,7 @@ def test_the_model_that_was_chosen_answers(priced: Fleet, ocw: Ocw, server: Wire
 
 
 @pytest.mark.parametrize("level", ["on", "stream"])
-def test_reasoning_is_shown_if_that_is_on(priced: Fleet, ocw: Ocw, server: WireServer, level: str) -> None:
+def test_reasoning_is_shown_if_switched_on(priced: Fleet, ocw: Ocw, server: WireServer, level: str) -> None:
     session = f"thinking-{level}"
     server.script += [Reply("One.", thinking="unseen"), Reply("Two.", thinking="first this\nthen that")]
     hidden = ocw("agent", "-m", "one", "--session", session, within=120)
@@ -152,8 +152,8 @@ def test_tools_are_shown_at_the_sessions_verbose_level(priced: Fleet, ocw: Ocw, 
     ocw("agent", "-m", "/verbose off", "--session", "tools")
     assert say("two") == ""
     ocw("agent", "-m", "/verbose full", "--session", "tools")
-    told = say("three").splitlines()
-    assert "·   42" in told[told.index(next(line for line in told if line.startswith("· exec done"))) :]
+    lines = say("three").splitlines()
+    assert "·   42" in lines[lines.index(next(line for line in lines if line.startswith("· exec done"))) :]
 
 
 def test_a_fallback_is_shown_with_each_attempt(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
@@ -180,7 +180,7 @@ def test_a_message_can_add_to_the_system_prompt_of_its_turn(server: WireServer, 
     assert "system prompt is empty" in ocw("agent", "-m", "hello", "--system", " ").err
 
 
-def test_a_fallback_is_in_json_too(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
+def test_a_fallback_is_also_in_json(priced: Fleet, ocw: Ocw, server: WireServer) -> None:
     server.script += [Failure(404, "there is no such model", type="not_found_error"), Reply("From the second.")]
     said = ocw("agent", "-m", "hello", "--session", "in-json", "--json", within=120).json
     assert (said["model"], said["fallbackFrom"]) == ("local/second", "local/first")

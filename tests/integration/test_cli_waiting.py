@@ -1,4 +1,4 @@
-"""`ocw agent` while workers and Redis die under it: the person is told, and gets the one committed answer."""
+"""`ocw agent` while workers and Redis die: it reports that, and prints the one committed answer."""
 
 from __future__ import annotations
 
@@ -14,83 +14,83 @@ TEXT = "one two three four five six"
 SLOWLY = {"text": TEXT, "chunks": 6, "chunkDelayMs": 500}
 
 
-def test_a_killed_worker_is_reported_and_the_answer_is_printed_once(unstaffed: Fleet) -> None:
-    unstaffed.worker()
-    process = Ocw(unstaffed).start("agent", "-m", as_text(program(SLOWLY)))
+def test_a_killed_worker_is_reported_and_the_answer_is_printed_once(bare_fleet: Fleet) -> None:
+    bare_fleet.worker()
+    process = Ocw(bare_fleet).start("agent", "-m", as_text(program(SLOWLY)))
     assert process.stdout is not None
     first = process.stdout.read(3)
-    unstaffed.carrier().kill()
-    successor = unstaffed.worker()
+    bare_fleet.carrier().kill()
+    successor = bare_fleet.worker()
 
     done = finish(process)
 
     assert (done.code, first + done.out) == (0, TEXT + "\n")
-    assert f"[worker lost, resuming on {_name(unstaffed, successor.pid)}]" in done.err
+    assert f"[worker lost, resuming on {_name(bare_fleet, successor.pid)}]" in done.err
 
 
-def test_json_gives_the_committed_answer_of_a_run_that_was_taken_over(unstaffed: Fleet) -> None:
-    unstaffed.worker()
-    process = Ocw(unstaffed).start("agent", "--json", "-m", as_text(program(SLOWLY)))
-    unstaffed.carrier().kill()
-    unstaffed.worker()
+def test_json_gives_the_committed_answer_of_a_run_that_was_taken_over(bare_fleet: Fleet) -> None:
+    bare_fleet.worker()
+    process = Ocw(bare_fleet).start("agent", "--json", "-m", as_text(program(SLOWLY)))
+    bare_fleet.carrier().kill()
+    bare_fleet.worker()
 
     done = finish(process)
 
     assert json.loads(done.out)["text"] == TEXT
-    shown = Ocw(unstaffed)("runs", "show", json.loads(done.out)["runId"], "--json").json
+    shown = Ocw(bare_fleet)("runs", "show", json.loads(done.out)["runId"], "--json").json
     carriers = [attempt["worker"].rpartition("/")[0] for attempt in shown["attempts"]]
-    assert carriers == [f"{socket.gethostname()}/{worker.pid}" for worker in unstaffed.workers]
+    assert carriers == [f"{socket.gethostname()}/{worker.pid}" for worker in bare_fleet.workers]
 
 
-def test_a_missing_worker_is_reported_and_waited_for(unstaffed: Fleet) -> None:
-    process = Ocw(unstaffed).start("agent", "-m", as_text(program(say("at last"))))
+def test_a_missing_worker_is_reported_and_waited_for(bare_fleet: Fleet) -> None:
+    process = Ocw(bare_fleet).start("agent", "-m", as_text(program(say("at last"))))
     assert process.stderr is not None
 
-    told = process.stderr.readline()
-    unstaffed.worker()
+    line = process.stderr.readline()
+    bare_fleet.worker()
     done = finish(process)
 
-    assert "no worker is running for lane main; start one with `ocw up`" in told
+    assert "no worker is running for lane main; start one with `ocw up`" in line
     assert (done.code, done.out) == (0, "at last\n")
 
 
-def test_a_redis_that_goes_away_is_reported_and_waited_for(unstaffed: Fleet) -> None:
-    unstaffed.worker()
-    process = Ocw(unstaffed).start("agent", "-m", as_text(program(say("still here", delay_ms=3000))))
+def test_a_lost_redis_is_reported_and_waited_for(bare_fleet: Fleet) -> None:
+    bare_fleet.worker()
+    process = Ocw(bare_fleet).start("agent", "-m", as_text(program(say("still here", delay_ms=3000))))
     assert process.stderr is not None
-    eventually(lambda: unstaffed.stores.reader.control(session_key("main")).state == "running", within=20)
-    unstaffed.redis_server.kill()
+    eventually(lambda: bare_fleet.stores.reader.control(session_key("main")).state == "running", within=20)
+    bare_fleet.redis_server.kill()
 
-    told = process.stderr.readline()
-    unstaffed.redis_server.start()
+    line = process.stderr.readline()
+    bare_fleet.redis_server.start()
     done = finish(process)
 
-    assert "Redis did not answer" in told
+    assert "Redis did not answer" in line
     assert "[Redis is back]" in done.err
     assert (done.code, done.out) == (0, "still here\n")
 
 
-def test_a_frozen_redis_is_an_error_within_seconds_and_the_hint_says_how_to_send_again(unstaffed: Fleet) -> None:
-    ocw = Ocw(unstaffed)
-    unstaffed.redis_server.stop()
+def test_a_frozen_redis_is_an_error_within_seconds_with_a_hint_to_retry(bare_fleet: Fleet) -> None:
+    ocw = Ocw(bare_fleet)
+    bare_fleet.redis_server.stop()
     try:
-        told = ocw("agent", "-m", "hello", "--message-id", "mine-1", within=10)
+        done = ocw("agent", "-m", "hello", "--message-id", "mine-1", within=10)
     finally:
-        unstaffed.redis_server.cont()
-    unstaffed.worker()
+        bare_fleet.redis_server.cont()
+    bare_fleet.worker()
 
     again = ocw("agent", "-m", as_text(program(say("once"))), "--message-id", "mine-1")
 
-    assert told.code == 4
-    assert "--message-id mine-1" in told.err
+    assert done.code == 4
+    assert "--message-id mine-1" in done.err
     assert again.code == 0
-    assert len(unstaffed.runs()) == 1
+    assert len(bare_fleet.runs()) == 1
 
 
-def test_a_deleted_session_ends_the_wait(unstaffed: Fleet) -> None:
-    ocw = Ocw(unstaffed)
+def test_a_deleted_session_ends_the_wait(bare_fleet: Fleet) -> None:
+    ocw = Ocw(bare_fleet)
     process = ocw.start("agent", "--json", "--session", "doomed", "-m", "anyone?")
-    eventually(lambda: unstaffed.stores.reader.control(session_key("doomed")).state == "queued", within=20)
+    eventually(lambda: bare_fleet.stores.reader.control(session_key("doomed")).state == "queued", within=20)
 
     assert ocw("sessions", "delete", "doomed", "--yes").code == 0
     done = finish(process)
@@ -100,6 +100,6 @@ def test_a_deleted_session_ends_the_wait(unstaffed: Fleet) -> None:
 
 
 def _name(fleet: Fleet, pid: int) -> str:
-    """Host and pid, as people are told them."""
+    """Host and pid, as the output shows them."""
     ids = [info.id for info in fleet.stores.workers.all()]
     return next(worker.rpartition("/")[0] for worker in ids if worker.split("/")[-2] == str(pid))

@@ -1,4 +1,4 @@
-"""The wake-up that scripts push is the very message that Celery would have published."""
+"""The wake-up that scripts push equals the message that Celery would publish."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ VARYING = {"woken_at", "delivery_tag"}
 
 
 def flat(message: dict[str, Any]) -> dict[str, Any]:
-    """One level, without the fields that differ from one publish to the next."""
+    """A flat copy, without the fields that differ between two publishes."""
     parts = {**message["headers"], **message["properties"], **{k: v for k, v in message.items() if k[0] in "bc"}}
     return {name: value for name, value in parts.items() if name not in VARYING}
 
 
-def test_a_sealed_wake_up_equals_a_published_one(unstaffed: Fleet) -> None:
-    unstaffed.waker.turn(SESSION, RunId("run-1"))
-    published = json.loads(str(unstaffed.stores.redis.lpop(unstaffed.queue_key)))
+def test_a_sealed_wake_up_equals_a_published_one(bare_fleet: Fleet) -> None:
+    bare_fleet.waker.turn(SESSION, RunId("run-1"))
+    published = json.loads(str(bare_fleet.stores.redis.lpop(bare_fleet.queue_key)))
 
-    sealed = json.loads(unstaffed.waker.sealed(SESSION, RunId("run-1")))
+    sealed = json.loads(bare_fleet.waker.sealed(SESSION, RunId("run-1")))
 
     assert sealed.keys() == published.keys()
     assert flat(sealed) == flat(published)
 
 
-def test_a_session_that_spells_a_blank_of_the_envelope_changes_nothing(unstaffed: Fleet) -> None:
+def test_a_session_named_like_a_placeholder_of_the_envelope_changes_nothing(bare_fleet: Fleet) -> None:
     session = SessionKey("agent:main:telegram:dm:@BODY@@ID@")
-    message = json.loads(unstaffed.waker.sealed(session, RunId("run-1")))
+    message = json.loads(bare_fleet.waker.sealed(session, RunId("run-1")))
 
     assert f"({session}," in message["headers"]["argsrepr"]
     assert json.loads(base64.b64decode(message["body"]))[0] == [session, "run-1"]
 
 
-def test_a_wake_up_carries_ids_and_shows_who_and_where_but_never_what_was_said(unstaffed: Fleet) -> None:
-    unstaffed.send("the secret plan", session="agent:main:main")
-    raw = str(unstaffed.stores.redis.lpop(unstaffed.queue_key))
+def test_a_wake_up_has_ids_and_session_but_no_message_text(bare_fleet: Fleet) -> None:
+    bare_fleet.send("the secret plan", session="agent:main:main")
+    raw = str(bare_fleet.stores.redis.lpop(bare_fleet.queue_key))
 
     message = json.loads(raw)
     args, kwargs, _ = json.loads(base64.b64decode(message["body"]))

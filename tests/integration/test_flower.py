@@ -1,4 +1,4 @@
-"""What Flower shows of a run: who, where and how it stands; never what was said."""
+"""Flower shows the session, worker and state of a run, but never message text."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def ask(url: str, *, post: bool = False) -> Any:
         return None
 
 
-def test_a_run_is_readable_in_flower_and_its_text_is_not(unstaffed: Fleet) -> None:
-    unstaffed.worker()
-    with flower(unstaffed) as url:
-        sent = unstaffed.send(program(say("the answer is secret-word")), "agent:main:flower")
-        run = unstaffed.outcome(sent).run
+def test_a_run_is_readable_in_flower_and_its_text_is_not(bare_fleet: Fleet) -> None:
+    bare_fleet.worker()
+    with flower(bare_fleet) as url:
+        sent = bare_fleet.send(program(say("the answer is secret-word")), "agent:main:flower")
+        run = bare_fleet.outcome(sent).run
         assert run is not None
 
         shown = eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id), within=20)
@@ -63,25 +63,25 @@ def test_a_run_is_readable_in_flower_and_its_text_is_not(unstaffed: Fleet) -> No
         assert "secret-word" not in json.dumps(ask(f"{url}/api/tasks"))
 
 
-def test_a_run_that_failed_is_a_failure_in_flower_too(unstaffed: Fleet) -> None:
-    unstaffed.worker()
-    with flower(unstaffed) as url:
-        sent = unstaffed.send({"steps": [{"fail": "auth"}]}, "agent:main:flower")
-        run = unstaffed.outcome(sent).run
+def test_a_failed_run_is_a_failure_in_flower(bare_fleet: Fleet) -> None:
+    bare_fleet.worker()
+    with flower(bare_fleet) as url:
+        sent = bare_fleet.send({"steps": [{"fail": "auth"}]}, "agent:main:flower")
+        run = bare_fleet.outcome(sent).run
         assert run is not None
 
         assert eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "FAILURE", within=20)
 
 
-def test_a_queued_run_that_is_revoked_in_flower_is_stopped_and_shown_so(unstaffed: Fleet) -> None:
-    unstaffed.worker(concurrency=1)
-    with flower(unstaffed) as url:
-        unstaffed.send(program(say("never", delay_ms=60_000)), "busy")
-        unstaffed.carrier("busy")
-        waiting = unstaffed.send(program(say("never")), "waiting")
+def test_revoking_a_queued_run_in_flower_stops_it(bare_fleet: Fleet) -> None:
+    bare_fleet.worker(concurrency=1)
+    with flower(bare_fleet) as url:
+        bare_fleet.send(program(say("never", delay_ms=60_000)), "busy")
+        bare_fleet.carrier("busy")
+        waiting = bare_fleet.send(program(say("never")), "waiting")
 
         assert ask(f"{url}/api/task/revoke/{waiting.run}", post=True)
 
-        assert unstaffed.outcome(waiting, within=10).receipt.state is MessageState.CANCELLED
+        assert bare_fleet.outcome(waiting, within=10).receipt.state is MessageState.CANCELLED
         shown = eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(waiting.run), within=20)
         assert shown["state"] == "REVOKED"

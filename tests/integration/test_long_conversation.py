@@ -1,4 +1,4 @@
-"""Three hundred turns with a real worker and a small window, as the model's side of the wire saw them."""
+"""Three hundred turns with a real worker and a small window, checked by the requests that the model server got."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ NOTE = Called("write", {"path": "memory/notes.md", "content": "likes blue"}, id=
 
 
 def tokens(request: Recorded) -> int:
-    """As the server counts."""
+    """Counted as the server counts."""
     return len(json.dumps(request.body)) // 4
 
 
-def told(request: Recorded) -> str:
+def system_prompt(request: Recorded) -> str:
     """The system prompt, wherever the API has it."""
     body = request.body
     return json.dumps(body.get("system") or body.get("instructions") or body["messages"][0]["content"])
 
 
 def is_summary(request: Recorded) -> bool:
-    return SUMMARISE[:40] in told(request)
+    return SUMMARISE[:40] in system_prompt(request)
 
 
 def quoted(request: Recorded) -> str:
@@ -61,7 +61,7 @@ def quoted(request: Recorded) -> str:
 
 
 class Model:
-    """Uses a tool in each third turn, forgets identifiers in the first draft of each summary, and notes what it may."""
+    """Uses a tool in every third turn, omits identifiers in first drafts of summaries, and saves notes when asked."""
 
     def __init__(self, *, counts: bool = True) -> None:
         self.drafts = self.answers = 0
@@ -72,7 +72,7 @@ class Model:
         size = tokens(request) if self.counts else 0
         if is_summary(request):
             self.drafts += 1
-            _, omitted, rest = told(request).partition(IDENTIFIERS_OMITTED)
+            _, omitted, rest = system_prompt(request).partition(IDENTIFIERS_OMITTED)
             names = rest[:400] if omitted else ""
             return Reply(f"Summary {self.drafts}: many questions were asked. {names}", input=size)
         if MEMORY_FLUSH[:40] in newest_text(request):
@@ -82,7 +82,7 @@ class Model:
         if number >= 0 and number % 3 == 0:
             command = {"command": f"seq {number} {number + 150}"}
             return Reply(f"Let me look at {number}.", calls=[Called("exec", command, id=f"toolu_{number}")], input=size)
-        self.answers += 1  # no two alike, so that one that was left out of a summary's request is missed there
+        self.answers += 1  # all different, so that the test notices an answer missing from a summary request
         return Reply(f"Answer {self.answers}: {'so it is. ' * 20}", input=size)
 
 
@@ -109,7 +109,7 @@ def question(number: int) -> str:
 
 
 def dropped_by(log: list[Any], at: int) -> list[Any]:
-    """What a compaction put out of sight: all that was seen before it and is not any more."""
+    """The entries that a compaction dropped from the request."""
     earlier = [i for i in range(at) if isinstance(log[i], CompactionEntry)]
     start = earlier[-1] - log[earlier[-1]].kept if earlier else 0
     return [entry for entry in log[start : at - log[at].kept] if not isinstance(entry, CompactionEntry)]
@@ -129,9 +129,9 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
         log: list[Any] = list(fleet.transcript())
 
     assert [request.problems for request in server.requests if request.problems] == []
-    assert max(map(tokens, server.requests)) <= WINDOW, "no request was refused as too large"
+    assert max(map(tokens, server.requests)) <= WINDOW, "a request was larger than the window"
 
-    # Nothing is lost: every question, every answer, every call with its result, in order.
+    # Every question, answer and call with its result is in the log, in order.
     asked = [NUMBER.search(text_of(entry)) for entry in log if isinstance(entry, UserEntry)]
     assert [int(found[1]) for found in asked if found] == list(range(TURNS))
     answers = [entry for entry in log if isinstance(entry, AssistantEntry)]
@@ -143,7 +143,7 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
     places = [index for index, entry in enumerate(log) if isinstance(entry, CompactionEntry)]
     assert len(places) >= 5
     summaries = [request for request in server.requests if is_summary(request)]
-    assert all(KEEP_IDENTIFIERS in told(request) for request in summaries)
+    assert all(KEEP_IDENTIFIERS in system_prompt(request) for request in summaries)
     read = "\n".join(map(quoted, summaries))
     for place in places:
         dropped = dropped_by(log, place)
@@ -154,11 +154,11 @@ def test_three_hundred_turns_within_a_small_window(tmp_path: Path, server: WireS
         names = expected(dropped)
         assert names
         assert all(name in entry.summary for name in names)
-        assert entry.details["identifiersAskedAgain"] == len(names), "the first draft had none of them"
-    repeated = [request for request in summaries if IDENTIFIERS_OMITTED in told(request)]
-    assert len(repeated) == len(places), "asked once more for each, and no more than once"
+        assert entry.details["identifiersAskedAgain"] == len(names), "not all identifiers were requested again"
+    repeated = [request for request in summaries if IDENTIFIERS_OMITTED in system_prompt(request)]
+    assert len(repeated) == len(places), "not exactly one repeat per summary"
     later = [request for request in server.requests if quoted(request).startswith(SUMMARY_HEADING)]
-    assert later, "and the conversation went on from the summaries"
+    assert later, "no request after the summaries"
 
 
 @pytest.mark.timeout(240)
@@ -176,7 +176,7 @@ def test_the_other_apis_and_the_other_mode_with_notes_before_each_compaction(
 
     path = {"openai-completions": "/v1/chat/completions", "openai-responses": "/v1/responses"}[api]
     assert {(request.path, *request.problems) for request in server.requests} == {(path,)}
-    assert max(map(tokens, server.requests)) <= WINDOW, "no request was refused as too large"
+    assert max(map(tokens, server.requests)) <= WINDOW, "a request was larger than the window"
     asked = [NUMBER.search(text_of(entry)) for entry in log if isinstance(entry, UserEntry)]
     assert [int(found[1]) for found in asked if found] == list(range(turns))
     calls = [call.id for entry in log if isinstance(entry, AssistantEntry) for call in entry.tool_calls]
@@ -186,17 +186,19 @@ def test_the_other_apis_and_the_other_mode_with_notes_before_each_compaction(
     kinds = [type(entry) for entry in log if isinstance(entry, CompactionEntry | NoticeEntry)]
     compactions = kinds.count(CompactionEntry)
     assert compactions >= 2
-    assert kinds[: 2 * compactions] == [NoticeEntry, CompactionEntry] * compactions, "notes are saved once before each"
+    assert kinds[: 2 * compactions] == [NoticeEntry, CompactionEntry] * compactions, (
+        "not one note before each compaction"
+    )
     saved = {entry.text for entry in log if isinstance(entry, NoticeEntry)}
     assert saved == {f"{DONE}: saved to memory/notes.md"}
     assert notes == "likes blue"
-    assert MEMORY_FLUSH[:40] not in str(log), "nobody sees it"
+    assert MEMORY_FLUSH[:40] not in str(log), "the flush prompt is in the log"
     assert any(is_summary(request) for request in server.requests)
 
 
 @pytest.mark.timeout(180)
 def test_a_worker_that_dies_while_it_compacts_has_changed_nothing(tmp_path: Path, server: WireServer) -> None:
-    # Both workers estimate alike, so that the second comes to the same conclusion.
+    # Both workers estimate tokens alike, so the second one compacts too.
     model, hung, server.window = Model(counts=False), list[Recorded](), None
 
     def hang_once(request: Recorded) -> Reply | Hang:
@@ -232,7 +234,7 @@ def test_a_worker_that_dies_while_it_compacts_has_changed_nothing(tmp_path: Path
 def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
     tmp_path: Path, server: WireServer
 ) -> None:
-    """In the middle of a turn: its calls and their results stay as they are, and nothing of the notes is in the log."""
+    """This happens during a turn: its calls and results stay unchanged, and the log has no trace of the notes."""
     hung: list[Recorded] = []
 
     def answer(request: Recorded) -> Reply | Hang:
@@ -268,5 +270,5 @@ def test_a_worker_that_dies_while_notes_are_saved_leaves_them_to_be_saved_once(
     assert isinstance(last, AssistantEntry)
     assert text == "read"
     begun = [request for request in server.requests if MEMORY_FLUSH[:40] in newest_text(request)]
-    assert len(begun) == 2, "anew after the crash, and not in the next turn"
+    assert len(begun) == 2, "not repeated exactly once, after the crash"
     assert [request.problems for request in server.requests if request.problems] == []

@@ -1,4 +1,4 @@
-"""A worker loads the SDKs of its models before it says that it is ready, and no others."""
+"""Before a worker reports ready, it loads the SDKs of its models, and no others."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OFFLINE = {"agents": {"defaults": {"model": "offline/demo"}}}
 
 
 def has_loaded_an_sdk(worker: WorkerProcess) -> bool:
-    """Anthropic's loads this library, and nothing else here does."""
+    """Only Anthropic's SDK loads this library."""
     return "jiter" in Path(f"/proc/{worker.pid}/maps").read_text()
 
 
 def cold_worker(fleet: Fleet, **options: Any) -> WorkerProcess:
-    """A worker that is not forked from a process of the tests, which have all SDKs."""
+    """A worker in a fresh process; forks of the test processes have all SDKs loaded."""
     return fleet.worker(PYTHONPATH=os.pathsep.join([str(fleet.directory), os.environ.get("PYTHONPATH", "")]), **options)
 
 

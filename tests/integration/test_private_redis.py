@@ -1,4 +1,4 @@
-"""Finding a Redis server, and the settings it is given."""
+"""How `ocw up` finds a Redis server and configures it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_without_any_server_the_message_says_what_to_install(tmp_path: Path, mon
     assert "apt-get install redis-server" in (caught.value.hint or "")
 
 
-def test_data_of_a_later_redis_is_not_opened_by_an_older_one_that_would_start_empty(tmp_path: Path) -> None:
+def test_an_older_redis_does_not_open_the_data_of_a_later_one(tmp_path: Path) -> None:
     (tmp_path / "redis" / "appendonlydir").mkdir(parents=True)
     endpoint = SavedEndpoint(port=1, user="default", password="p")
 
@@ -75,7 +75,7 @@ def lose_the_base(data: Path) -> None:
     base.unlink()
 
 
-def spoil_the_manifest(data: Path) -> None:
+def corrupt_the_manifest(data: Path) -> None:
     (data / MANIFEST).write_text("garbage\n")
 
 
@@ -85,7 +85,7 @@ def empty_the_manifest(data: Path) -> None:
 
 @pytest.fixture
 def used(tmp_path: Path) -> ChildSpec:
-    """A server of Redis 7 that was killed; its data is in the test's directory."""
+    """A killed Redis 7 server; its data is in the test's directory."""
     binary = find_redis_server()
     if binary.version < (7, 0):
         pytest.skip("Redis 6.2 keeps one file, and no manifest")
@@ -104,30 +104,28 @@ def used(tmp_path: Path) -> ChildSpec:
     [
         (overwrite_the_base, ".base.rdb: "),
         (lose_the_base, ".base.rdb: "),
-        (spoil_the_manifest, f"{MANIFEST}: Invalid AOF manifest"),
+        (corrupt_the_manifest, f"{MANIFEST}: Invalid AOF manifest"),
         (empty_the_manifest, f"{MANIFEST}: Found an empty AOF manifest"),
     ],
 )
-def test_data_that_redis_cannot_read_is_said_to_be_damaged_with_its_file_and_a_way_on(
+def test_damaged_data_is_reported_with_its_file_and_a_hint(
     damage: Callable[[Path], None], named: str, used: ChildSpec, tmp_path: Path
 ) -> None:
     damage(tmp_path / "redis" / "appendonlydir")
 
     done = subprocess.run(used.argv, capture_output=True, text=True, timeout=30, check=False)
     lines = [used.clean(line.rstrip()) for line in done.stdout.splitlines() if line.strip()]
-    told = explain(tuple(lines[-20:]), tmp_path, find_redis_server(), "it keeps ending")
+    error = explain(tuple(lines[-20:]), tmp_path, find_redis_server(), "it keeps ending")
 
-    assert isinstance(told, BadInput), told
-    assert "is damaged" in told.message
-    assert f"{tmp_path / 'redis' / 'appendonlydir'}/appendonly.aof" in told.message
-    assert named in told.message
-    assert "start empty" in (told.hint or "")
-    assert "redis-check-aof" not in (told.hint or ""), "it repairs neither of them"
+    assert isinstance(error, BadInput), error
+    assert "is damaged" in error.message
+    assert f"{tmp_path / 'redis' / 'appendonlydir'}/appendonly.aof" in error.message
+    assert named in error.message
+    assert "start empty" in (error.hint or "")
+    assert "redis-check-aof" not in (error.hint or ""), "redis-check-aof does not repair it"
 
 
-def test_data_without_its_manifest_is_not_opened_because_redis_would_start_empty(
-    used: ChildSpec, tmp_path: Path
-) -> None:
+def test_data_without_its_manifest_is_not_opened(used: ChildSpec, tmp_path: Path) -> None:
     lose_the_manifest(tmp_path / "redis" / "appendonlydir")
     endpoint = SavedEndpoint(port=1, user="default", password="p")
 
@@ -137,7 +135,7 @@ def test_data_without_its_manifest_is_not_opened_because_redis_would_start_empty
     assert f"put back a copy of {tmp_path / 'redis'}" in (caught.value.hint or "")
 
 
-def test_a_first_start_that_was_cut_off_is_no_damage(tmp_path: Path) -> None:
+def test_an_interrupted_first_start_is_not_damage(tmp_path: Path) -> None:
     data = tmp_path / "redis" / "appendonlydir"
     data.mkdir(parents=True)
     (data / "appendonly.aof.1.base.rdb").write_bytes(b"REDIS0010 and nothing")
@@ -147,16 +145,16 @@ def test_a_first_start_that_was_cut_off_is_no_damage(tmp_path: Path) -> None:
     redis_spec(binary, tmp_path, SavedEndpoint(port=1, user="default", password="p"), {})
 
 
-def test_a_redis_that_crashes_over_its_data_is_told_from_one_that_is_only_late(tmp_path: Path) -> None:
+def test_a_redis_that_crashes_on_its_data_is_distinguished_from_a_slow_one(tmp_path: Path) -> None:
     tail = ("Fast memory test PASSED", "=== REDIS BUG REPORT END. Make sure to include from START to END. ===")
 
-    told = explain(tail, tmp_path, RedisBinary(tmp_path / "redis-server", (6, 2, 14)), "it keeps ending")
+    error = explain(tail, tmp_path, RedisBinary(tmp_path / "redis-server", (6, 2, 14)), "it keeps ending")
 
-    assert isinstance(told, BadInput)
-    assert "Redis crashes when it reads" in told.message
+    assert isinstance(error, BadInput)
+    assert "Redis crashes when it reads" in error.message
 
 
-def test_the_file_for_deployments_sets_what_the_private_server_runs_with() -> None:
+def test_the_deployment_file_has_the_settings_of_the_private_server() -> None:
     lines = (ROOT / "deploy" / "redis.conf").read_text().splitlines()
     deployed = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
 
@@ -164,7 +162,7 @@ def test_the_file_for_deployments_sets_what_the_private_server_runs_with() -> No
 
 
 @pytest.mark.parametrize("earlier", [f"{HEADER}\nport 1\n", "appendonly yes\nappendfsync always\nport 1\n"])
-def test_our_own_configuration_is_written_anew_at_each_start(tmp_path: Path, earlier: str) -> None:
+def test_our_own_configuration_is_rewritten_at_each_start(tmp_path: Path, earlier: str) -> None:
     path = tmp_path / "redis" / "redis.conf"
     path.parent.mkdir()
     path.write_text(earlier)
@@ -175,7 +173,7 @@ def test_our_own_configuration_is_written_anew_at_each_start(tmp_path: Path, ear
     assert "\nport 2\n" in path.read_text()
 
 
-def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path) -> None:
+def test_port_and_password_are_kept_unless_the_port_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "redis.json"
     with RedisServer() as taken:
         first = SavedEndpoint.load(path, default_port=taken.port, user="default")
@@ -189,25 +187,25 @@ def test_port_and_password_stay_and_only_a_taken_port_is_given_up(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "reason"),
     [
         ({"port": -5, "password": ""}, "port: .*; password: "),
         ({"port": 6379, "password": "two words"}, "password: "),
         ([], "it: "),
     ],
 )
-def test_a_port_or_password_that_someone_got_wrong_is_told(values: object, told: str, tmp_path: Path) -> None:
+def test_an_invalid_port_or_password_is_reported(values: object, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "redis.json"
     path.write_text(json.dumps({"user": "default", **values} if isinstance(values, dict) else values))
 
-    with pytest.raises(BadInput, match=f"{path} cannot be used: {told}") as caught:
+    with pytest.raises(BadInput, match=f"{path} cannot be used: {reason}") as caught:
         SavedEndpoint.load(path, default_port=6379, user="default")
 
     assert "two words" not in caught.value.message
 
 
-def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_after_next(tmp_path: Path) -> None:
-    """The commit that was cut off is repeated: its answer must not be there twice once Redis has started again."""
+def test_a_write_interrupted_by_a_crash_does_not_reappear_at_a_later_start(tmp_path: Path) -> None:
+    """The interrupted commit is repeated, so its first write must not reappear after another restart."""
     endpoint = SavedEndpoint(port=free_port(), user="default", password="p")
     spec = redis_spec(find_redis_server(), tmp_path, endpoint, os.environ)
     with running(spec, endpoint) as client:
@@ -227,7 +225,7 @@ def test_a_write_that_was_cut_off_by_a_crash_does_not_come_back_at_the_start_aft
 
 @contextmanager
 def running(spec: ChildSpec, endpoint: SavedEndpoint) -> Iterator[redis.Redis]:
-    """The server as the supervisor starts it, killed at the end."""
+    """Start the server as the supervisor does, and kill it at the end."""
     process = subprocess.Popen(spec.argv, stdout=subprocess.DEVNULL)
     try:
         eventually(lambda: spec.is_ready(process.pid), within=30)

@@ -1,4 +1,4 @@
-"""Real models through real workers: the SDKs, the network and the loop, against the wire-level server."""
+"""Real workers and SDKs call the wire-level server over the network."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def server() -> Iterator[WireServer]:
 
 
 def fleet_for(tmp_path: Path, **config: Any) -> Fleet:
-    """No model is configured unless the test does so; the default leases give the SDK time to load."""
+    """A fleet without models unless the test configures them; default leases give the SDK time to load."""
     unset = {"agents": {"defaults": {"model": {}}}, "engine": {"leaseSeconds": 8.0}}
     return Fleet(tmp_path / "fleet", {**unset, **config})
 
 
-def test_a_key_in_the_environment_is_all_it_takes(tmp_path: Path, server: WireServer) -> None:
+def test_a_key_in_the_environment_is_enough(tmp_path: Path, server: WireServer) -> None:
     server.script += [Reply("I write.", calls=[Called("write", {"path": "a.txt", "content": "hi"})]), Reply("Written.")]
     with fleet_for(tmp_path) as fleet:
         fleet.worker(loglevel="DEBUG", OPENAI_API_KEY="key-from-env", OPENAI_BASE_URL=server.openai_url)
@@ -48,7 +48,7 @@ def test_a_key_in_the_environment_is_all_it_takes(tmp_path: Path, server: WireSe
         assert kinds == [UserEntry, AssistantEntry, ToolResultEntry, AssistantEntry]
 
 
-def test_a_stop_hangs_up_on_the_model(tmp_path: Path, server: WireServer) -> None:
+def test_a_stop_closes_the_connection_to_the_model(tmp_path: Path, server: WireServer) -> None:
     server.script.append(Hang())
     provider = {"baseUrl": server.openai_url, "api": "openai-responses", "models": [{"id": "m", "reasoning": True}]}
     with fleet_for(
@@ -65,7 +65,7 @@ def test_a_stop_hangs_up_on_the_model(tmp_path: Path, server: WireServer) -> Non
         assert run.state is RunState.KILLED
 
 
-def test_a_tool_call_of_the_responses_api_is_carried_out_and_answered(tmp_path: Path, server: WireServer) -> None:
+def test_a_tool_call_of_the_responses_api_is_run_and_answered(tmp_path: Path, server: WireServer) -> None:
     server.script += [
         Reply(thinking="hm", calls=[Called("write", {"path": "a.txt", "content": "hi"})]),
         Reply("Written."),
@@ -82,7 +82,7 @@ def test_a_tool_call_of_the_responses_api_is_carried_out_and_answered(tmp_path: 
         assert kinds[-3:] == ["reasoning", "function_call", "function_call_output"]
 
 
-def test_arguments_that_are_no_json_come_back_to_the_model(tmp_path: Path, server: WireServer) -> None:
+def test_arguments_that_are_not_json_are_reported_to_the_model(tmp_path: Path, server: WireServer) -> None:
     server.script += [Reply(thinking="hm", calls=[Called("write", '{"path": "a')]), Reply("Sorry.")]
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "models": [{"id": "m", "reasoning": True}]}
     with fleet_for(
@@ -98,17 +98,17 @@ def test_arguments_that_are_no_json_come_back_to_the_model(tmp_path: Path, serve
 
 
 @pytest.mark.parametrize("how", ["/stop", "kill -9"])
-def test_nothing_of_a_program_outlives_its_turn(tmp_path: Path, how: str) -> None:
-    """Neither when a person stops it, nor when its worker dies without a word."""
+def test_no_process_of_a_program_outlives_its_turn(tmp_path: Path, how: str) -> None:
+    """Neither after a stop, nor after its worker was killed."""
     home = tmp_path / "home"
     home.mkdir()
     helper = {"command": [sys.executable, str(PROGRAM), "--home", str(home)]}
     with fleet_for(tmp_path, models={"cli": {"helper": helper}}, agents={"defaults": {"model": "cli/helper"}}) as fleet:
         worker = fleet.worker()
         queued = fleet.send("child")
-        told = home / "grandchild"
-        eventually(lambda: told.exists() and told.read_text(), within=60)
-        grandchild = psutil.Process(int(told.read_text()))
+        pid_file = home / "grandchild"
+        eventually(lambda: pid_file.exists() and pid_file.read_text(), within=60)
+        grandchild = psutil.Process(int(pid_file.read_text()))
         tree = [grandchild, psutil.Process(grandchild.ppid())]
         assert all(map(lives, tree))
         if how == "/stop":
@@ -129,7 +129,7 @@ def lives(process: psutil.Process) -> bool:
         return False
 
 
-def test_a_program_answers_and_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_program_answers_and_resumes_its_session(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     helper = {

@@ -13,6 +13,7 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
+from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected
 from tests.support.fleet import Fleet
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
@@ -34,7 +35,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """One worker for all tests; each has a session of its own."""
+    """One worker for all tests; each test has its own session."""
     with Fleet(tmp_path_factory.mktemp("queue-modes"), CONFIG) as running:
         running.worker(concurrency=8)
         yield running
@@ -42,7 +43,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 @pytest.fixture(scope="module")
 def prefork_fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """The same with a worker whose turns have a process each."""
+    """The same with a prefork worker."""
     with Fleet(tmp_path_factory.mktemp("prefork"), CONFIG) as running:
         running.worker(concurrency=2, pool="prefork")
         yield running
@@ -56,7 +57,7 @@ def either_fleet(request: pytest.FixtureRequest) -> Fleet:
 
 
 class Chat:
-    """One session, spoken to as its owner unless told otherwise."""
+    """One session; its messages come from the owner by default."""
 
     numbers = itertools.count(1)
 
@@ -125,7 +126,7 @@ MakeChat = Callable[[QueueMode], Chat]
 
 @pytest.fixture(params=["by default", "by channel", "by session", "by channel, prefork"])
 def in_mode(request: pytest.FixtureRequest) -> MakeChat:
-    """A chat whose messages are queued in a mode, set in each of the three ways, and with either pool."""
+    """A chat in a queue mode, set in each of the three ways, with either pool."""
     fleet: Fleet = request.getfixturevalue("prefork_fleet" if "prefork" in request.param else "fleet")
 
     def make(mode: QueueMode) -> Chat:
@@ -135,7 +136,7 @@ def in_mode(request: pytest.FixtureRequest) -> MakeChat:
             messages = fleet.settings.messages
             queue = messages.queue.model_copy(update={"mode": mode})
             settings = fleet.settings.model_copy(update={"messages": messages.model_copy(update={"queue": queue})})
-            return Chat(fleet, intake=Intake(replace(fleet.stores, settings=settings), fleet.waker))
+            return Chat(fleet, intake=intake_of(replace(fleet.stores, settings=settings), fleet.waker))
         chat = Chat(fleet, channel="by-reject")
         chat.text(chat.send(answer("hello")))
         chat.command(f"/queue {mode}")
@@ -144,7 +145,7 @@ def in_mode(request: pytest.FixtureRequest) -> MakeChat:
     return make
 
 
-def test_collect_answers_what_waited_together(in_mode: MakeChat) -> None:
+def test_collect_answers_waiting_messages_together(in_mode: MakeChat) -> None:
     chat = in_mode(QueueMode.COLLECT)
     first = chat.busy()
     sent = [chat.send(answer(text)) for text in ("one", "two", "three")]
@@ -155,7 +156,7 @@ def test_collect_answers_what_waited_together(in_mode: MakeChat) -> None:
     assert [block.text.splitlines()[0] for block in chat.users()[-1].content] == ["Queued #1", "Queued #2", "Queued #3"]
 
 
-def test_followup_answers_each_alone_in_order(in_mode: MakeChat) -> None:
+def test_followup_answers_each_message_alone_and_in_order(in_mode: MakeChat) -> None:
     chat = in_mode(QueueMode.FOLLOWUP)
     first = chat.busy()
     sent = [chat.send(answer(text)) for text in ("one", "two", "three")]
@@ -178,19 +179,19 @@ def test_steer_joins_the_running_turn_before_its_next_model_call(in_mode: MakeCh
     assert [entry.provenance for entry in chat.users()][-2:] == ["steer", "steer"]
 
 
-def test_steer_backlog_joins_and_is_answered_as_well(in_mode: MakeChat) -> None:
+def test_steer_backlog_joins_the_turn_and_gets_its_own_answer(in_mode: MakeChat) -> None:
     chat = in_mode(QueueMode.STEER_BACKLOG)
     first = chat.busy()
     second = chat.send(answer("second"))
     chat.go()
 
-    assert chat.text(first) == "second", "the running turn saw it"
+    assert chat.text(first) == "second", "the running turn did not see it"
     assert chat.text(second) == "second"
     assert chat.runs(first, second) == ["a", "b"]
     assert [entry.provenance for entry in chat.users()][-2:] == ["steer-backlog", None]
 
 
-def test_interrupt_stops_the_turn_and_what_waits_and_is_answered_next(in_mode: MakeChat) -> None:
+def test_interrupt_stops_the_turn_and_all_waiting_messages_and_is_answered_next(in_mode: MakeChat) -> None:
     chat = in_mode(QueueMode.INTERRUPT)
     first = chat.busy()
     begun = time.monotonic()
@@ -205,12 +206,12 @@ def test_interrupt_stops_the_turn_and_what_waits_and_is_answered_next(in_mode: M
         RunState.KILLED,
         "interrupt",
     )
-    # The second may have been taken already when the third came.
+    # The second may already be running when the third arrives.
     assert chat.state(second) == MessageState.CANCELLED
     assert "Working." in str(chat.fleet.stores.reader.transcript(chat.key))
 
 
-def test_reject_refuses_while_busy_and_takes_again_afterwards(in_mode: MakeChat) -> None:
+def test_reject_refuses_while_busy_and_accepts_afterwards(in_mode: MakeChat) -> None:
     chat = in_mode(QueueMode.REJECT)
     first = chat.busy()
     refused = chat.post(answer("no"))
@@ -223,7 +224,7 @@ def test_reject_refuses_while_busy_and_takes_again_afterwards(in_mode: MakeChat)
     assert chat.text(chat.send(answer("yes"))) == "yes"
 
 
-def test_collect_merges_only_what_has_the_same_route_and_authority(fleet: Fleet) -> None:
+def test_collect_merges_only_messages_of_the_same_route_and_authority(fleet: Fleet) -> None:
     chat = Chat(fleet)
     chat.busy()
     sent = [
@@ -247,7 +248,7 @@ def test_collected_messages_wait_for_quiet(fleet: Fleet) -> None:
     chat.text(first)
     third = chat.send("two")
 
-    assert chat.runs(second, third) == ["a", "a"], "it came within the quiet time of the one before"
+    assert chat.runs(second, third) == ["a", "a"], "the third was not collected with the second"
     outcome = fleet.outcome(third)
     assert outcome.run is not None
     assert 700 <= (outcome.run.started_at or 0) - outcome.receipt.accepted_at < 3_000
@@ -264,7 +265,7 @@ def test_a_message_to_an_idle_session_does_not_wait_for_quiet(fleet: Fleet) -> N
 
 
 @pytest.mark.parametrize("drop", ["old", "new", "summarize"])
-def test_at_the_cap_the_policy_decides_who_gives_way(fleet: Fleet, drop: str) -> None:
+def test_at_the_cap_the_policy_decides_which_message_is_dropped(fleet: Fleet, drop: str) -> None:
     chat = Chat(fleet)
     chat.busy()
     chat.command(f"/queue cap:2 drop:{drop}")
@@ -305,16 +306,16 @@ def test_stop_ends_the_turn_within_two_seconds(either_fleet: Fleet, busy_with: s
     waiting = chat.send("waiting")
 
     begun = time.monotonic()
-    told = chat.command("/stop")
+    reply = chat.command("/stop")
     outcome = fleet.outcome(first)
 
     assert time.monotonic() - begun < 2
-    assert told == f"Stopping {first.run} and cancelled 1 waiting message(s)."
+    assert reply == f"Stopping {first.run} and cancelled 1 waiting message(s)."
     assert outcome.run is not None
     assert (outcome.receipt.state, outcome.run.state) == (MessageState.CANCELLED, RunState.KILLED)
     assert chat.state(waiting) == MessageState.CANCELLED
     if busy_with == "a streaming answer":
-        assert outcome.text == "one", "what it had said is kept"
+        assert outcome.text == "one", "the partial answer is lost"
     assert chat.text(chat.send(answer("still here"))) == "still here"
 
 
@@ -336,7 +337,7 @@ def test_commands_that_act_at_once_answer_while_a_turn_runs(fleet: Fleet) -> Non
 
 
 @pytest.mark.parametrize("word", ["/new", "/reset"])
-def test_a_new_session_begins_where_the_command_stands_in_the_line(fleet: Fleet, word: str) -> None:
+def test_a_new_session_starts_at_the_position_of_the_command(fleet: Fleet, word: str) -> None:
     chat = Chat(fleet, channel="by-followup")
     first = chat.busy()
     before, command, after = chat.send(answer("before")), chat.send(word), chat.send(answer("after"))
@@ -353,7 +354,7 @@ def test_a_new_session_begins_where_the_command_stands_in_the_line(fleet: Fleet,
     assert new.session_id != old.session_id
 
 
-def test_nothing_is_steered_past_a_command_that_waits(fleet: Fleet) -> None:
+def test_no_message_is_steered_past_a_waiting_command(fleet: Fleet) -> None:
     chat = Chat(fleet, channel="by-steer")
     first = chat.busy()
     command, after = chat.send("/new"), chat.send(answer("after"))
@@ -393,7 +394,7 @@ def test_a_turn_past_its_deadline_ends_as_timed_out(either_fleet: Fleet) -> None
         ("unnamed", DAY_MS + 60_000, True),
     ],
 )
-def test_a_session_begins_anew_by_the_policy_of_its_channel(
+def test_a_session_is_reset_by_the_policy_of_its_channel(
     fleet: Fleet, channel: str, silent_ms: int, begins_anew: bool
 ) -> None:
     chat = Chat(fleet, channel=channel)
@@ -424,4 +425,4 @@ def test_a_deep_inbox_does_not_starve_another_session(tmp_path_factory: pytest.T
         deep.text(first)
         before = [each for each in queued if fleet.receipt(each).state == MessageState.ANSWERED]
         assert outcome.text == "quick"
-        assert len(before) <= 3, "they take turns"
+        assert len(before) <= 3, "the deep inbox was served first"

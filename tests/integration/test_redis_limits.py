@@ -1,4 +1,4 @@
-"""A Redis that is full, read-only or slow: accepting says so in time, and nothing that was accepted is lost."""
+"""With Redis full, read-only or slow, accept fails in time, and no accepted message is lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from openclaw_workers.domain.messages import Route
-from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
 from tests.support.fleet import Fleet, session_key
@@ -24,7 +24,7 @@ ROUTE = Route(channel="test")
 
 @contextmanager
 def slow_proxy(port: int, *, seconds: float) -> Iterator[int]:
-    """A port that passes everything on, each answer after a pause."""
+    """A port that forwards everything and delays each answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -50,34 +50,34 @@ def pump(source: socket.socket, target: socket.socket, pause: float) -> None:
         return
 
 
-def test_a_full_redis_refuses_new_work_and_finishes_the_old(unstaffed: Fleet) -> None:
-    held = unstaffed.send(program(say("kept")))
-    client = unstaffed.stores.redis
+def test_a_full_redis_refuses_new_work_and_finishes_the_old(bare_fleet: Fleet) -> None:
+    held = bare_fleet.send(program(say("kept")))
+    client = bare_fleet.stores.redis
     client.config_set("maxmemory", 1)
 
     with pytest.raises(StoreUnavailable, match="cannot take new work"):
-        unstaffed.send(program(say("too much")))
+        bare_fleet.send(program(say("too much")))
 
     client.config_set("maxmemory", 0)
-    unstaffed.worker()
-    assert unstaffed.outcome(held).text == "kept"
+    bare_fleet.worker()
+    assert bare_fleet.outcome(held).text == "kept"
 
 
-def test_a_read_only_replica_is_unavailable_not_corrupt(unstaffed: Fleet) -> None:
+def test_a_read_only_replica_is_unavailable_not_corrupt(bare_fleet: Fleet) -> None:
     with RedisServer() as primary:
-        unstaffed.stores.redis.replicaof("127.0.0.1", primary.port)
-        # It first answers LOADING or forgets its data while it syncs; then it is plainly read-only.
-        eventually(lambda: unstaffed.stores.redis.info("replication")["master_link_status"] == "up", within=20)
+        bare_fleet.stores.redis.replicaof("127.0.0.1", primary.port)
+        # It first answers LOADING or drops its data while it syncs; after that it is read-only.
+        eventually(lambda: bare_fleet.stores.redis.info("replication")["master_link_status"] == "up", within=20)
 
         with pytest.raises(StoreUnavailable):
-            unstaffed.send(program(say("hello")))
-        assert unstaffed.stores.reader.quarantined() == []
+            bare_fleet.send(program(say("hello")))
+        assert bare_fleet.stores.reader.quarantined() == []
 
 
-def test_accepting_on_a_slow_redis_answers_within_three_seconds(unstaffed: Fleet) -> None:
-    with slow_proxy(unstaffed.redis_server.port, seconds=1.5) as port:
-        stores = open_stores(unstaffed.settings, f"redis://127.0.0.1:{port}/0")
-        intake = Intake(stores, unstaffed.waker)
+def test_accept_on_a_slow_redis_returns_within_three_seconds(bare_fleet: Fleet) -> None:
+    with slow_proxy(bare_fleet.redis_server.port, seconds=1.5) as port:
+        stores = open_stores(bare_fleet.settings, f"redis://127.0.0.1:{port}/0")
+        intake = intake_of(stores, bare_fleet.waker)
         begun = time.monotonic()
 
         with pytest.raises(StoreUnavailable, match="did not answer within"):

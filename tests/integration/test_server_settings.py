@@ -1,4 +1,4 @@
-"""Settings of Redis that break promises are said at start, and by `ocw status`."""
+"""Workers and `ocw status` report Redis settings that break promises."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tests.support.waiting import eventually
 WARNING = "redis.unsafe_setting"
 
 
-def test_a_redis_that_keeps_what_it_accepted_is_not_complained_of(staffed: Fleet, ocw_cli: Ocw) -> None:
+def test_a_safe_redis_causes_no_warning(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     assert ocw_cli("status", "--json").json["unsafeSettings"] == {}
     assert "Redis has" not in ocw_cli("status").out
-    assert WARNING not in staffed.workers[0].log_text()
+    assert WARNING not in live_fleet.workers[0].log_text()
 
 
-def test_unsafe_settings_are_named_by_workers_and_by_status(unstaffed: Fleet) -> None:
-    redis, ocw = unstaffed.stores.redis, Ocw(unstaffed)
+def test_workers_and_status_name_unsafe_settings(bare_fleet: Fleet) -> None:
+    redis, ocw = bare_fleet.stores.redis, Ocw(bare_fleet)
     redis.config_set("maxmemory-policy", "allkeys-lru")
     redis.config_set("appendfsync", "everysec")
-    worker = unstaffed.worker()
+    worker = bare_fleet.worker()
 
     eventually(lambda: worker.log_text().count(WARNING) == 2, within=20)
     log, text = worker.log_text(), ocw("status").out
@@ -32,11 +32,11 @@ def test_unsafe_settings_are_named_by_workers_and_by_status(unstaffed: Fleet) ->
     assert "loses accepted messages" in unsafe["appendonly"]
 
 
-def test_a_redis_that_does_not_let_us_ask_keeps_nobody_from_working(unstaffed: Fleet) -> None:
-    redis = unstaffed.stores.redis
+def test_workers_run_if_redis_refuses_config_get(bare_fleet: Fleet) -> None:
+    redis = bare_fleet.stores.redis
     redis.config_set("appendfsync", "everysec")
     redis.acl_setuser("default", enabled=True, nopass=True, commands=["-config"], reset=False)
-    assert Ocw(unstaffed)("status", "--json").json["unsafeSettings"] == {}
+    assert Ocw(bare_fleet)("status", "--json").json["unsafeSettings"] == {}
     redis.acl_setuser("default", enabled=True, nopass=True, commands=["-info"], reset=False)
 
-    assert Ocw(unstaffed)("status", "--json").json["unsafeSettings"] == {}
+    assert Ocw(bare_fleet)("status", "--json").json["unsafeSettings"] == {}

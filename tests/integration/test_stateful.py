@@ -1,4 +1,4 @@
-"""Inbox, lease and commit against a simple model: any order of calls, by any worker, however late, on a real Redis."""
+"""Inbox, lease and commit on a real Redis, compared with a simple model, for any order of calls by any worker."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Model:
     losses: int = 0
     stalls: int = 0
     stopped: str = ""
-    """Why the current run is to end."""
+    """Why the current run has to end."""
 
     def accept(self, message: Message) -> bool:
         if message.mode is QueueMode.INTERRUPT and not message.is_command and self.state != "idle":
@@ -151,7 +151,7 @@ class Model:
 
     def _settle(self, messages: list[Message], state: str) -> None:
         for message in messages:
-            assert message.id not in self.settled, "a message is settled once"
+            assert message.id not in self.settled, "a message was settled twice"
             self.settled[message.id] = state
 
 
@@ -168,7 +168,7 @@ class Sessions(RuleBasedStateMachine):
         self.committed: tuple[str, Taken] | None = None
         self.fence = 0
 
-    # Few rules with weighted choices inside: with one rule for each call, most examples never got into a turn.
+    # Few rules with weighted choices: with one rule per call, most examples never reached a turn.
 
     @precondition(lambda self: len(self.model.inbox) < 5)
     @rule(messages=st.lists(st.tuples(MODES, AUTHORITIES, COMMANDS), min_size=1, max_size=3))
@@ -314,7 +314,7 @@ class Sessions(RuleBasedStateMachine):
         self.fence = fence
         assert self.store.ctl("state") in ("", self.model.state)
         assert self.store.reader.running() == ([SESSION] if self.model.state == "running" else [])
-        assert (self.store.due_at() is None) == (self.model.state == "idle"), "the sweep knows of it while it has work"
+        assert (self.store.due_at() is None) == (self.model.state == "idle"), "due and idle do not match"
 
     @invariant()
     def the_transcript_holds_each_message_once_in_order_of_arrival(self) -> None:
@@ -335,7 +335,7 @@ class Sessions(RuleBasedStateMachine):
         self.every_message_is_in_exactly_one_place()
         assert self.model.settled.keys() == {message.id for message in self.messages}
         assert self.store.ctl("state") in ("", "idle")
-        assert not isinstance(self.store.try_take("w1"), Taken), "a wake-up that comes late finds nothing to do"
+        assert not isinstance(self.store.try_take("w1"), Taken), "a late wake-up took a turn"
 
     def _send(self, message: Message) -> Accepted:
         accepted = self.store.say(

@@ -1,4 +1,4 @@
-"""The supervisor over real processes that stand in for Redis, workers and Flower."""
+"""The supervisor with small processes in place of Redis, workers and Flower."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def said(screen: io.StringIO, text: str) -> Callable[[int], bool]:
 
 
 def run_until(supervisor: Supervisor, is_so: Callable[[], object]) -> None:
-    """Let the supervisor run in the main thread until something is seen from the outside."""
+    """Run the supervisor in the main thread until a condition holds."""
     failures: list[BaseException] = []
 
     def watch() -> None:
@@ -81,7 +81,7 @@ def run_until(supervisor: Supervisor, is_so: Callable[[], object]) -> None:
         raise failure
 
 
-def test_a_child_that_is_killed_comes_back_and_it_is_said_so(supervisor: Supervisor, screen: io.StringIO) -> None:
+def test_a_killed_child_is_restarted_and_that_is_reported(supervisor: Supervisor, screen: io.StringIO) -> None:
     supervisor.start(child("worker", STAY, is_ready=said(screen, "here")))
     assert supervisor.wait_ready(["worker"], within_seconds=20) is None
     first = supervisor.pids["worker"]
@@ -94,7 +94,7 @@ def test_a_child_that_is_killed_comes_back_and_it_is_said_so(supervisor: Supervi
 
 
 @pytest.mark.parametrize(("healthy_seconds", "delays"), [(0, ["0.05", "0.05"]), (60, ["0.05", "0.1"])])
-def test_a_child_that_was_healthy_starts_from_the_first_delay_again(
+def test_a_healthy_child_restarts_with_the_first_delay(
     console: Console, screen: io.StringIO, healthy_seconds: float, delays: list[str]
 ) -> None:
     backoff = Backoff(first_seconds=0.05, ceiling_seconds=10, healthy_seconds=healthy_seconds)
@@ -105,7 +105,7 @@ def test_a_child_that_was_healthy_starts_from_the_first_delay_again(
     assert re.findall(r"restartInSeconds=(\S+)", screen.getvalue())[:2] == delays
 
 
-def test_what_a_dead_child_leaves_in_its_group_is_ended_with_it(supervisor: Supervisor, screen: io.StringIO) -> None:
+def test_the_process_group_of_a_dead_child_is_ended(supervisor: Supervisor, screen: io.StringIO) -> None:
     supervisor.start(child("worker", PARENT, is_ready=said(screen, "grandchild")))
     assert supervisor.wait_ready(["worker"], within_seconds=20) is None
     grandchild = psutil.Process(int(screen.getvalue().split()[-1]))
@@ -115,7 +115,7 @@ def test_what_a_dead_child_leaves_in_its_group_is_ended_with_it(supervisor: Supe
     run_until(supervisor, lambda: not is_alive(grandchild))
 
 
-def test_a_child_that_never_gets_ready_ends_the_start_with_its_last_words(supervisor: Supervisor) -> None:
+def test_a_child_that_never_gets_ready_ends_the_start_with_its_last_lines(supervisor: Supervisor) -> None:
     supervisor.start(child("worker", "raise SystemExit('no such lane')", is_ready=lambda _pid: False))
 
     failure = supervisor.wait_ready(["worker"], within_seconds=30)
@@ -126,7 +126,7 @@ def test_a_child_that_never_gets_ready_ends_the_start_with_its_last_words(superv
 
 
 @pytest.mark.parametrize("code", [STAY, "raise SystemExit('port taken')"])
-def test_a_dropped_child_is_gone_whether_it_lived_or_not(
+def test_a_dropped_child_is_gone_whether_it_was_running_or_not(
     supervisor: Supervisor, screen: io.StringIO, code: str
 ) -> None:
     supervisor.start(child("flower", code, is_ready=said(screen, "here"), start_attempts=1))
@@ -137,7 +137,7 @@ def test_a_dropped_child_is_gone_whether_it_lived_or_not(
     assert supervisor.pids == {}
 
 
-def test_a_program_that_does_not_exist_is_a_failed_start_and_no_traceback(supervisor: Supervisor) -> None:
+def test_a_missing_program_is_a_failed_start_without_a_traceback(supervisor: Supervisor) -> None:
     supervisor.start(ChildSpec("redis", ("/nonexistent/redis",), {}, lambda _pid: False, start_attempts=1))
 
     failure = supervisor.wait_ready(["redis"], within_seconds=5)
@@ -172,7 +172,7 @@ def test_a_second_stop_signal_does_not_wait(supervisor: Supervisor, screen: io.S
 
     os.kill(os.getpid(), signal.SIGINT)
     supervisor.run()
-    os.kill(os.getpid(), signal.SIGINT)  # not before the first was heard: two that come together are one
+    os.kill(os.getpid(), signal.SIGINT)  # only after the first was handled: two at once count as one
     supervisor.stop()
 
     assert "child.killed name=stuck why='asked twice'" in screen.getvalue()
@@ -181,7 +181,7 @@ def test_a_second_stop_signal_does_not_wait(supervisor: Supervisor, screen: io.S
 def test_a_lock_is_held_by_the_child_and_delays_its_successor(
     supervisor: Supervisor, screen: io.StringIO, tmp_path: Path
 ) -> None:
-    # Given a process that outlived its supervisor and still holds the lock of the data
+    # Given a process that outlived its supervisor and still holds the data lock
     lock = tmp_path / "redis.lock"
     holder = subprocess.Popen(["flock", "--no-fork", str(lock), "sleep", "600"])
     try:
@@ -242,7 +242,7 @@ def test_each_line_is_stamped_masked_and_kept_in_a_file(
     assert (tmp_path / "redis.log").stat().st_mode & 0o077 == 0
 
 
-def test_a_log_file_past_its_size_is_set_aside(tmp_path: Path) -> None:
+def test_a_log_file_above_its_size_is_rotated(tmp_path: Path) -> None:
     path = tmp_path / "redis.log"
     for text in ("first\n", "second\n", "third\n"):
         file = LogFile(path, rotate_at_bytes=3)
@@ -253,7 +253,7 @@ def test_a_log_file_past_its_size_is_set_aside(tmp_path: Path) -> None:
     assert path.with_suffix(".log.1").read_text() == "second\n"
 
 
-def test_a_reader_that_left_does_not_stop_the_work(tmp_path: Path) -> None:
+def test_a_closed_output_does_not_stop_the_supervisor(tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     console = Console(tmp_path, os.fdopen(write_end, "w"), in_colour=False)

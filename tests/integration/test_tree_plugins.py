@@ -1,4 +1,4 @@
-"""What is outside the engine hears of sub-agents: an installed plugin, and whoever reads the logs."""
+"""An installed plugin and the logs report sub-agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ plugin = Plugin()
 
 
 def install(folder: Path) -> None:
-    """A package as pip would leave it: a module, and metadata that names its entry point."""
+    """Install a package as pip does: a module, and metadata with its entry point."""
     info = folder / "noting-1.0.dist-info"
     info.mkdir(parents=True)
     (folder / "noting.py").write_text(PLUGIN)
@@ -51,35 +51,35 @@ def fields(line: str) -> dict[str, str]:
     return dict(re.findall(r"(\w+)=(\S+)", line))
 
 
-def test_a_plugin_hears_of_each_child_and_its_log_lines_say_whose_it_is(unstaffed: Fleet, tmp_path: Path) -> None:
-    # Given workers that find an installed plugin
+def test_a_plugin_gets_each_child_and_log_lines_name_its_tree(bare_fleet: Fleet, tmp_path: Path) -> None:
+    # Given workers with an installed plugin
     install(tmp_path / "installed")
     heard = tmp_path / "notes.jsonl"
     path = os.pathsep.join([str(tmp_path / "installed"), *filter(None, [os.environ.get("PYTHONPATH")])])
     workers = [
-        unstaffed.worker(lane, wait=False, PYTHONPATH=path, NOTES=str(heard))
+        bare_fleet.worker(lane, wait=False, PYTHONPATH=path, NOTES=str(heard))
         for lane in ("main", "subagent", "service")
     ]
-    unstaffed.ready(*workers)
+    bare_fleet.ready(*workers)
 
     # When a child is spawned and ends
-    queued = unstaffed.send(program(spawn(program(say("done")), label="one"), say("spawned"), say("heard")))
+    queued = bare_fleet.send(program(spawn(program(say("done")), label="one"), say("spawned"), say("heard")))
     eventually(lambda: len(notes(heard)) == 2, within=30)
 
-    # Then the plugin was told both, with the record
+    # Then the plugin got both events, with the record
     (first, spawned), (second, ended) = notes(heard)
     assert (first, second) == ("spawned", "ended")
     assert spawned["id"] == ended["id"]
     assert (ended["label"], ended["state"], ended["text"]) == ("one", "ok", "done")
-    eventually(lambda: "plugin.failed" in unstaffed.logs(), within=10)
-    assert "plugin.unloadable" in unstaffed.logs()
+    eventually(lambda: "hook.failed" in bare_fleet.logs(), within=10)
+    assert "hook.load_failed" in bare_fleet.logs()
 
-    # And the child's lines carry its place in the tree
-    child = unstaffed.run(ended["id"])
+    # And the child's log lines have its place in the tree
+    child = bare_fleet.run(ended["id"])
     line = eventually(
         lambda: next((each for each in workers[1].log_text().splitlines() if "run.ended" in each), None), within=10
     )
-    row = unstaffed.stores.reader.row(child.session_key)
+    row = bare_fleet.stores.reader.row(child.session_key)
     assert {name: fields(line).get(name) for name in ("runId", "sessionKey", "sessionId", "agentId")} == {
         "runId": child.id,
         "sessionKey": child.session_key,
@@ -91,5 +91,5 @@ def test_a_plugin_hears_of_each_child_and_its_log_lines_say_whose_it_is(unstaffe
         "lane": "subagent",
         "parentRunId": child.parent_run_id,
     }
-    assert unstaffed.stores.reader.session(session_key("main")) is not None
+    assert bare_fleet.stores.reader.session(session_key("main")) is not None
     assert queued.session_key == child.requester_session_key

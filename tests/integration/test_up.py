@@ -67,10 +67,10 @@ def test_up_starts_everything_and_down_ends_it(ocw: Ocw) -> None:
 
     assert ready["pids"].keys() == {"redis", "flower"} | WORKERS
     assert ready["offline"] is True
-    told = json.loads(ocw("status", "--json").stdout)["workers"]
-    assert {worker["lane"]: worker["concurrency"] for worker in told} == {"main": 4, "subagent": 8, "service": 4}
+    workers = json.loads(ocw("status", "--json").stdout)["workers"]
+    assert {worker["lane"]: worker["concurrency"] for worker in workers} == {"main": 4, "subagent": 8, "service": 4}
     assert running_pid(ocw.state_dir) == ready["pid"]
-    assert "***" in ready["redisUrl"], "the password is not for scripts' logs"
+    assert "***" in ready["redisUrl"], "the password is in the output"
     with redis.Redis.from_url(ocw.runtime.redis_url, decode_responses=True) as client:
         settings: Any = client.config_get("append*")
         policy: Any = client.config_get("maxmemory-policy")
@@ -86,13 +86,13 @@ def test_up_starts_everything_and_down_ends_it(ocw: Ocw) -> None:
     assert read_runtime(ocw.state_dir) is None
 
 
-def test_down_with_nothing_running_says_so_and_is_content(ocw: Ocw) -> None:
+def test_down_with_nothing_running_says_so_and_succeeds(ocw: Ocw) -> None:
     done = ocw("down")
 
     assert (done.returncode, done.stdout) == (0, f"nothing is running on {ocw.state_dir}\n")
 
 
-def test_down_works_although_the_configuration_has_been_broken_since(ocw: Ocw) -> None:
+def test_down_works_with_a_broken_configuration(ocw: Ocw) -> None:
     ocw.up("--no-flower")
     (ocw.state_dir / "openclaw.yaml").write_text("lanez: {}\n")
 
@@ -102,7 +102,7 @@ def test_down_works_although_the_configuration_has_been_broken_since(ocw: Ocw) -
     assert running_pid(ocw.state_dir) is None
 
 
-def test_no_password_shows_in_the_process_list_or_in_files_others_can_read(ocw: Ocw) -> None:
+def test_no_password_is_in_the_process_list_or_in_readable_files(ocw: Ocw) -> None:
     ready = ocw.up()
     passwords = [json.loads((ocw.state_dir / name).read_text())["password"] for name in ("redis.json", "flower.json")]
 
@@ -115,7 +115,7 @@ def test_no_password_shows_in_the_process_list_or_in_files_others_can_read(ocw: 
             assert "logs" not in path.parts, path
 
 
-def test_flower_wants_its_password(ocw: Ocw) -> None:
+def test_flower_requires_its_password(ocw: Ocw) -> None:
     url = f"{ocw.up()['flowerUrl']}/api/workers"
     kept = json.loads((ocw.state_dir / "flower.json").read_text())
 
@@ -129,7 +129,7 @@ def test_flower_wants_its_password(ocw: Ocw) -> None:
         assert answer.status == 200
 
 
-def test_a_killed_redis_comes_back_on_its_port_with_its_data(ocw: Ocw) -> None:
+def test_a_killed_redis_restarts_on_its_port_with_its_data(ocw: Ocw) -> None:
     ready = ocw.up("--no-flower")
     url = ocw.runtime.redis_url
     with redis.Redis.from_url(url, decode_responses=True) as client:
@@ -141,8 +141,8 @@ def test_a_killed_redis_comes_back_on_its_port_with_its_data(ocw: Ocw) -> None:
     eventually(lambda: ocw.runtime.pids.get("redis", 0) not in (0, ready["pids"]["redis"]), within=10)
 
 
-def test_a_redis_that_died_in_the_middle_of_a_write_has_forgotten_it_when_it_dies_again(ocw: Ocw) -> None:
-    """The commit that was cut off is repeated: its answer must not be there twice, at whichever start."""
+def test_a_write_interrupted_by_a_crash_does_not_reappear_after_another_crash(ocw: Ocw) -> None:
+    """The interrupted commit is repeated, so its answer must not appear twice after any restart."""
     up = ocw.up("--no-flower")["pid"]
     kill_redis(
         ocw, up, leaving=b"*1\r\n$5\r\nMULTI\r\n*3\r\n$5\r\nRPUSH\r\n$3\r\nlog\r\n$6\r\nanswer\r\n*4\r\n$4\r\nHS"
@@ -159,7 +159,7 @@ def test_a_redis_that_died_in_the_middle_of_a_write_has_forgotten_it_when_it_die
 
 
 def kill_redis(ocw: Ocw, up: int, *, leaving: bytes = b"") -> None:
-    """SIGKILL, with this at the end of its file; returns when it has come back."""
+    """Kill Redis, append this to its file, and wait until it runs again."""
     killed = ocw.runtime.pids["redis"]
     os.kill(up, signal.SIGSTOP)
     try:
@@ -185,7 +185,7 @@ def test_a_second_up_continues_with_the_same_state(ocw: Ocw) -> None:
     assert ocw.runtime.redis_url == first_url
 
 
-def test_an_up_beside_a_running_one_names_it_and_leaves_it_alone(ocw: Ocw) -> None:
+def test_a_second_up_names_the_running_one_and_does_not_disturb_it(ocw: Ocw) -> None:
     ready = ocw.up("--no-flower")
 
     for options in ([], ["--detach"]):
@@ -196,7 +196,7 @@ def test_an_up_beside_a_running_one_names_it_and_leaves_it_alone(ocw: Ocw) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ties children to their parent on Linux only")
-def test_a_killed_up_takes_its_children_along_and_the_next_one_finds_the_data(ocw: Ocw) -> None:
+def test_the_children_of_a_killed_up_end_and_the_next_up_finds_the_data(ocw: Ocw) -> None:
     ready = ocw.up("--no-flower")
     children = [psutil.Process(pid) for pid in ready["pids"].values()]
     with redis.Redis.from_url(ocw.runtime.redis_url) as client:
@@ -225,18 +225,18 @@ def test_two_run_side_by_side(ocw: Ocw, tmp_path: Path) -> None:
         second("down")
 
 
-def test_a_redis_of_ones_own_is_used_instead_of_a_private_one(tmp_path: Path, redis_server: RedisServer) -> None:
+def test_a_configured_redis_replaces_the_private_one(tmp_path: Path, redis_server: RedisServer) -> None:
     ocw = Ocw(tmp_path / "state", REDIS_URL=redis_server.url)
     try:
         ready = ocw.up("--no-flower")
         assert ready["pids"].keys() == WORKERS
         assert not (ocw.state_dir / "redis").exists()
-        assert list(ready["unsafeSettings"]) == ["appendonly"], "it keeps nothing on disk"
+        assert list(ready["unsafeSettings"]) == ["appendonly"], "this server has no AOF"
     finally:
         ocw("down")
 
 
-def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -> None:
+def test_ctrl_c_in_the_foreground_stops_everything_and_succeeds(ocw: Ocw) -> None:
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
     process = subprocess.Popen(
@@ -258,26 +258,26 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_is_no_failure(ocw: Ocw) -
     assert "agents answer with the built-in model, offline/demo" in stdout
     assert 'agent -m "hello"' in stdout
     assert "Set, but not in effect yet: sandbox.mode, tools.deny.\n" in stdout
-    assert "setting.pending" not in stderr, "three workers need not repeat it"
+    assert "setting.pending" not in stderr, "the workers repeat the warning"
     assert not any(is_alive(child) for child in children)
 
 
 @pytest.mark.parametrize("options", [[], ["--detach"], ["--json"]])
-def test_up_does_not_start_while_a_tool_that_is_denied_would_run_all_the_same(ocw: Ocw, options: list[str]) -> None:
+def test_up_does_not_start_if_a_denied_tool_would_still_run(ocw: Ocw, options: list[str]) -> None:
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
 
     done = ocw("up", *options)
 
-    told = done.stdout if options == ["--json"] else done.stderr
+    output = done.stdout if options == ["--json"] else done.stderr
     assert done.returncode == 3
-    assert "sandbox.mode: not in effect yet" in told
-    assert "tools.deny: not in effect yet" in told
-    assert ACCEPT_OPTION in told
+    assert "sandbox.mode: not in effect yet" in output
+    assert "tools.deny: not in effect yet" in output
+    assert ACCEPT_OPTION in output
     assert [path.name for path in ocw.state_dir.iterdir()] == ["openclaw.yaml"]
 
 
-def test_up_in_the_background_starts_without_protection_for_those_who_accept_that(ocw: Ocw) -> None:
+def test_up_in_the_background_starts_without_protection_if_that_is_accepted(ocw: Ocw) -> None:
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\n")
 
@@ -353,7 +353,7 @@ def damage_data(folder: Path, damage: str) -> None:
             file.write(b"\xff" * 20)
 
 
-def test_a_start_that_fails_exits_alike_in_the_foreground_and_in_the_background(tmp_path: Path) -> None:
+def test_a_failed_start_has_the_same_exit_code_in_foreground_and_background(tmp_path: Path) -> None:
     ocw = Ocw(tmp_path / "state", REDIS_URL=f"redis://127.0.0.1:{free_port()}/0")
     for options in ([], ["--detach"]):
         done = ocw("up", *options)

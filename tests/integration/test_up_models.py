@@ -1,4 +1,4 @@
-"""Which model answers after `ocw up` without any configuration, by what the environment says."""
+"""Which model answers after `ocw up` without a configuration, depending on the environment."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.support.wire import Called, Reply, WireServer
         pytest.param("OPENAI", "", "/v1/chat/completions", "gpt-4o", id="an address alone"),
     ],
 )
-def test_what_the_environment_names_answers(tmp_path: Path, name: str, key: str, path: str, model: str) -> None:
+def test_the_model_of_the_environments_key_answers(tmp_path: Path, name: str, key: str, path: str, model: str) -> None:
     with WireServer(Reply(calls=[Called("write", {"path": "a.txt", "content": "hi"})]), Reply("Written.")) as server:
-        # The provider's own address is out of reach here, so that the key is given with another.
+        # The provider's real address is unreachable here, so the test gives another one with the key.
         url = server.url if name == "ANTHROPIC" else server.openai_url
         ocw = Ocw(tmp_path / "state", **{f"{name}_BASE_URL": url, f"{name}_API_KEY": key})
         try:

@@ -1,4 +1,4 @@
-"""Turns under `ocw up`, talked to from outside, while what carries them is killed or stopped."""
+"""Turns under `ocw up` while their worker or `ocw up` itself is killed or stopped."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def asking(ocw: Ocw, message: str) -> Iterator[subprocess.Popen[str]]:
             client.kill()
 
 
-def told(ocw: Ocw, *words: str) -> Any:
+def ask_json(ocw: Ocw, *words: str) -> Any:
     done = ocw(*words, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
 
-def test_whoever_kills_the_worker_amid_an_answer_still_gets_that_answer_once(ocw: Ocw) -> None:
+def test_after_a_worker_is_killed_during_an_answer_the_answer_arrives_once(ocw: Ocw) -> None:
     killed = ocw.up("--no-flower")["pids"]["worker-main"]
     with asking(ocw, "count to 6 slowly") as client:
         with reading(ocw) as reader:
@@ -73,21 +73,21 @@ def test_whoever_kills_the_worker_amid_an_answer_still_gets_that_answer_once(ocw
         answer = json.loads(client.communicate(timeout=120)[0])
 
     assert (client.returncode, answer["status"], answer["text"]) == (0, "ok", "1 2 3 4 5 6 – done.")
-    run = told(ocw, "runs", "show", answer["runId"])
+    run = ask_json(ocw, "runs", "show", answer["runId"])
     assert [attempt["how"] for attempt in run["attempts"]] == ["taken", "takeover"]
     now = ocw.runtime.pids["worker-main"]
     assert now != killed
     assert [int(attempt["worker"].split("/")[1]) for attempt in run["attempts"]] == [killed, now]
-    assert [entry["role"] for entry in told(ocw, "sessions", "history", "main")] == ["user", "assistant"]
-    assert len(told(ocw, "runs", "list")["runs"]) == 1
+    assert [entry["role"] for entry in ask_json(ocw, "sessions", "history", "main")] == ["user", "assistant"]
+    assert len(ask_json(ocw, "runs", "list")["runs"]) == 1
     log = (ocw.state_dir / "logs" / "up.log").read_text()
     assert re.findall(r"child\.died name=(\S+) how='killed by SIGKILL' .*restartInSeconds=\d", log) == ["worker-main"]
 
 
-def test_what_ctrl_c_cut_off_and_what_waited_is_answered_once_by_the_next_up(ocw: Ocw, tmp_path: Path) -> None:
+def test_the_next_up_answers_interrupted_and_waiting_messages_once(ocw: Ocw, tmp_path: Path) -> None:
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text(SCRIPTED)
-    long_ms = (GRACE_SECONDS + 10) * 1000  # the second message must be sent meanwhile, by a process of its own
+    long_ms = (GRACE_SECONDS + 10) * 1000  # long enough to send the second message from another process
     first = as_text(program(call(mark("tool")), say("first", delay_ms=long_ms)))
     second = as_text(program(call(mark("other")), say("second")))
     with (tmp_path / "foreground").open("w") as screen:
@@ -95,22 +95,24 @@ def test_what_ctrl_c_cut_off_and_what_waited_is_answered_once_by_the_next_up(ocw
             ocw.argv("up", "--no-flower"), env=ocw.env, stdout=screen, stderr=screen, start_new_session=True
         )
     eventually(lambda: read_runtime(ocw.state_dir), within=60)
-    running = told(ocw, "agent", "--no-wait", "--message-id", "m1", "-m", first)["runId"]
-    told(ocw, "agent", "--no-wait", "--message-id", "m2", "-m", second)
+    running = ask_json(ocw, "agent", "--no-wait", "--message-id", "m1", "-m", first)["runId"]
+    ask_json(ocw, "agent", "--no-wait", "--message-id", "m2", "-m", second)
     with reading(ocw) as reader:
         eventually(lambda: [entry.role for entry in reader.transcript(MAIN)][2:] == ["toolResult"], within=60)
 
     up.send_signal(signal.SIGINT)
     assert up.wait(timeout=60) == 0, (tmp_path / "foreground").read_text()
     ocw.up("--no-flower")
-    # To send a message again is to wait for its answer.
-    answers = [told(ocw, "agent", "--message-id", name, "-m", text) for name, text in (("m1", first), ("m2", second))]
+    # Sending a message again waits for its answer.
+    answers = [
+        ask_json(ocw, "agent", "--message-id", name, "-m", text) for name, text in (("m1", first), ("m2", second))
+    ]
 
     assert [(answer["status"], answer["text"]) for answer in answers] == [("ok", "first"), ("ok", "second")]
     assert answers[0]["runId"] == running
-    attempts = [told(ocw, "runs", "show", answer["runId"])["attempts"] for answer in answers]
+    attempts = [ask_json(ocw, "runs", "show", answer["runId"])["attempts"] for answer in answers]
     assert [[attempt["how"] for attempt in each] for each in attempts] == [["taken", "handover"], ["taken"]]
     for name in ("tool", "other"):
         assert (ocw.state_dir / "workspace" / name).read_text() == "run\n"
     turn = ["user", "assistant", "toolResult", "assistant"]
-    assert [entry["role"] for entry in told(ocw, "sessions", "history", "main")] == turn * 2
+    assert [entry["role"] for entry in ask_json(ocw, "sessions", "history", "main")] == turn * 2

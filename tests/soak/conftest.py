@@ -1,4 +1,4 @@
-"""Soak tests take minutes: they are left out unless OCW_SOAK=1, as `make soak` sets it."""
+"""Soak tests take minutes. They run only with OCW_SOAK=1, which `make soak` sets."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def soak_seconds() -> float:
-    """How long the chaos goes on."""
+    """How long the chaos lasts."""
     return 60 * float(os.environ.get("SOAK_MINUTES", "10"))

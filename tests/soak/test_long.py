@@ -1,4 +1,4 @@
-"""The fault tests at the lengths of a bad day: a minute without Redis or workers, and chaos for as long as you like."""
+"""The fault tests at full length: a minute without Redis or workers, and chaos for SOAK_MINUTES."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tests.faults import test_chaos as chaos
 from tests.faults import test_redis as redis
 from tests.faults import test_rolling as rolling
 from tests.faults.conftest import MakeFleet
-from tests.support.chaos import Storm
+from tests.support.chaos import ChaosPlan
 from tests.support.fleet import Fleet
 
 MINUTE = 60
 both_pools = pytest.mark.parametrize("pool", ["threads", "prefork"])
 
 
-def test_workers_die_at_random_again_and_again(tmp_path: Path, soak_seconds: float) -> None:
+def test_random_worker_deaths_lose_nothing(tmp_path: Path, soak_seconds: float) -> None:
     begun = time.monotonic()
     modes = {"followup": chaos.follow_up, "collect": chaos.collect}
     for number, mode in enumerate(itertools.cycle(modes)):
-        storm = Storm(messages=3_000, kills=20, workers=3)
-        with Fleet(tmp_path / str(number), storm.config(mode)) as fleet:
-            modes[mode](fleet, storm)
+        plan = ChaosPlan(messages=3_000, kills=20, workers=3)
+        with Fleet(tmp_path / str(number), plan.config(mode)) as fleet:
+            modes[mode](fleet, plan)
         if time.monotonic() - begun > soak_seconds:
             break
 
 
-def test_a_redis_frozen_for_a_minute_makes_accept_answer_an_error_within_3_seconds(make_fleet: MakeFleet) -> None:
+def test_accept_fails_within_3_seconds_while_redis_is_frozen_for_a_minute(make_fleet: MakeFleet) -> None:
     fleet = make_fleet({"engine": {"leaseSeconds": 8.0, "sweepSeconds": 1.0}})
     fleet.ready(*(fleet.worker(wait=False) for _ in range(2)))
     redis.accept_through_a_freeze(fleet, seconds=MINUTE)
@@ -47,7 +47,7 @@ def test_no_turn_is_taken_over_because_redis_was_frozen_for_a_minute(make_fleet:
 @both_pools
 def test_no_turn_is_taken_over_because_redis_was_gone_for_a_minute(make_fleet: MakeFleet, pool: str) -> None:
     fleet = make_fleet({"engine": {"leaseSeconds": 8.0, "sweepSeconds": 1.0}})
-    blocking.carry_through(blocking.be_gone, fleet, pool, seconds=MINUTE)
+    blocking.carry_through(blocking.take_away, fleet, pool, seconds=MINUTE)
 
 
 @both_pools

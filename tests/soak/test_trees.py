@@ -1,4 +1,4 @@
-"""Chaos in session trees for as long as you like; each round prints its seed, and OCW_SEED repeats one."""
+"""Chaos in session trees for SOAK_MINUTES. Each round prints its seed; OCW_SEED repeats a round."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.test_tree_chaos import weather
+from tests.faults.test_tree_chaos import survive_chaos
 from tests.support.fleet import Fleet
-from tests.support.tree_chaos import Trees
+from tests.support.tree_chaos import TreeChaosPlan
 
 
-def test_thirty_trees_and_more_survive_a_minute_of_faults_again_and_again(
+def test_many_trees_survive_a_minute_of_faults_per_round(
     tmp_path: Path, soak_seconds: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = time.monotonic()
     for number in itertools.count():
-        build_trees = Trees(trees=30 + 10 * (number % 4), seconds=60, meddling=12)
-        with Fleet(tmp_path / str(number), build_trees.config()) as fleet, capsys.disabled():
-            weather(fleet, build_trees)
+        plan = TreeChaosPlan(trees=30 + 10 * (number % 4), seconds=60, interventions=12)
+        with Fleet(tmp_path / str(number), plan.config()) as fleet, capsys.disabled():
+            survive_chaos(fleet, plan)
         if time.monotonic() - begun > soak_seconds:
             break

@@ -1,4 +1,4 @@
-"""Random kill -9 of workers while many sessions are spoken to; the seed is printed, and repeats the same choices."""
+"""Random kill -9 of workers while many sessions receive messages. The printed seed repeats the same choices."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support.waiting import eventually
 
 
 @dataclass(frozen=True, slots=True)
-class Storm:
-    """How much is said, and how often a worker dies of it."""
+class ChaosPlan:
+    """How many messages are sent, and how many workers are killed meanwhile."""
 
     sessions: int = 50
     messages: int = 1_000
@@ -27,36 +27,36 @@ class Storm:
 
     def config(self, mode: str) -> dict[str, object]:
         return {
-            # Killed at random, a turn may die more often than a poison turn is allowed to. These are innocent.
+            # Random kills may hit one turn more often than a poison turn is retried. Allow for that.
             "engine": {"leaseSeconds": 1.0, "maxAttempts": self.kills + 1},
             "messages": {"queue": {"mode": mode, "cap": self.messages, "debounceMs": 100}},
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
+class ChaosReport:
     sent: list[Queued]
     marks: list[str]
-    """Files that `programs.mark` was told to append to, one line for each time the call was run."""
+    """Files of `programs.mark`: each run of the call appends a line."""
 
 
-def run_chaos(fleet: Fleet, storm: Storm) -> Aftermath:
-    """Send all messages while workers are killed; returns just after the last of both."""
-    sys.stdout.write(f"seed {storm.seed}\n")
-    rng = random.Random(storm.seed)
-    workers = [fleet.worker(concurrency=storm.concurrency, respawn=True, wait=False) for _ in range(storm.workers)]
-    aftermath = Aftermath([], [])
-    for first, last in pairwise(storm.messages * kill // storm.kills for kill in range(storm.kills + 1)):
-        # All are up again, so that each kill hits work and not a worker that is still starting.
+def run_chaos(fleet: Fleet, plan: ChaosPlan) -> ChaosReport:
+    """Send all messages and kill workers meanwhile; returns right after the last message and the last kill."""
+    sys.stdout.write(f"seed {plan.seed}\n")
+    rng = random.Random(plan.seed)
+    workers = [fleet.worker(concurrency=plan.concurrency, respawn=True, wait=False) for _ in range(plan.workers)]
+    report = ChaosReport([], [])
+    for first, last in pairwise(plan.messages * kill // plan.kills for kill in range(plan.kills + 1)):
+        # Wait for all workers, so that no kill hits a worker that is still starting.
         fleet.ready(*workers)
         fatal = rng.randrange(first, last)
         for number in range(first, last):
-            session = f"s{rng.randrange(storm.sessions)}"
-            aftermath.sent.append(fleet.send(_message(rng, f"{session}-{number}", aftermath.marks), session))
+            session = f"s{rng.randrange(plan.sessions)}"
+            report.sent.append(fleet.send(_message(rng, f"{session}-{number}", report.marks), session))
             if number == fatal:
-                time.sleep(rng.uniform(0, 0.2))  # chance, not synchronisation: any moment to die will do
+                time.sleep(rng.uniform(0, 0.2))  # random on purpose: the kill may come at any moment
                 _replace(rng.choice(workers))
-    return aftermath
+    return report
 
 
 def _replace(victim: WorkerProcess) -> None:
@@ -66,12 +66,12 @@ def _replace(victim: WorkerProcess) -> None:
 
 
 def _message(rng: random.Random, name: str, marks: list[str]) -> Program:
-    """Mostly answers, some of them slow; some turns use a tool first."""
+    """Mostly plain answers, some of them slow; some turns use a tool first."""
     delay_ms = rng.choice([0, 0, 20, 100])
     match rng.randrange(10):
         case 0:
             marks.append(name)
-            # It lasts after its effect, so that some die in between (I5).
+            # The tool sleeps after its effect, so that some kills fall in between (I5).
             return program(call(mark(name, then="sleep 0.2"), delay_ms=delay_ms), say(name))
         case 1:
             return program(call(write(name, name)), say(name, delay_ms=delay_ms))

@@ -1,4 +1,4 @@
-"""Reads what a fleet has stored about a set of accepted messages and asserts the invariants of the design."""
+"""Reads what a fleet stored about accepted messages and asserts the invariants of docs/internals.md."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ IN_A_RUN = (MessageState.ANSWERED, MessageState.FAILED)
 
 
 def check(stores: Stores, sent: Iterable[Queued], *, one_each: bool = False, within: float = 60) -> None:
-    """Wait until everything has drained (I8), then assert I1, I2 and I3 over the sent messages.
+    """Wait until everything has drained (I8), then assert I1, I2 and I3 for the sent messages.
 
-    `one_each` is for mode followup: a turn of its own and exactly one final answer for each message.
+    `one_each` is for mode followup: each message has its own turn and exactly one final answer.
     """
     by_session: defaultdict[SessionKey, list[MessageId]] = defaultdict(list)
     for queued in sent:
         by_session[queued.session_key].append(queued.message_id)
-    eventually(lambda: Unrest(undrained(stores, by_session)), within=within)
+    eventually(lambda: Remaining(undrained(stores, by_session)), within=within)
     runs: defaultdict[SessionKey, dict[RunId, Run]] = defaultdict(dict)
     for run in stores.reader.runs(limit=100_000):
         runs[run.session_key][run.id] = run
@@ -46,15 +46,15 @@ def check(stores: Stores, sent: Iterable[Queued], *, one_each: bool = False, wit
         check_session(stores, session, messages, runs[session], one_each=one_each)
 
 
-class Unrest(list[str]):
-    """What has not come to rest; true when nothing is left, so that `eventually` shows the list if it never is."""
+class Remaining(list[str]):
+    """What has not drained yet. True when empty, so that `eventually` shows the list if it never empties."""
 
     def __bool__(self) -> bool:
         return len(self) == 0
 
 
 def undrained(stores: Stores, sessions: Iterable[SessionKey]) -> list[str]:
-    """I8: what still runs, waits, or holds a lease or a slot."""
+    """I8: everything that still runs, waits, or holds a lease or a slot."""
     redis, keys = stores.redis, stores.keys
 
     def members(key: str) -> list[str]:
@@ -81,7 +81,7 @@ def check_session(
     *,
     one_each: bool = False,
 ) -> None:
-    """Assert I1, I2 and I3 of one session that is at rest; `runs` are all it ever had."""
+    """Assert I1, I2 and I3 for one drained session; `runs` are all its runs."""
     receipts = {message: _receipt(stores, session, message) for message in messages}
     transcript = stores.reader.transcript(session)
     check_receipts(receipts, runs)
@@ -93,7 +93,7 @@ def check_session(
 
 
 def check_receipts(receipts: dict[MessageId, Receipt], runs: dict[RunId, Run]) -> None:
-    """I1: each message has one final receipt, and one that was answered is covered by exactly one good run."""
+    """I1: each message has one final receipt; exactly one successful run covers an answered message."""
     for message, receipt in receipts.items():
         assert receipt.state not in UNSETTLED, f"{message} is still {receipt.state}"
         covering = [run for run in runs.values() if message in run.covers]
@@ -109,7 +109,7 @@ def check_receipts(receipts: dict[MessageId, Receipt], runs: dict[RunId, Run]) -
 
 
 def check_sequence(transcript: Sequence[TranscriptEntry]) -> None:
-    """I2: no answer without a question, and every tool call has its one result directly after it."""
+    """I2: every answer follows a question, and every tool call is directly followed by its one result."""
     open_calls: list[ToolCallBlock] = []
     asked = False
     for index, entry in enumerate(transcript):
@@ -132,13 +132,13 @@ def check_sequence(transcript: Sequence[TranscriptEntry]) -> None:
 
 
 def check_no_overlap(transcript: Sequence[TranscriptEntry]) -> None:
-    """I2: the entries of each run stand together."""
+    """I2: the entries of each run are contiguous."""
     blocks = [run for run, _ in groupby(entry.run_id for entry in transcript)]
     assert len(blocks) == len(set(blocks)), f"turns overlap: {blocks}"
 
 
 def check_order(transcript: Sequence[TranscriptEntry], receipts: dict[MessageId, Receipt]) -> None:
-    """I3: messages entered the transcript once each, in the order they arrived."""
+    """I3: each message entered the transcript once, in order of arrival."""
     entered = [message for entry in transcript if isinstance(entry, UserEntry) for message in entry.message_ids]
     doubled = [message for message, times in Counter(entered).items() if times > 1]
     assert not doubled, f"entered more than once: {doubled}"
@@ -146,13 +146,13 @@ def check_order(transcript: Sequence[TranscriptEntry], receipts: dict[MessageId,
     arrived = sorted(ours, key=lambda message: receipts[MessageId(message)].seq or 0)
     assert ours == arrived, f"entered as {ours}, arrived as {arrived}"
     missing = [m for m, receipt in receipts.items() if receipt.state in IN_A_RUN and m not in entered]
-    assert not missing, f"settled by a turn that never saw them: {missing}"
+    assert not missing, f"settled by a turn that did not contain them: {missing}"
 
 
 def check_one_each(
     transcript: Sequence[TranscriptEntry], receipts: dict[MessageId, Receipt], runs: dict[RunId, Run]
 ) -> None:
-    """Mode followup: one turn and one final answer for each answered message, in order."""
+    """Mode followup: each answered message has one turn and one final answer, in order."""
     answered = [m for m, receipt in receipts.items() if receipt.state is MessageState.ANSWERED]
     for message in answered:
         run = receipts[message].run
@@ -170,32 +170,33 @@ def _receipt(stores: Stores, session: SessionKey, message: MessageId) -> Receipt
     return receipt
 
 
-def check_books(stores: Stores, *, within: float = 30) -> None:
-    """I9: what each run is said to have used is the sum of its calls in the ledger, and no call is there twice.
+def check_ledger(stores: Stores, *, within: float = 30) -> None:
+    """I9: the usage of each run is the sum of its calls in the ledger, and no call is there twice.
 
-    A worker that was paused may tell of its call late, and the sweep of a dead one's that was left without an heir.
+    Some calls arrive late: a paused worker records its call when it wakes up, and the sweep records the call of a dead
+    worker whose run has no next owner.
     """
-    eventually(lambda: Unrest(_orphans(stores)), within=within)
-    eventually(lambda: Unrest(misbooked(stores)), within=within)
+    eventually(lambda: Remaining(_lost_calls(stores)), within=within)
+    eventually(lambda: Remaining(ledger_errors(stores)), within=within)
 
 
-def misbooked(stores: Stores) -> list[str]:
+def ledger_errors(stores: Stores) -> list[str]:
     calls: defaultdict[RunId, list[ModelCall]] = defaultdict(list)
     for call in Ledger(stores.redis, stores.keys).calls(days=2):
         calls[call.run].append(call)
-    wrong = [f"{name} is booked {times} times" for name, times in _ids(calls.values()).items() if times > 1]
+    wrong = [f"{name} is in the ledger {times} times" for name, times in _ids(calls.values()).items() if times > 1]
     runs = {run.id: run for run in stores.reader.runs(limit=100_000)}
     roots = {run.session_key: run.root_session_key for run in runs.values() if run.root_session_key}
-    wrong += [f"calls of {run}, which nobody knows" for run in calls.keys() - runs.keys()]
+    wrong += [f"calls of {run}, which has no record" for run in calls.keys() - runs.keys()]
     for run in runs.values():
         used, cost, own = Usage(), 0.0, calls[run.id]
         for call in own:
             used, cost = used.plus(call.usage), cost + call.cost
         if run.usage != used or abs(run.cost - cost) > 1e-9:
-            wrong.append(f"{run.id} has used {run.usage} for ${run.cost}, and its calls took {used} for ${cost}: {own}")
+            wrong.append(f"{run.id} says {run.usage} for ${run.cost}, its calls add up to {used} for ${cost}: {own}")
         root = roots.get(run.session_key, run.session_key)
-        wrong += [f"{call.id} is booked for the tree {call.tree}, not {root}" for call in own if call.tree != root]
-        wrong += [f"{call.id} is booked for {call.session}" for call in own if call.session != run.session_key]
+        wrong += [f"{call.id} is recorded for the tree {call.tree}, not {root}" for call in own if call.tree != root]
+        wrong += [f"{call.id} is recorded for {call.session}" for call in own if call.session != run.session_key]
     return wrong
 
 
@@ -203,6 +204,6 @@ def _ids(calls: Iterable[Sequence[ModelCall]]) -> Counter[str]:
     return Counter(call.id for each in calls for call in each)
 
 
-def _orphans(stores: Stores) -> list[str]:
-    """Calls of runs that were taken away: their owner is to book them, or the sweep."""
-    return [f"orphan: {name!s}" for name in stores.redis.hkeys(stores.keys.orphans)]
+def _lost_calls(stores: Stores) -> list[str]:
+    """Calls of reset or deleted runs that neither the owner nor the sweep has recorded yet."""
+    return [f"lost call: {name!s}" for name in stores.redis.hkeys(stores.keys.lost_calls)]

@@ -1,4 +1,4 @@
-"""The tables of JSON fields in docs/cli.md, and what a command's answer has more or less than they say."""
+"""The tables of JSON fields in docs/cli.md, compared with the answers of commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Field:
 
 
 class CliDocs:
-    """What is documented; remembers which of it was seen."""
+    """The documented fields; remembers which of them were seen."""
 
     def __init__(self, page: str) -> None:
         commands, shapes = (_rows(each) for each in page.partition(HEADING)[2].split("| shape | fields |"))

@@ -1,7 +1,7 @@
-"""A clock of Redis that a test can set: all processes of the test see the server's TIME, shifted by one number.
+"""A Redis clock that a test can set: all processes of the test see the server's TIME plus an offset.
 
-The server is a real one, and so are the scripts. Only what TIME says is shifted, in scripts and for clients, since no
-process can step the clock of its machine. A file holds the number for clients, a key holds it for scripts.
+Server and scripts are real. Only the answer of TIME is shifted, for scripts and for clients, because a test cannot set
+the clock of its machine. A file holds the offset for clients, a key holds it for scripts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import redis
 
-STEPPING = str(Path(__file__).parent / "stepping")
+SHIFTED_CLOCK = str(Path(__file__).parent / "shifted_clock")
 KEY = "test-clock-seconds"
 SHIFTED = f"""
 local function shifted_time()
@@ -32,18 +32,18 @@ class Clock:
         self.set(0)
 
     def set(self, seconds: int) -> None:
-        """Put the clock so far ahead of the true one; one that is set to less than before steps back."""
+        """Set the offset from the real clock. A smaller offset than before is a step back."""
         self._file.write_text(str(seconds))
         self._server.set(KEY, seconds)
 
     def environment(self) -> dict[str, Any]:
-        """For workers that are to go by this clock."""
-        path = os.pathsep.join([STEPPING, *filter(None, [os.environ.get("PYTHONPATH")])])
+        """The environment of workers that use this clock."""
+        path = os.pathsep.join([SHIFTED_CLOCK, *filter(None, [os.environ.get("PYTHONPATH")])])
         return {"PYTHONPATH": path, "OCW_CLOCK": str(self._file)}
 
 
 def shifted_source(original: Callable[[str], tuple[str, str]]) -> Callable[[str], tuple[str, str]]:
-    """In place of `scripts.script_source`."""
+    """A replacement for `scripts.script_source`."""
 
     @cache
     def source(name: str) -> tuple[str, str]:
@@ -54,7 +54,7 @@ def shifted_source(original: Callable[[str], tuple[str, str]]) -> Callable[[str]
 
 
 def shifted_connect(original: Callable[..., redis.Redis], file: Path) -> Callable[..., redis.Redis]:
-    """In place of `connection.connect`."""
+    """A replacement for `client.connect`."""
 
     def connect(*args: Any, **more: Any) -> redis.Redis:
         client = original(*args, **more)
@@ -65,5 +65,5 @@ def shifted_connect(original: Callable[..., redis.Redis], file: Path) -> Callabl
 
 
 def shift_times(client: redis.Redis, file: Path) -> None:
-    """Have a client go by the clock."""
-    client.set_response_callback("TIME", lambda told, **_: (int(told[0]) + int(file.read_text()), int(told[1])))
+    """Make a client use the shifted clock."""
+    client.set_response_callback("TIME", lambda time, **_: (int(time[0]) + int(file.read_text()), int(time[1])))

@@ -1,4 +1,4 @@
-"""A fleet of real worker processes on a Redis of its own, with ways to hurt each of them."""
+"""A fleet of real worker processes with its own Redis, and ways to kill, pause and restart each of them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, Route
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import TranscriptEntry
-from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.client_graph import control_of, intake_of
+from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.reader import Event
@@ -37,7 +37,7 @@ from tests.support.waiting import eventually
 from tests.support.warm import WarmProcess
 
 OCW = [sys.executable, "-c", "from openclaw_workers.cli.main import main; main()"]
-DEAF = str(Path(__file__).parent / "deaf")
+IGNORES_TICKS = str(Path(__file__).parent / "ignores_ticks")
 UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)
 
 # Quick enough for tests, slow enough that a busy machine does not lose leases by itself.
@@ -59,7 +59,7 @@ class Outcome:
 
 
 class LosingWaker(CeleryWaker):
-    """Publishes no turn, as when the broker is away or a message falls out of it."""
+    """Publishes no turn, as if the broker were away or had lost the message."""
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         return False
@@ -69,7 +69,7 @@ class LosingWaker(CeleryWaker):
 
 
 class WorkerProcess:
-    """One `ocw worker` in a process group of its own."""
+    """One `ocw worker` in its own process group."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], cwd: Path, log: Path, *, respawn: bool) -> None:
         self._argv, self._env, self._cwd, self.log = argv, dict(env), cwd, log
@@ -95,7 +95,7 @@ class WorkerProcess:
         self._signal_group(signal.SIGCONT)
 
     def term(self) -> None:
-        """Ask it to leave, as a deploy does."""
+        """Send SIGTERM, as a deploy does."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
 
@@ -114,7 +114,7 @@ class WorkerProcess:
         return self.log_text().count("run.fenced")
 
     def finished(self) -> int:
-        """How many turns it is done with, one way or the other."""
+        """How many turns it has finished or given up."""
         return self.fenced() + self.log_text().count("run.ended")
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class WorkerProcess:
     def _keep_alive(self) -> None:
         while True:
             self._process.wait()
-            # A prefork parent that was killed leaves children behind; nothing of it may live on beside its successor.
+            # A killed prefork parent leaves children behind; they must not run beside its successor.
             self.kill()
             with self._lock:
                 if self._closing.is_set():
@@ -148,7 +148,7 @@ class WorkerProcess:
 
 
 class Fleet:
-    """Redis, a configuration, and the workers a test starts; all of it ends with the block."""
+    """Redis, a configuration, and the workers a test starts. All of them end with the `with` block."""
 
     def __init__(self, directory: Path, config: Mapping[str, Any] | None = None, *, defaults: bool = False) -> None:
         """`config` is merged over short test timings, or over nothing with `defaults`."""
@@ -171,8 +171,8 @@ class Fleet:
         self._app = self._celery_app()
         self.waker = CeleryWaker(self._app, self.stores.redis, self.settings.engine.namespace)
         self._losing_waker = LosingWaker(self._app, self.stores.redis, self.settings.engine.namespace)
-        self.intake = Intake(self.stores, self.waker)
-        self.control = Control(self.stores, self.waker)
+        self.intake = intake_of(self.stores, self.waker)
+        self.control = control_of(self.stores, self.waker)
         return self
 
     def __exit__(
@@ -200,7 +200,7 @@ class Fleet:
         concurrency: int = 4,
         pool: str = "threads",
         respawn: bool = False,
-        deaf: bool = False,
+        ignores_ticks: bool = False,
         loglevel: str = "INFO",
         wait: bool = True,
         options: Sequence[str] = (),
@@ -208,10 +208,10 @@ class Fleet:
     ) -> WorkerProcess:
         """Start `ocw worker`; returns when it consumes, or at once without `wait`.
 
-        A `deaf` one is never told by its ticker that a lease is lost: only the checks of the scripts stop it.
+        With `ignores_ticks` its ticker never reports a lost lease: only the checks of the scripts stop it.
         """
-        if deaf:
-            env["PYTHONPATH"] = os.pathsep.join([DEAF, *filter(None, [os.environ.get("PYTHONPATH")])])
+        if ignores_ticks:
+            env["PYTHONPATH"] = os.pathsep.join([IGNORES_TICKS, *filter(None, [os.environ.get("PYTHONPATH")])])
         argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
         argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel, *options]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"
@@ -237,7 +237,7 @@ class Fleet:
         authority: Authority = Authority.OWNER,
     ) -> Queued:
         """Accept a message as an ingress does."""
-        intake = Intake(self.stores, self._losing_waker) if lose_wake_up else self.intake
+        intake = intake_of(self.stores, self._losing_waker) if lose_wake_up else self.intake
         queued = intake.accept(
             as_text(message),
             session=session_key(session),
@@ -250,13 +250,13 @@ class Fleet:
         return queued
 
     def command(self, text: str, session: str = "main") -> None:
-        """Carry out a slash command that acts at once, such as `/queue steer`."""
+        """Run a slash command that acts at once, such as `/queue steer`."""
         self.intake.accept(
             text, session=session_key(session), route=Route(channel="test", to=session), authority=Authority.OWNER
         )
 
     def tell_workers(self, command: str, **arguments: Any) -> list[Any]:
-        """A remote control command, as Flower and `celery control` send it; returns what each worker replied."""
+        """Send a remote control command, as Flower and `celery control` do; returns the reply of each worker."""
         replies = self._app.control.broadcast(
             command, arguments=arguments, reply=True, timeout=10, limit=len(self.workers)
         )
@@ -280,12 +280,12 @@ class Fleet:
         return eventually(lambda: self._carrier(session), within=30)
 
     def carries(self, worker: WorkerProcess) -> int:
-        """How many turns a worker owns at this moment."""
+        """How many turns a worker owns now."""
         owners = [self.stores.reader.control(session).owner for session in self.stores.reader.running()]
         return sum(_group_of(int(owner.rsplit("/", 2)[1])) == worker.pid for owner in owners if owner)
 
     def carried(self, run: Run) -> list[int | None]:
-        """The processes that have carried a run, in order."""
+        """The processes that owned a run, in order."""
         return [_group_of(int(attempt.worker.rsplit("/", 2)[1])) for attempt in run.attempts]
 
     def run(self, run_id: RunId | None) -> Run:
@@ -326,7 +326,7 @@ class Fleet:
         return any(_group_of(int(name.rsplit("/", 2)[1])) == worker.pid for name in names)
 
     def environment(self) -> dict[str, str]:
-        """Ours, with PYTHONPATH as it is, but with no key or address of the person who runs the tests."""
+        """Our environment, without the API keys and addresses of the person who runs the tests."""
         kept = {
             name: value
             for name, value in os.environ.items()

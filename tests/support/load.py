@@ -1,4 +1,4 @@
-"""A steady stream of messages from a thread of its own, as an ingress would send it: it repeats what was refused."""
+"""A thread that sends a steady stream of messages, like an ingress: it retries a refused message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import eventually
 
 
 class Load(threading.Thread):
-    """Sends until the block ends; `sent` are the messages for which accept has returned."""
+    """Sends until the `with` block ends; `sent` are the messages that were accepted."""
 
     def __init__(
         self, fleet: Fleet, message: Callable[[int], Program], *, sessions: int, pause_seconds: float = 0.01
@@ -30,7 +30,7 @@ class Load(threading.Thread):
         self._over = threading.Event()
         self.sent: list[Queued] = []
         self.refusals_seconds: list[float] = []
-        """How long each accept took that answered an error."""
+        """How long each refused accept took."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -50,7 +50,7 @@ class Load(threading.Thread):
             number += 1
 
     def more(self, count: int, *, within: float = 60) -> None:
-        """Wait until so many more messages have been accepted."""
+        """Wait until `count` more messages have been accepted."""
         target = len(self.sent) + count
         eventually(lambda: len(self.sent) >= target, within=within)
 

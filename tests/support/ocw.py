@@ -1,4 +1,4 @@
-"""The `ocw` command as a person or a script runs it, in a process of its own."""
+"""The `ocw` command in its own process, as a person or a script runs it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Ocw:
             return Done(code, out.read(), err.read())
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """Start it and come back at once; the caller reads its pipes."""
+        """Start it and return at once; the caller reads its pipes."""
         return subprocess.Popen(
             self.argv(*words),
             env=self.env,
@@ -69,7 +69,7 @@ class Ocw:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # A group of its own, so that a test's Ctrl-C reaches this process alone.
+            # Its own process group, so that a test's Ctrl-C reaches this process alone.
             start_new_session=True,
         )
 
@@ -78,7 +78,7 @@ class Ocw:
 
 
 class Gate:
-    """Keeps a turn busy in a tool call until the test opens it; no guessing how long a command takes to start."""
+    """Keeps a turn busy in a tool call until the test opens the gate."""
 
     def __init__(self, fleet: Fleet, name: str) -> None:
         self._path = fleet.workspace / f"gate-{name}"
@@ -88,12 +88,12 @@ class Gate:
         return call(execute(f"while [ ! -e {self._path.name} ]; do sleep 0.05; done"))
 
     def open(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)  # before the first turn there is none
+        self._path.parent.mkdir(parents=True, exist_ok=True)  # before the first turn there is no workspace
         self._path.touch()
 
 
 def finish(process: subprocess.Popen[str], within: float = 60) -> Done:
-    """Read the rest of its output, also where a test has read the beginning, and wait for its end."""
+    """Read the rest of its output and wait until it ends."""
     assert process.stdout is not None
     assert process.stderr is not None
     overdue = threading.Timer(within, process.kill)

@@ -26,7 +26,7 @@ def call(*calls: Call, text: str = "", delay_ms: int = 0) -> Step:
 
 
 def crash(*, delay_ms: int = 0, text: str = "") -> Step:
-    """A step that kills its worker, each time it is tried."""
+    """A step that kills its worker on every try."""
     return {"text": text, "delayMs": delay_ms, "fail": "crash"}
 
 
@@ -35,7 +35,7 @@ def execute(command: str) -> Call:
 
 
 def mark(path: str, *, then: str = "") -> Call:
-    """Append a line to a file of the workspace, so that a test can count how often the call was run."""
+    """Append a line to a file of the workspace, so that a test can count how often the call ran."""
     command = f"echo run >> {shlex.quote(path)}"
     return execute(f"{command}; {then}" if then else command)
 

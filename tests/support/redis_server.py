@@ -1,4 +1,4 @@
-"""A Redis server of the test's own: free port, own directory, and ways to hurt it."""
+"""A Redis server for one test: free port, own directory, and ways to kill and freeze it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openclaw_workers.cli.local.redis_binary import find_redis_server
 from tests.support.waiting import eventually
 
 IN_MEMORY = Path("/dev/shm")
-"""What is written there outlives a killed process as on a disk, and no sync waits for what else the disk has to do."""
+"""Files here survive a killed process, as on a disk, but a sync never waits for a busy disk."""
 
 
 class RedisServer:
@@ -50,11 +50,11 @@ class RedisServer:
         return self._process.pid
 
     def client(self, **options: Any) -> redis.Redis:
-        """A client of its own, decoding replies to text unless told otherwise."""
+        """A new client; it decodes replies to text unless the options say otherwise."""
         return redis.Redis.from_url(self.url, **{"decode_responses": True, **options})
 
     def start(self) -> None:
-        """Start and wait until it answers, its data loaded."""
+        """Start, and wait until it has loaded its data and answers."""
         was_used = (self.directory / "appendonlydir").exists()
         settings = {
             "port": str(self.port),
@@ -73,13 +73,13 @@ class RedisServer:
             self._rewrite()
 
     def kill(self) -> None:
-        """End it with SIGKILL; harmless when it is gone already."""
+        """End it with SIGKILL; does nothing if it has ended."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
     def close(self) -> None:
-        """End it, and take its data away unless it was given a directory."""
+        """End it, and delete its data unless it was given a directory."""
         self.kill()
         if self._temporary is not None:
             self._temporary.cleanup()
@@ -97,7 +97,7 @@ class RedisServer:
         self.start()
 
     def _rewrite(self) -> None:
-        """As `ocw up` does after each start of its Redis, and for the same reason (cli/local/private_redis.py)."""
+        """Rewrite the AOF, as `ocw up` does after each start of its Redis; cli/local/private_redis.py says why."""
         with self.client() as client:
             client.bgrewriteaof()
             eventually(lambda: is_rewritten(client), within=30)
@@ -118,9 +118,9 @@ def _temporary_directory() -> tempfile.TemporaryDirectory[str]:
 
 
 def is_rewritten(client: redis.Redis) -> bool:
-    """Whether no rewrite of the append-only file is under way or about to be."""
-    told = client.info("persistence")
-    return not (told["aof_rewrite_in_progress"] or told["aof_rewrite_scheduled"])
+    """Whether no rewrite of the append-only file is running or scheduled."""
+    info = client.info("persistence")
+    return not (info["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"])
 
 
 def journal_of(directory: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A way to Redis that is slow, or leads elsewhere by and by; no answer is so late that a client gives up waiting."""
+"""A proxy to Redis that delays answers, but stays below a client's timeout, or changes its target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Self
 from tests.support.redis_server import RedisServer
 
 
-class SlowWire:
+class SlowProxy:
+    """Forwards connections to a Redis server and delays its answers."""
+
     def __init__(self, server: RedisServer, *, seconds: float = 0.0) -> None:
         self._port = server.port
         self._seconds = seconds
@@ -24,11 +26,11 @@ class SlowWire:
         return f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
 
     def lead_to(self, server: RedisServer) -> None:
-        """Whoever connects from now on reaches this one; who is connected stays where he is."""
+        """Send new connections to this server; open connections keep their target."""
         self._port = server.port
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._serve, name="slow-wire", daemon=True).start()
+        threading.Thread(target=self._serve, name="slow-proxy", daemon=True).start()
         return self
 
     def __exit__(

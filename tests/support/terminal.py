@@ -1,4 +1,4 @@
-"""Commands on a terminal of their own, as a person sees them."""
+"""Commands in a pseudo-terminal, as a person sees them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 
 class Terminal:
-    """An `ocw` command on a terminal of its own: type, and read what is on the screen."""
+    """An `ocw` command in a pseudo-terminal: type keys and read the screen."""
 
     def __init__(self, ocw: Ocw, *words: str, rows: int = 24, columns: int = 80) -> None:
         self._main, side = pty.openpty()
         termios.tcsetwinsize(side, (rows, columns))
         opened = 'exec "$@" <>"$TERMINAL" >&0 2>&1'
-        # The size is that of the terminal, and not of the one that the tests are run from.
+        # Use the size of this terminal, not of the one that runs the tests.
         env = {name: value for name, value in ocw.env.items() if name not in ("COLUMNS", "LINES")}
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", opened, "sh", *ocw.argv(*words)],
             env={**env, "TERM": "xterm", "TERMINAL": os.ttyname(side)},
-            # A session leader that opens a terminal gets it as the one whose Ctrl-C it hears.
+            # A session leader that opens a terminal makes it its controlling one, so that Ctrl-C reaches it.
             start_new_session=True,
         )
         os.close(side)
@@ -45,18 +45,18 @@ class Terminal:
         os.write(self._main, keys.encode())
 
     def see(self, text: str, *, within: float = 20) -> None:
-        """Wait until the text is on the screen, and forget what was before it."""
+        """Wait until the text is on the screen, and drop everything up to it."""
         eventually(lambda: text in self.look(), within=within)
         self.screen = self.screen.partition(text)[2]
 
     def look(self) -> str:
-        """What it has shown since the last text that was waited for, without colours and moves of the cursor."""
+        """The output since the last text that `see` found, without colours and cursor moves."""
         with suppress(OSError):  # nothing new, or the other side has closed
             self.screen += _ESCAPES.sub("", os.read(self._main, 65536).decode(errors="replace"))
         return self.screen
 
     def wait(self, *, within: float = 20) -> int:
-        """Its exit code, once it has left."""
+        """Wait until it ends and return its exit code."""
         eventually(lambda: self.look() is not None and self._process.poll() is not None, within=within)
         self.look()
         return self._process.returncode

@@ -1,6 +1,6 @@
-"""Trees of random shape in a fleet whose workers are killed and paused at random.
+"""Random trees in a fleet whose workers are killed and paused at random.
 
-The seed repeats the trees to the letter; what is hit, and when, depends on how fast they grow. OCW_SEED sets it.
+OCW_SEED sets the seed. It repeats the trees exactly; which runs the faults hit depends on timing.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from tests.support.programs import Call, Program, Step, as_text, call, mark, pro
 from tests.support.tree import children_of
 
 LANES = ("main", "main", "subagent", "subagent", "service")
-DEAF = (1, 3)
-"""Of each turn's lane one that is never told of a lost lease, so that only the scripts keep it from writing."""
+IGNORING_TICKS = (1, 3)
+"""One worker of each turn lane ignores its ticker, so that only the scripts keep it from writing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trees:
-    """How much grows, and for how long it is hurt."""
+class TreeChaosPlan:
+    """How many trees are started, and how long faults last."""
 
     trees: int = 30
     seconds: float = 60
-    meddling: int = 12
-    posts: int = 24
+    interventions: int = 12
+    follow_ups: int = 24
     seed: int = field(default_factory=lambda: int(os.environ.get("OCW_SEED") or random.randrange(10**6)))
 
     def config(self) -> dict[str, Any]:
         return {
-            # Killed at random, a run may die more often than a poison one is allowed to. These are innocent.
+            # Random kills may hit one run more often than a poison run is retried. Allow for that.
             "engine": {"leaseSeconds": 1.0, "maxAttempts": 1000},
             "agents": {"defaults": {"subagents": {"maxSpawnDepth": 3, "maxTreeRuns": 15, "maxChildrenPerAgent": 4}}},
         }
@@ -48,22 +48,22 @@ class Trees:
 
 @dataclass(slots=True)
 class ChaosReport:
-    """What was asked for, and what was done to it."""
+    """The messages that were sent, and what was done to the trees."""
 
     sent: list[Queued] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     stopped: set[RunId] = field(default_factory=set)
-    upset: set[SessionKey] = field(default_factory=set)
-    """Sessions that were begun anew or deleted."""
-    posted: list[Queued] = field(default_factory=list)
-    """What children that had settled were told."""
-    meddled: int = 0
+    reset_or_deleted: set[SessionKey] = field(default_factory=set)
+    """Sessions that were reset or deleted."""
+    follow_ups: list[Queued] = field(default_factory=list)
+    """Messages to children that had settled."""
+    interventions: int = 0
     kills: int = 0
     pauses: int = 0
 
 
 class TreeBuilder:
-    """Draws trees. What each child is meant to come to is kept in its metadata."""
+    """Builds random trees. The metadata of each child says how it should end."""
 
     def __init__(self, rng: random.Random, marks: list[str]) -> None:
         self._rng = rng
@@ -71,7 +71,7 @@ class TreeBuilder:
         self._names = 0
 
     def answer(self) -> Program:
-        """To be told to a child; no other answers the same."""
+        """A message for a child, with an answer that no other message has."""
         return program(say(self._named("answer"), delay_ms=self._delay()))
 
     def tree(self) -> Program:
@@ -87,7 +87,7 @@ class TreeBuilder:
             children = [self._child(depth - 1) for _ in range(rng.choice([1, 2, 2, 3]))]
             steps.append(call(*children))
             if rng.random() < 0.4:
-                steps.append(call(self._word_to(rng.choice(children))))
+                steps.append(call(self._message_to(rng.choice(children))))
         if fail:
             return [*steps, {"fail": "format", "delayMs": self._delay()}]
         first = say("first", delay_ms=self._delay())
@@ -111,8 +111,8 @@ class TreeBuilder:
             options["runTimeoutSeconds"] = rng.choice([1, 3])
         return {"tool": "sessions_spawn", "input": {"task": as_text(program(*steps)), **options}}
 
-    def _word_to(self, child: Call) -> Call:
-        """What a parent says to a child at work, or one that has ended meanwhile; it waits for some of the answers."""
+    def _message_to(self, child: Call) -> Call:
+        """A parent's message to a running or ended child; the parent waits for some of the answers."""
         label, message = child["input"]["label"], as_text(self.answer())
         action = self._rng.choice(["wait", "wait", "send", "steer"])
         if action == "wait":
@@ -128,75 +128,75 @@ class TreeBuilder:
         return self._rng.choice([0, 100, 500, 1500])
 
 
-def run_chaos(fleet: Fleet, build_trees: Trees) -> ChaosReport:
-    """Plant the trees while workers of all lanes are killed and paused; returns with everybody on his feet again."""
-    sys.stdout.write(f"seed {build_trees.seed}\n")
-    rng, felled = random.Random(build_trees.seed), ChaosReport()
-    gardener = TreeBuilder(rng, felled.marks)
-    trees = [gardener.tree() for _ in range(build_trees.trees)]
+def run_chaos(fleet: Fleet, plan: TreeChaosPlan) -> ChaosReport:
+    """Start the trees while workers of all lanes are killed and paused; returns when all workers run again."""
+    sys.stdout.write(f"seed {plan.seed}\n")
+    rng, report = random.Random(plan.seed), ChaosReport()
+    builder = TreeBuilder(rng, report.marks)
+    trees = [builder.tree() for _ in range(plan.trees)]
     workers = [
-        fleet.worker(lane, concurrency=16, respawn=True, deaf=number in DEAF, wait=False)
+        fleet.worker(lane, concurrency=16, respawn=True, ignores_ticks=number in IGNORING_TICKS, wait=False)
         for number, lane in enumerate(LANES)
     ]
     fleet.ready(*workers)
     begun = time.monotonic()
-    while (age := time.monotonic() - begun) < build_trees.seconds:
-        # All trees stand before the last third, so that every fault has something to hit.
-        due = min(build_trees.trees, int(1 + build_trees.trees * age / (build_trees.seconds * 0.6)))
-        for number in range(len(felled.sent), due):
-            felled.sent.append(fleet.send(trees[number], f"tree-{number}"))
-        if felled.meddled < build_trees.meddling * age / build_trees.seconds:
-            _meddle(fleet, rng, felled)
-        if len(felled.posted) < build_trees.posts * age / build_trees.seconds:
-            _post(fleet, rng, gardener, felled)
-        _hurt(fleet, workers, rng, felled)
-        time.sleep(rng.uniform(0.2, 1.0))  # chance, not synchronisation: any moment to be hurt will do
+    while (age := time.monotonic() - begun) < plan.seconds:
+        # All trees are started well before the end, so that every fault can hit one.
+        due = min(plan.trees, int(1 + plan.trees * age / (plan.seconds * 0.6)))
+        for number in range(len(report.sent), due):
+            report.sent.append(fleet.send(trees[number], f"tree-{number}"))
+        if report.interventions < plan.interventions * age / plan.seconds:
+            _intervene(fleet, rng, report)
+        if len(report.follow_ups) < plan.follow_ups * age / plan.seconds:
+            _send_follow_up(fleet, rng, builder, report)
+        _kill_or_pause(fleet, workers, rng, report)
+        time.sleep(rng.uniform(0.2, 1.0))  # random on purpose: a fault may come at any moment
     for worker in workers:
         worker.resume()
     fleet.ready(*workers)
-    return felled
+    return report
 
 
-def _hurt(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, felled: ChaosReport) -> None:
-    """Kill or pause one, rather one that is at work; one that is still starting has nothing to lose."""
+def _kill_or_pause(fleet: Fleet, workers: list[WorkerProcess], rng: random.Random, report: ChaosReport) -> None:
+    """Kill or pause one worker, preferably a busy one; never one that is still starting."""
     up = [worker for worker in workers if worker.log_text().count("worker.ready") > worker.respawns]
     if not up:
         return
     (worker,) = rng.choices(up, [1 + 3 * fleet.carries(each) for each in up])
-    if felled.kills <= felled.pauses:
-        felled.kills += 1
+    if report.kills <= report.pauses:
+        report.kills += 1
         worker.kill()
     else:
-        # Some outlast the lease, some the patience with a chord: when it goes on, its work is done by others already.
-        felled.pauses += 1
+        # Some pauses outlast the lease or the wait for a chord: others have done the work when it resumes.
+        report.pauses += 1
         worker.pause()
         threading.Timer(rng.choice([0.3, 1.5, 4.0]), worker.resume).start()
 
 
-def _post(fleet: Fleet, rng: random.Random, gardener: TreeBuilder, felled: ChaosReport) -> None:
-    """Tell a child something that has settled and is kept: it goes on, and its parent hears of that as well."""
+def _send_follow_up(fleet: Fleet, rng: random.Random, builder: TreeBuilder, report: ChaosReport) -> None:
+    """Send a message to a settled child that is kept: it runs again, and its parent gets an announce."""
     settled = [run for run in children_of(fleet.stores) if run.settled_at is not None and run.cleanup is Cleanup.KEEP]
     kept = [run.session_key for run in settled if fleet.stores.reader.session(run.session_key) is not None]
     if kept:
-        felled.posted.append(fleet.send(gardener.answer(), rng.choice(kept)))
+        report.follow_ups.append(fleet.send(builder.answer(), rng.choice(kept)))
 
 
-def _meddle(fleet: Fleet, rng: random.Random, felled: ChaosReport) -> None:
-    """Do what a person would do to a tree that is at work: stop a child, delete one, or begin the root anew."""
+def _intervene(fleet: Fleet, rng: random.Random, report: ChaosReport) -> None:
+    """Do what a person might do to a running tree: stop a child, delete one, or reset the root."""
     unsettled = [run for run in children_of(fleet.stores) if run.settled_at is None]
     if not unsettled:
         return
     victim: Run = rng.choice(unsettled)
-    felled.meddled += 1
+    report.interventions += 1
     match rng.randrange(4):
         case 0 if victim.root_session_key is not None:
-            felled.upset.add(victim.root_session_key)
+            report.reset_or_deleted.add(victim.root_session_key)
             fleet.control.reset(victim.root_session_key)
         case 1:
-            felled.upset.add(victim.session_key)
-            # Its parent may have deleted it by itself meanwhile.
+            report.reset_or_deleted.add(victim.session_key)
+            # Its parent may have deleted it meanwhile.
             with suppress(NotFound):
                 fleet.control.delete(victim.session_key)
         case _:
-            felled.stopped.add(victim.id)
+            report.stopped.add(victim.id)
             fleet.control.stop_session(victim.session_key)

@@ -1,4 +1,4 @@
-"""What parents and children say to each other after the spawn, and that each answer is heard in one way alone."""
+"""Messages between parents and children after the spawn: each answer is either read or announced, never both."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.engine.stores import Stores
 
 READ = ("ok", "no_reply", "error")
-"""How a wait ends that has its answer: that it was too long, or was not meant to wait, is none."""
+"""The statuses of a wait that got its answer; a timeout or a call without a wait has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One answer that a session was given by a call of its own."""
+    """One answer that a session got from its own sessions_send call."""
 
     session: SessionKey
     message: str
@@ -29,17 +29,17 @@ class Reading:
 
 
 def is_follow_up(run: Run) -> bool:
-    """Whether it was started by a message to a child that had settled."""
+    """Whether a message to a settled child started this run."""
     return run.batch == own_batch(run.id)
 
 
 def is_spoken_to(run: Run) -> bool:
-    """Whether it was told something besides its task and the results of its children."""
+    """Whether it got a message besides its task and its children's results."""
     return any(not message.startswith(("task-", "announce-")) for message in run.covers)
 
 
 def words(entries: Iterable[TranscriptEntry]) -> list[str]:
-    """What was said in a run; one that yields says that in a call."""
+    """The answers of a run; a run that yields gives its answer in the call."""
     said = []
     for entry in entries:
         if isinstance(entry, AssistantEntry):
@@ -55,17 +55,17 @@ def readings(stores: Stores, sessions: Iterable[SessionKey]) -> defaultdict[RunI
     for session in sessions:
         for entry in stores.reader.transcript(session):
             if isinstance(entry, ToolResultEntry) and entry.tool_name == "sessions_send":
-                told = {}
-                with suppress(ValueError):  # the call was cut short
-                    told = json.loads(entry.content[0].text)
-                if told.get("status") in READ and "runId" in told:
-                    text = unwrap(told.get("reply", ""))
-                    found[RunId(told["runId"])].append(Reading(session, told["messageId"], text))
+                result = {}
+                with suppress(ValueError):  # the call was interrupted
+                    result = json.loads(entry.content[0].text)
+                if result.get("status") in READ and "runId" in result:
+                    text = unwrap(result.get("reply", ""))
+                    found[RunId(result["runId"])].append(Reading(session, result["messageId"], text))
     return found
 
 
 def check_read(stores: Stores, run: Run, batch: Batch, read: list[Reading], announced: int) -> None:
-    """I4 for what is waited for: no answer twice, and a follow-up by its wait or by an announce, never by both."""
+    """I4 for waits: no answer is read twice, and a follow-up is either read by its wait or announced, never both."""
     messages = [each.message for each in read]
     assert len(set(messages)) == len(messages), f"an answer of {run.id} was read twice: {read}"
     if not is_follow_up(run):
@@ -74,7 +74,7 @@ def check_read(stores: Stores, run: Run, batch: Batch, read: list[Reading], anno
     waited_for = before not in (None, AnnounceMode.NONE) and batch.mode is AnnounceMode.NONE
     row = stores.reader.session(batch.parent_session)
     if waited_for and row is not None and row.session_id == batch.parent_session_id:
-        assert len(read) == 1, f"{run.id} was left to its parent, which waited for it, and was read as {read}"
+        assert len(read) == 1, f"{run.id}: its parent waited for it and read {read}"
     if announced:
         final = [each for each in read if each.text == (run.text or "")]
-        assert final == [], f"{run.id} was announced, and had been read: {final}"
+        assert final == [], f"{run.id} was announced and also read: {final}"

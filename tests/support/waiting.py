@@ -1,4 +1,4 @@
-"""Waits for facts instead of sleeping."""
+"""Waits until a condition holds instead of sleeping for a fixed time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Processes that start warm: forked from one that has imported everything, then as real as any other.
+"""Processes that start fast: forked from a parent that has imported everything.
 
-Most of a short-lived process is spent on imports. A parent per test process does them once. What it forks gets its
-own session, environment, directory and files, and runs `ocw` from `main` on; where that becomes Celery by `exec`,
-Celery is run in its place. Nothing that depends on the environment is imported beforehand.
+A short-lived process spends most of its time on imports. One parent per test process does them once. Each fork gets its
+own session, environment, directory and files, and runs `ocw` from `main` on. Where `ocw` would `exec` Celery, the fork
+runs Celery itself. The parent imports nothing that depends on the environment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import openclaw_workers
 
 LIBRARIES = ("anthropic", "openai", "celery.bin.celery", "celery.apps.worker", "celery.concurrency.thread", "redis")
 COLD = tuple(f"openclaw_workers.tasks.{name}" for name in ("celery_settings", "signals", "turn", "service", "worker"))
-"""Imported by each process itself: they read its environment, hold memory that forks share, or import what does."""
+"""Each process imports these itself: they read its environment, hold shared memory, or import a module that does."""
 _LENGTH = struct.Struct("!I")
 
 
@@ -59,10 +59,10 @@ class WarmProcess:
 
     def _ended(self, timeout: float | None) -> int | None:
         if self.returncode is None and self._has_ended(timeout):
-            with self._lock:  # several threads may wait; the line stays readable once the process has ended
+            with self._lock:  # several threads may wait; the socket stays readable once the process has ended
                 if self.returncode is None:
-                    told = self._line.recv(_LENGTH.size, socket.MSG_WAITALL)
-                    self.returncode = os.waitstatus_to_exitcode(_LENGTH.unpack(told)[0] if told else signal.SIGKILL)
+                    status = self._line.recv(_LENGTH.size, socket.MSG_WAITALL)
+                    self.returncode = os.waitstatus_to_exitcode(_LENGTH.unpack(status)[0] if status else signal.SIGKILL)
         return self.returncode
 
     def _has_ended(self, timeout: float | None) -> bool:
@@ -75,7 +75,7 @@ _parents: dict[int, tuple[subprocess.Popen[bytes], str]] = {}
 
 
 def _parent() -> str:
-    """The address of this process' warm parent, which ends with it."""
+    """The address of this process' own parent for forks; it ends with this process."""
     if os.getpid() not in _parents:
         name = f"ocw-warm-{os.getpid()}"
         argv = [sys.executable, "-m", "tests.support.warm", name]
@@ -90,25 +90,25 @@ def import_all() -> None:
     for name in LIBRARIES:
         import_module(name)
     for module in pkgutil.walk_packages(openclaw_workers.__path__, "openclaw_workers."):
-        if not module.name.startswith(COLD) and not module.name.endswith(".__main__"):  # those are to be run
+        if not module.name.startswith(COLD) and not module.name.endswith(".__main__"):  # those run programs
             import_module(module.name)
     assert not sys.modules.keys() & set(COLD)
     assert not sys.modules["openclaw_workers.tasks.app"].app.configured
 
 
 def serve(name: str) -> Callable[[], NoReturn]:
-    """Fork whatever is asked for. Returns only in what was forked, with what it is to run."""
+    """Fork a process for each request. Returns only in the fork, with the function it has to run."""
     listener = socket.create_server(f"\0{name}", family=socket.AF_UNIX, backlog=64)
-    told, notify = socket.socketpair()
+    exits, notify = socket.socketpair()
     notify.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(notify.fileno(), warn_on_full_buffer=False)
     running: dict[int, socket.socket] = {}
     os.write(1, b"warm\n")
     while True:
-        ready, _, _ = select.select([listener, told, sys.stdin], [], [])
-        if told in ready:
-            told.recv(4096)
+        ready, _, _ = select.select([listener, exits, sys.stdin], [], [])
+        if exits in ready:
+            exits.recv(4096)
             _reap(running)
         if listener in ready:
             line, _ = listener.accept()
@@ -117,7 +117,7 @@ def serve(name: str) -> Callable[[], NoReturn]:
             pid = os.fork()
             if pid == 0:
                 signal.set_wakeup_fd(-1)
-                for other in (listener, told, notify, line, *running.values()):
+                for other in (listener, exits, notify, line, *running.values()):
                     other.close()
                 argv, env, cwd = order
                 return lambda: _run(argv, env, cwd, files)
@@ -138,7 +138,7 @@ def _reap(running: dict[int, socket.socket]) -> None:
             try:
                 line.sendall(_LENGTH.pack(status))
             except BrokenPipeError:
-                continue  # whoever started it does not wait for it
+                continue  # the process that started it does not wait for it
 
 
 def _run(argv: list[str], env: dict[str, str], cwd: str, files: list[int]) -> NoReturn:
@@ -172,7 +172,7 @@ def _code_of(main: Callable[[], object]) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """As an interpreter ends, but for taking every module apart, which costs as much as importing them."""
+    """End like an interpreter, without tearing down every module, which takes as long as importing them."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -189,5 +189,5 @@ def _become_celery(_path: str, argv: list[str]) -> NoReturn:
 
 if __name__ == "__main__":
     import_all()
-    gc.freeze()  # else each collection of a child would copy what it looks at
+    gc.freeze()  # otherwise each garbage collection in a fork would copy the pages it visits
     serve(sys.argv[1])()

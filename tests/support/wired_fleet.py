@@ -1,4 +1,4 @@
-"""Fleets whose models are behind the wire-level server, and what was asked of it."""
+"""Fleets whose models are served by the wire-level server, and the requests it got."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.wire import Recorded, WireServer
 from tests.support.wire.words import newest_text
 
 MOST_OUTPUT = 500
-"""Tokens of the longest answer."""
+"""The most tokens of one answer."""
 
 
 def config(server: WireServer, *, api: str = "openai-completions", **a: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def config(server: WireServer, *, api: str = "openai-completions", **a: Any) -> 
     }
     providers["a"] |= a
     model = {"primary": "a/m", "fallbacks": ["b/m"]}
-    # The default lease: an SDK takes its time to load, and a call that is cut off by that would be one too many.
+    # Longer than in other tests: loading an SDK takes time, and a lost lease would cause an extra call.
     return {
         "models": {"providers": providers},
         "agents": {"defaults": {"model": model}},
@@ -46,5 +46,5 @@ def ledger(fleet: Fleet) -> list[ModelCall]:
 
 
 def said(request: Recorded) -> str:
-    """The last words of a person in a request."""
+    """The last user text in a request."""
     return newest_text(request)

@@ -1,4 +1,4 @@
-"""The checker of documented JSON fields finds what it is there for."""
+"""The checker of documented JSON fields finds differences."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def problems(command: str, answer: Any) -> list[str]:
         ({"runId": {"x": 1}}, "`list` runs[].runId is not what is documented: {'x': 1}"),
     ],
 )
-def test_a_difference_is_told_by_its_path(run: dict[str, Any], problem: str | None) -> None:
+def test_a_difference_is_reported_by_its_path(run: dict[str, Any], problem: str | None) -> None:
     assert problems("list", {"ok": True, "runs": [{**RUN, **run}]}) == ([problem] if problem else [])
 
 
-def test_what_is_missing_or_of_another_kind_is_told() -> None:
+def test_a_missing_field_or_another_type_is_reported() -> None:
     assert problems("all", {"ok": True}) == ["`all` runs is missing"]
     assert problems("list", {"ok": True, "runs": [{"runId": "r", "more": {}}]}) == ["`list` runs[].usage is missing"]
     assert problems("list", {"ok": True, "runs": None}) == ["`list` runs is no list: None"]
@@ -55,7 +55,7 @@ def test_what_is_missing_or_of_another_kind_is_told() -> None:
     assert problems("log", [{"role": "other"}]) == ["`log` [] has the undocumented shape 'entry other'"]
 
 
-def test_what_no_answer_had_is_told() -> None:
+def test_a_field_that_no_answer_has_is_reported() -> None:
     docs = CliDocs(TABLES)
 
     assert list(docs.problems("list", {"ok": True, "runs": [RUN]})) == []

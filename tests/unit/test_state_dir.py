@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,8 @@ def test_the_runtime_file_of_a_killed_up_is_ignored(tmp_path: Path) -> None:
     assert "ocw up" in (caught.value.hint or "")
 
 
-def test_only_one_process_holds_the_lock_and_its_pid_is_known(tmp_path: Path) -> None:
+def test_only_one_process_holds_the_lock_and_its_pid_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)  # the second lock waits between its tries
     lock = StateLock(tmp_path)
     lock.acquire()
 

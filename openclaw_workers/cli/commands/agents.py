@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
@@ -11,17 +9,13 @@ from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
 from openclaw_workers.client.follow_message import has_worker
 from openclaw_workers.config.resolve import (
-    agent_ids,
     default_agent_id,
-    default_model,
-    resolve_agent,
     resolve_agent_id,
-    workspace_dir,
 )
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.commands.context_report import size_lines
 from openclaw_workers.errors import TransientError
-from openclaw_workers.views.agents import agent_json
+from openclaw_workers.queries.agent_answers import agents_answer, configured_agents
 
 
 @click.group(
@@ -41,15 +35,10 @@ def agents() -> None:
 @pass_cli
 def list_agents(cli: CliContext) -> None:
     """List the configured agents."""
-    settings = cli.loaded.settings
-    model = default_model(settings, os.environ)
-    found = [resolve_agent(settings, each, default_model=model) for each in agent_ids(settings)]
-    workspaces = {agent.id: workspace_dir(settings, agent.id, cli.loaded.state_dir) for agent in found}
-    default = default_agent_id(settings)
     if cli.json:
-        listed = [agent_json(agent, workspaces[agent.id], is_default=agent.id == default) for agent in found]
-        echo_json({"ok": True, "agents": listed})
+        echo_json(agents_answer(cli.loaded))
         return
+    default = default_agent_id(cli.loaded.settings)
     rows = [
         (
             agent.id + (" (default)" if agent.id == default else ""),
@@ -57,9 +46,9 @@ def list_agents(cli: CliContext) -> None:
             agent.primary,
             ", ".join(agent.fallbacks),
             agent.thinking_default,
-            workspaces[agent.id],
+            workspace,
         )
-        for agent in found
+        for agent, workspace in configured_agents(cli.loaded)
     ]
     click.echo(table(("AGENT", "NAME", "MODEL", "FALLBACKS", "THINKING", "WORKSPACE"), rows))
 

@@ -11,11 +11,15 @@ import click
 from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
-from openclaw_workers.config.not_in_effect import settings_not_in_effect
-from openclaw_workers.config.schema_tree import dotted, leaves
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import ConfigurationError
-from openclaw_workers.views.errors import error_json
+from openclaw_workers.queries.config_answers import (
+    check_answer,
+    config_values,
+    failed_check_answer,
+    source_of,
+    values_answer,
+)
 
 _json_option = click.option(
     "--json",
@@ -57,11 +61,9 @@ def check(ctx: click.Context, as_json: bool) -> None:
     """
     loaded = _load(ctx, as_json)
     if as_json:
-        _print_json(
-            {"ok": True, "source": _source(loaded), "pending": loaded.not_in_effect, "unenforced": loaded.unenforced}
-        )
+        _print_json(check_answer(loaded))
         return
-    click.echo(f"ok: {_source(loaded) or 'no configuration file, all defaults'}")
+    click.echo(f"ok: {source_of(loaded) or 'no configuration file, all defaults'}")
     for path, note in loaded.not_in_effect.items():
         click.echo(f"note: {path}: {note}", err=True)
     if loaded.unenforced:
@@ -83,23 +85,14 @@ Examples:
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value and its origin: default, file or environment. Secrets are hidden."""
     loaded = _load(ctx, as_json)
-    idle = [each.loc for each in settings_not_in_effect(loaded.settings)]
-    rows = [
-        (path, leaf.value, loaded.origins[path], any(leaf.loc[: len(place)] == place for place in idle))
-        for leaf in leaves(loaded.settings)
-        if (path := dotted(leaf.loc)) == prefix or path.startswith((f"{prefix}.", f"{prefix}[") if prefix else "")
-    ]
-    if not rows:
-        raise click.BadParameter(f"no setting {prefix!r}; `ocw config show` lists them all")
     if as_json:
-        names = ("path", "value", "origin", "pending")
-        values = [dict(zip(names, row, strict=True)) for row in rows]
-        _print_json({"ok": True, "source": _source(loaded), "stateDir": str(loaded.state_dir), "values": values})
+        _print_json(values_answer(loaded, prefix))
         return
-    width = max(len(path) for path, *_ in rows)
-    for path, value, origin, is_pending in rows:
-        source = f"{origin}, not in effect yet" if is_pending else origin
-        click.echo(f"{path:<{width}}  {json.dumps(value, ensure_ascii=False):<24}  {source}")
+    rows = config_values(loaded, prefix)
+    width = max(len(row["path"]) for row in rows)
+    for row in rows:
+        source = f"{row['origin']}, not in effect yet" if row["pending"] else row["origin"]
+        click.echo(f"{row['path']:<{width}}  {json.dumps(row['value'], ensure_ascii=False):<24}  {source}")
 
 
 @config.command(
@@ -142,14 +135,10 @@ def _load(ctx: click.Context, as_json: bool) -> Loaded:
         return load(getattr(ctx.obj, "config_path", None), state_dir=Path(state_dir) if state_dir else None)
     except ConfigurationError as error:
         if as_json:
-            _print_json({"ok": False, "source": error.source, "error": error_json(error), "problems": error.problems})
+            _print_json(failed_check_answer(error))
         else:
             report(type(error).__name__, error.message, error.hint, as_json=False)
         ctx.exit(Exit.CONFIGURATION)
-
-
-def _source(loaded: Loaded) -> str | None:
-    return str(loaded.source) if loaded.source else None
 
 
 def _print_json(value: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from openclaw_workers.store.client import Client, connect, run_script, store_err
 from openclaw_workers.store.client import write as write_single
 from openclaw_workers.store.keys import Keys
 from tests.support.redis_server import RedisServer
-from tests.support.slow_redis import SlowWire
+from tests.support.slow_redis import SlowProxy
 from tests.support.waiting import eventually
 
 LIMIT_SECONDS = 0.4
@@ -204,7 +204,7 @@ def test_a_client_that_is_not_used_any_more_leaves_no_connection_behind() -> Non
 
 
 def test_a_primary_that_was_demoted_is_left_for_the_one_its_address_leads_to() -> None:
-    with RedisServer() as old, RedisServer() as new, SlowWire(old) as address:
+    with RedisServer() as old, RedisServer() as new, SlowProxy(old) as address:
         client = connect(address.url)
         write(client)
         client.ping()  # leaves a connection in the pool

@@ -1,4 +1,4 @@
-"""A server that speaks the model APIs as they are on the wire, and fails on request; the real SDKs talk to it."""
+"""An HTTP server that serves the model APIs to the real SDKs, and fails on request."""
 
 from tests.support.wire.behaviour import Called, Failure, Hang, Raw, Reply
 from tests.support.wire.server import Recorded, WireServer

@@ -1,4 +1,4 @@
-"""What the server shall do with a request: answer, fail, or keep silent."""
+"""What the server does with a request: answer, fail, or stay silent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Called:
-    """A tool call of the model; arguments given as text go out as they are."""
+    """A tool call of the model; arguments given as text are sent unchanged."""
 
     name: str
     arguments: dict[str, Any] | str = field(default_factory=dict)
@@ -31,18 +31,18 @@ class Reply:
     redacted: str = ""
     """Sealed thinking (Anthropic)."""
     refusal: str = ""
-    """The model declines in these words (OpenAI) or after them (Anthropic)."""
+    """The text of a refusal (OpenAI), or the text before it (Anthropic)."""
     input: int = 10
-    """Fresh input tokens; those of the cache come on top."""
+    """Input tokens that are not cached; cached ones are extra."""
     output: int = 5
     counted: bool = True
-    """Whether it says what it took, as some servers do not."""
+    """Whether it reports usage; some servers do not."""
     cache_read: int = 0
     cache_write: int = 0
     stop: str | None = None
-    """The API's own word for why it stopped; None: the fitting one."""
+    """The API's own stop reason; None for the matching one."""
     after: int | None = None
-    """After so many events `then` happens; None: after the last one."""
+    """`then` happens after this many events; None means after the last one."""
     then: Literal["end", "reset", "hang", "error"] = "end"
     """The stream ends as if it were complete, breaks, falls silent, or reports `error`."""
     error: Mapping[str, Any] = field(default_factory=dict)
@@ -63,25 +63,25 @@ class Failure:
     param: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
-    """Sent as it is instead."""
+    """Sent unchanged instead of the error."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """A stream of these events, name and data, whatever they are."""
+    """A stream of these events, as name and data, valid or not."""
 
     events: Sequence[tuple[str | None, Any]]
 
 
 @dataclass(frozen=True)
 class Hang:
-    """No answer at all, not even headers, until the client goes away."""
+    """No answer, not even headers, until the client disconnects."""
 
 
 Behaviour = Reply | Failure | Raw | Hang
 
 
 def pieces(text: str) -> list[str]:
-    """Up to four pieces that make up the text."""
+    """Split the text into at most four pieces."""
     size = max(1, -(-len(text) // 4))
     return [text[at : at + size] for at in range(0, len(text), size)]

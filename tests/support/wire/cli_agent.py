@@ -1,4 +1,4 @@
-"""A small program that serves as a model: says what it was given, and remembers sessions.
+"""A small program that serves as a model: it repeats its input and remembers sessions.
 
 Where the last line of the prompt is a word such as `hang`, it misbehaves accordingly. Called as
 `cli_agent.py [--json] [--resume ID] [--home DIR] [--say WORDS]`, with the prompt on standard input.
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("cannot: no licence\n")
         return 3
     if order.startswith("child"):
-        # A grandchild that would outlive its parent, and tells us its number.
+        # A grandchild that would outlive its parent; the test reads its pid.
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         (Path(options.get("--home") or ".") / "grandchild").write_text(str(child.pid))
         say(child.pid)

@@ -1,4 +1,4 @@
-"""What all APIs demand of a request."""
+"""What all APIs require of a request."""
 
 from __future__ import annotations
 

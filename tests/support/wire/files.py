@@ -1,4 +1,4 @@
-"""Files in a request, as the APIs demand them."""
+"""Files in a request, in the form the APIs require."""
 
 from __future__ import annotations
 

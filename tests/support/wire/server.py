@@ -39,7 +39,7 @@ class Recorded:
 
 
 class WireServer:
-    """Use as a context manager. `script` is used up request by request, then `answer` decides."""
+    """A context manager. Each request uses the next behaviour of `script`; after the last, `answer` decides."""
 
     def __init__(
         self, *behaviours: Behaviour, answer: Callable[[Recorded], Behaviour] | None = None, window: int | None = None
@@ -47,12 +47,12 @@ class WireServer:
         self.script: deque[Behaviour] = deque(behaviours)
         self.answer = answer or (lambda _: Reply("ok"))
         self.window = window
-        """Tokens (four bytes each) a request may have; None is no limit."""
+        """The most tokens (four bytes each) of a request; None for no limit."""
         self.requests: list[Recorded] = []
         self.went_away: list[float] = []
-        """When clients closed a connection on which they were kept waiting."""
+        """When clients closed a connection that was waiting for an answer."""
         self.is_silent = threading.Event()
-        """Set when a client is kept waiting."""
+        """Set when the server keeps a client waiting."""
         self.closing = threading.Event()
         self.lock = threading.Lock()
         server = self
@@ -97,13 +97,13 @@ class _Http(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, *_: object) -> None:
-        """A client that goes away is what many tests are about."""
+        """Many tests disconnect on purpose, so that is no error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    """As real servers do: else each answer on a connection that was used before waits 40 ms for an acknowledgement."""
+    """As on real servers: otherwise each answer on a reused connection waits 40 ms for an acknowledgement."""
     wire: WireServer
 
     def do_POST(self) -> None:
@@ -171,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _wait_for_end(self) -> None:
         self.close_connection = True
         self.wire.is_silent.set()
-        poller = select.poll()  # select knows no descriptor above 1023, and a long test run has more
+        poller = select.poll()  # select supports no descriptor above 1023, and a long test run has more
         poller.register(self.connection, select.POLLIN)
         while not self.wire.closing.is_set():
             if poller.poll(20) and not self.connection.recv(4096):
@@ -195,4 +195,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Be quiet."""
+        """Log nothing."""

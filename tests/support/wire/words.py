@@ -1,4 +1,4 @@
-"""What a request says at its end, by whichever of the three APIs it came."""
+"""The end of a request's newest message, for all three APIs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINE = "[Runtime: "
 
 
 def worker_line(request: Recorded) -> str:
-    """What the newest message ends with, where that is the worker's line; else ""."""
+    """The worker's line at the end of the newest message, or ""."""
     content = _newest(request).get("content") or ""
     text = content if isinstance(content, str) else str(content[-1].get("text", ""))
     start = text.rfind(LINE)
@@ -18,7 +18,7 @@ def worker_line(request: Recorded) -> str:
 
 
 def newest_text(request: Recorded) -> str:
-    """The last part of the newest message, the worker's line aside; "" where it is the result of a tool."""
+    """The last part of the newest message, without the worker's line; "" for a tool result."""
     message, line = _newest(request), worker_line(request)
     content = message.get("content") or ""
     if message.get("role") == "tool":

@@ -1,4 +1,4 @@
-"""Property tests here take as long as a busy machine makes them take; how fast an example runs is not their subject."""
+"""Property tests without a deadline per example: a busy machine makes examples slow."""
 
 from __future__ import annotations
 

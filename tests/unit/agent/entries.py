@@ -1,4 +1,4 @@
-"""Transcripts for tests: single entries, whole turns as the loop writes them, and any mixture at all."""
+"""Transcripts for tests: single entries, whole turns as the loop writes them, and random mixtures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def result(call: str, text: str = "done") -> ToolResultEntry:
     return ToolResultEntry(tool_call_id=call, tool_name="read", content=[TextBlock(text=text)])
 
 
-# Any mixture at all, as damage and quarantine could leave it.
+# Random mixtures, as damage and quarantine could leave them.
 ENTRY: st.SearchStrategy[TranscriptEntry] = st.one_of(
     st.builds(user, TEXT),
     st.builds(lambda text, calls: assistant(text, *calls), TEXT, st.lists(CALL_IDS, max_size=3, unique=True)),

@@ -1,4 +1,4 @@
-"""What a turn does to keep its conversation within the window, call by call."""
+"""How a turn keeps its conversation within the window, call by call."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.unit.agent.entries import assistant, result, user
 NOTED = "tokens before the newest message in a window of 4000"
 
 
-class Talk:
-    """A conversation that is kept within a window of 4000 tokens; the summariser says what `summary` is."""
+class Conversation:
+    """A conversation in a window of 4000 tokens; the summariser answers with `summary`."""
 
     def __init__(self, *entries: TranscriptEntry) -> None:
         self.log = list(entries)
@@ -50,56 +50,58 @@ class Talk:
 
 
 def test_a_futile_compaction_is_retried_once_the_visible_part_has_grown() -> None:
-    # Given large results that pruning clears, because the conversation has rested
+    # Given large results that pruning clears after a pause
     read = [each for n in range(6) for each in (assistant("", f"o{n}"), result(f"o{n}", "x" * 8000))]
     since = [each for n in range(7) for each in (user("q" * 900), assistant("a" * 900))]
     for entry in (*read, *since):
         entry.timestamp = 1
-    talk = Talk(user("go"), *read, *since)
+    chat = Conversation(user("go"), *read, *since)
 
-    # When a summary fails, and the conversation then grows by far more than the five percent that are asked for
-    talk.make_room()
-    tried = talk.summarised
+    # When a summary fails, and the conversation then grows by far more than the required five percent
+    chat.make_room()
+    tried = chat.summarised
     assert tried
-    (notice,) = talk.notices
-    talk.make_room()
-    assert talk.summarised == tried, "not before it has grown"
+    (notice,) = chat.notices
+    chat.make_room()
+    assert chat.summarised == tried, "not before it has grown"
     answer = assistant("a" * 900)
     answer.timestamp = int(time.time() * 1000)
-    talk.log += [answer, user("q" * 900)]
-    talk.summary = "in short"
-    talk.make_room()
+    chat.log += [answer, user("q" * 900)]
+    chat.summary = "in short"
+    chat.make_room()
 
     # Then it is compacted
-    assert talk.summarised > tried
-    assert isinstance(talk.log[-1], CompactionEntry)
+    assert chat.summarised > tried
+    assert isinstance(chat.log[-1], CompactionEntry)
     assert int(notice.split()[4]) < 4000, "the noted size is that of what the model saw"
 
 
 def test_a_large_new_message_is_dropped_once_it_is_old() -> None:
-    # Given a result larger than the window, and little before it: a summary of that saves nothing
-    talk = Talk(user("hello"), assistant("hi"), user("read it"), assistant("", "c0"), result("c0", "x" * 60_000))
-    talk.summary = "long " * 400
-    talk.make_room()
-    talk.make_room()
-    assert talk.notices == [f"Compaction achieved nothing at {talk.notices[0].split()[4]} {NOTED}: no gain"]
+    # Given a result larger than the window with little before it, so that a summary saves nothing
+    chat = Conversation(
+        user("hello"), assistant("hi"), user("read it"), assistant("", "c0"), result("c0", "x" * 60_000)
+    )
+    chat.summary = "long " * 400
+    chat.make_room()
+    chat.make_room()
+    assert chat.notices == [f"Compaction achieved nothing at {chat.notices[0].split()[4]} {NOTED}: no gain"]
 
-    # When the model has answered, and people go on
-    talk.log += [assistant("I read it."), user("and what does it say?")]
-    talk.make_room()
+    # When the model has answered and the conversation continues
+    chat.log += [assistant("I read it."), user("and what does it say?")]
+    chat.make_room()
 
-    # Then it gives way, though the conversation as a whole is hardly larger than before
-    assert isinstance(talk.log[-1], CompactionEntry)
-    assert talk.keeper.view.size(talk.log, 0) < 1500
+    # Then the result is dropped, although the conversation has hardly grown
+    assert isinstance(chat.log[-1], CompactionEntry)
+    assert chat.keeper.view.size(chat.log, 0) < 1500
 
 
 def test_an_overflow_compacts_again_although_an_earlier_try_was_futile() -> None:
-    talk = Talk(user("go"), *(each for n in range(9) for each in (user("q" * 900), assistant("a" * 900))))
-    talk.make_room()
-    assert talk.notices
-    talk.log += [each for n in range(3) for each in (assistant("", f"c{n}"), result(f"c{n}", "x" * 900))]
-    talk.summary = "in short"
+    chat = Conversation(user("go"), *(each for n in range(9) for each in (user("q" * 900), assistant("a" * 900))))
+    chat.make_room()
+    assert chat.notices
+    chat.log += [each for n in range(3) for each in (assistant("", f"c{n}"), result(f"c{n}", "x" * 900))]
+    chat.summary = "in short"
 
-    talk.keeper.overflowed(talk.log, ProviderError("too long", reason=FailureReason.CONTEXT_OVERFLOW))
+    chat.keeper.overflowed(chat.log, ProviderError("too long", reason=FailureReason.CONTEXT_OVERFLOW))
 
-    assert isinstance(talk.log[-1], CompactionEntry)
+    assert isinstance(chat.log[-1], CompactionEntry)

@@ -1,4 +1,4 @@
-"""A turn that a tool ends: read from the transcript, so that whoever comes after a crash ends it too."""
+"""A tool can end a turn. The transcript records that, so the next owner after a crash ends it too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.errors import TurnYielded
-from tests.unit.agent.test_loop import MakeLoop, MemoryJournal, cancel, journal, make_loop, program
+from tests.support.agent_loop import MakeLoop, MemoryJournal, cancel, journal, make_loop, program
 
 __all__ = ["cancel", "journal", "make_loop"]
 YIELDED = '{"status": "yielded", "message": ""}'

@@ -1,4 +1,4 @@
-"""What stands on stdout when a turn is over, whatever happened to its workers."""
+"""What is on stdout at the end of a turn, whatever happened to its workers."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_a_pipe_gets_a_repeated_answer_only_once(screen: AnswerStream, capsys: p
     _say(screen, "one ", "two ", "three")
     screen.finish("one two three four")
 
-    told = capsys.readouterr()
-    assert told.out == "one two three four\n"
-    assert told.err == "[worker lost, resuming on host/2]\n"
+    output = capsys.readouterr()
+    assert output.out == "one two three four\n"
+    assert output.err == "[worker lost, resuming on host/2]\n"
 
 
 def test_a_pipe_gets_a_different_answer_whole_on_a_new_line(
@@ -109,9 +109,9 @@ def test_text_before_a_tool_call_is_on_its_own_line(screen: AnswerStream, capsys
     screen.show(Event("2-0", "tool.ended", 2, 3000, {"call": "c", "tool": "exec", "error": False}))
     screen.finish("Seen.")
 
-    told = capsys.readouterr()
-    assert told.out == "Looking.\nSeen.\n"
-    assert told.err.splitlines() == ["· exec ...", "·   some output", "· exec done (2.0s)"]
+    output = capsys.readouterr()
+    assert output.out == "Looking.\nSeen.\n"
+    assert output.err.splitlines() == ["· exec ...", "·   some output", "· exec done (2.0s)"]
 
 
 def test_with_json_only_the_result_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,8 +122,8 @@ def test_with_json_only_the_result_is_printed(capsys: pytest.CaptureFixture[str]
     screen.note("Redis is back")
     screen.finish("one")
 
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", "[Redis is back]\n")
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", "[Redis is back]\n")
 
 
 def test_each_event_of_a_sub_agent_is_one_line(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,9 +167,9 @@ def test_a_child_that_was_parked_resumes_without_a_note_about_workers(
     _say(screen, "done")
     screen.finish("done")
 
-    told = capsys.readouterr()
-    assert told.out == "waiting\ndone\n"
-    assert "resuming" not in told.err
+    output = capsys.readouterr()
+    assert output.out == "waiting\ndone\n"
+    assert "resuming" not in output.err
 
 
 def test_a_silent_reply_prints_nothing(screen: AnswerStream, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,9 +213,9 @@ def test_tools_are_shown_at_the_sessions_verbose_level(
     screen.show(_event("tool.ended", call="c", tool="exec", error=False))
     screen.finish("Seen.")
 
-    told = capsys.readouterr()
-    assert told.out == "Looking.\nSeen.\n"
-    assert told.err.splitlines() == lines
+    output = capsys.readouterr()
+    assert output.out == "Looking.\nSeen.\n"
+    assert output.err.splitlines() == lines
 
 
 def test_a_tool_result_is_shown_if_the_event_has_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,9 +233,9 @@ def test_reasoning_is_shown_line_by_line_and_is_not_part_of_the_answer(
     _say(screen, "So.")
     screen.finish("So.")
 
-    told = capsys.readouterr()
-    assert told.out == "So.\n"
-    assert told.err.splitlines() == ["· thinks: first this", "· thinks: then"]
+    output = capsys.readouterr()
+    assert output.out == "So.\n"
+    assert output.err.splitlines() == ["· thinks: first this", "· thinks: then"]
 
 
 RUN = Run(

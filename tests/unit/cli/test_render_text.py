@@ -20,12 +20,12 @@ def test_a_field_list_leaves_out_empty_values_and_indents_long_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "told"),
+    ("milliseconds", "text"),
     [(-5, "0ms"), (850, "850ms"), (4_200, "4.2s"), (42_000, "42s"), (720_000, "12m"), (3 * 3_600_000, "3h")]
     + [(9 * 86_400_000, "9d")],
 )
-def test_times_have_one_unit(milliseconds: float, told: str) -> None:
-    assert span(milliseconds) == told
+def test_times_have_one_unit(milliseconds: float, text: str) -> None:
+    assert span(milliseconds) == text
 
 
 def test_escape_codes_of_others_do_not_reach_the_terminal() -> None:

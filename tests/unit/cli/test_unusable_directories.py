@@ -1,4 +1,4 @@
-"""Directories that cannot be used: each is told as what it is, never as a fault of ours."""
+"""A directory that cannot be used is a usage error, not a bug."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["no directory", "no user"])
 def trouble(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What is said of a working directory that was deleted, and of a home that nobody has."""
+    """The errors for a deleted working directory and for a missing home directory."""
     if request.param == "no user":
         monkeypatch.setenv("OPENCLAW_STATE_DIR", "~no-such-user/x")
         return "no home directory for the state directory"
@@ -56,9 +56,9 @@ def test_the_hint_does_not_move_away_the_lock_of_another_user(
     monkeypatch.setattr(StateLock, "acquire", refuse)
 
     assert run(["--state-dir", str(tmp_path), "up"]) == 2
-    told = capsys.readouterr().err
-    assert f"{tmp_path / 'up.lock'} cannot be used: Permission denied" in told
-    assert "move it away" not in told
+    error = capsys.readouterr().err
+    assert f"{tmp_path / 'up.lock'} cannot be used: Permission denied" in error
+    assert "move it away" not in error
 
 
 def test_a_configuration_file_that_is_a_directory_is_not_reported_as_missing(

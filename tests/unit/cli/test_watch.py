@@ -1,4 +1,4 @@
-"""`ocw runs tree --watch` on a terminal: each frame takes the place of the last one, and no more room than there is."""
+"""`ocw runs tree --watch` in a terminal: each frame replaces the last one and fits the terminal."""
 
 from __future__ import annotations
 

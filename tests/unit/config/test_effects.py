@@ -23,7 +23,7 @@ PLACES = (AgentDefaults, AgentEntry, AgentProfile)
 
 
 def in_effect(section: type[Section], path: str = "") -> Iterator[str]:
-    """Paths of the values below a section, but for what says, or stands in what says, that nothing obeys it."""
+    """Paths of the values below a section, without those marked as not in effect."""
     for key, name in aliases(section).items():
         field = section.model_fields[name]
         if MARK in (field.description or ""):
@@ -48,7 +48,7 @@ def test_every_setting_in_effect_names_the_test_that_shows_its_effect() -> None:
     paths = set(in_effect(Settings))
 
     assert sorted(paths - EFFECTS.keys()) == [], "name the test that fails when they are ignored, in effects.py"
-    assert sorted(EFFECTS.keys() - paths) == [], "there are no such settings, or they say that nothing obeys them"
+    assert sorted(EFFECTS.keys() - paths) == [], "there are no such settings, or they are marked as not in effect"
 
 
 @pytest.mark.parametrize("test", sorted(set(EFFECTS.values())))
@@ -60,7 +60,7 @@ def test_the_named_test_exists(test: str) -> None:
 
 
 def below(section: type[Section], path: list[str], value: Any) -> Section:
-    """A section in which nothing but the value at the end of the path is given; it is not checked."""
+    """An unvalidated section in which only the value at the end of the path is set."""
     name, *rest = path
     inner = section_of(section.model_fields[name].annotation)
     given = below(inner, rest, value) if rest and inner else value

@@ -80,7 +80,7 @@ def make_link(path: Path) -> None:
 def test_a_candidate_that_is_not_a_file_is_reported(
     make: Callable[[Path], None], description: str, place: str, tmp_path: Path
 ) -> None:
-    """A directory is what Docker makes of a file that it was to mount and did not find."""
+    """Docker creates a directory if the file to mount does not exist."""
     for name in ("cwd", "state"):
         (tmp_path / name).mkdir()
     path = tmp_path / place / "openclaw.yaml"
@@ -101,7 +101,7 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that may not be searched; tests may be run by root, who may search them all."""
+    """A directory that may not be searched, also for root, who may search all."""
     folder = tmp_path / "closed"
     folder.mkdir()
     stat = Path.stat
@@ -144,7 +144,7 @@ def test_a_missing_home_directory_is_reported_clearly(tmp_path: Path) -> None:
 
 
 def test_a_named_state_directory_needs_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container, whose user need not have one."""
+    """As in a container, whose user may have no home."""
 
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")

@@ -42,11 +42,11 @@ def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) 
     assert reported["agents.profiles.public.sandbox"].endswith("every tool runs on the host")
 
 
-def test_a_setting_that_repeats_its_default_is_told_of_too(load_text: LoadText) -> None:
+def test_a_setting_that_repeats_its_default_is_also_reported(load_text: LoadText) -> None:
     assert load_text("heartbeat: {every: 30m}").not_in_effect == {"heartbeat": "not in effect yet: it starts none"}
 
 
-def test_all_defaults_written_down_stop_no_start(load_text: LoadText) -> None:
+def test_writing_all_defaults_does_not_stop_a_start(load_text: LoadText) -> None:
     loaded = load_text(example())
 
     assert "agents.defaults.heartbeat" in loaded.not_in_effect
@@ -68,7 +68,7 @@ def test_all_defaults_written_down_stop_no_start(load_text: LoadText) -> None:
         ("agents: {profiles: {main: {sandbox: {mode: all}}}}", "agents.profiles.main.sandbox.mode"),
     ],
 )
-def test_what_restricts_tools_stops_a_start_wherever_it_is_written(text: str, path: str, load_text: LoadText) -> None:
+def test_an_ineffective_tool_restriction_stops_a_start(text: str, path: str, load_text: LoadText) -> None:
     loaded = load_text(text)
 
     assert loaded.unenforced == (path,)
@@ -90,7 +90,7 @@ def test_what_restricts_tools_stops_a_start_wherever_it_is_written(text: str, pa
         "heartbeat: {every: 5m}",
     ],
 )
-def test_what_restricts_no_tool_stops_no_start(text: str, load_text: LoadText) -> None:
+def test_other_ineffective_settings_do_not_stop_a_start(text: str, load_text: LoadText) -> None:
     load_text(text).require_enforced()
 
 

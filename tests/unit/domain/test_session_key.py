@@ -19,7 +19,7 @@ from openclaw_workers.errors import BadInput
 given_few = settings(max_examples=60, deadline=None)
 STORED = re.compile(r"agent:[a-z0-9][a-z0-9_-]*(:[A-Za-z0-9._@+%~-]+)+")
 
-# What an attacker would build an id from, next to whatever text hypothesis thinks of.
+# Parts an attacker would build an id from, besides random text.
 _fragments = st.lists(
     st.sampled_from(
         [
@@ -119,14 +119,14 @@ def test_ids_survive_building_and_parsing(agent: str, channel: str, a: str, b: s
 def test_no_id_forges_the_key_of_another_session(
     data: st.DataObject, victim: tuple[str, str, str, str, str], form: str
 ) -> None:
-    # Given a session and someone whose ids are cut out of its key, as it stands or unescaped
+    # Given a session, and a peer whose ids are parts of its key, escaped or not
     key = build(*victim)
     known = data.draw(st.sampled_from([key, unquote(key), key.lower()]))
     cuts = st.integers(0, len(known))
     stolen = [known[slice(*sorted((data.draw(cuts), data.draw(cuts))))] or "x" for _ in range(2)]
     attack = (form, victim[1], victim[2], *stolen)
 
-    # Then he reaches that session only by being the same peer in the same place
+    # Then the peer reaches that session only if it is the same peer in the same place
     assert (build(*attack) == key) is (identity(*attack) == identity(*victim))
 
 

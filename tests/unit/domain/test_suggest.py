@@ -1,4 +1,4 @@
-"""What somebody may have meant."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ def test_the_most_similar_name_is_suggested() -> None:
     assert nearest("colect", ["steer", "collect"]) == "collect"
 
 
-def test_nothing_is_suggested_where_nothing_comes_near() -> None:
+def test_nothing_is_suggested_if_no_name_is_similar() -> None:
     assert did_you_mean("x", ["steer", "collect"]) == ""
     assert did_you_mean("agent:main:a", ["agent:main:bcd"], cutoff=0.99) == ""

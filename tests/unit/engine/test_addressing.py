@@ -64,32 +64,32 @@ def test_groups_channels_threads_and_topics_each_have_their_session(origin: Orig
 
 
 def test_the_main_key_and_the_default_agent_are_as_configured() -> None:
-    sorting = SessionRules(main_key="home", default_agent="ops")
+    rules = SessionRules(main_key="home", default_agent="ops")
 
-    assert session_for(Origin(channel="cli"), sorting) == "agent:ops:home"
-    assert session_for(Origin(channel="cli", session_key="main"), sorting) == "agent:ops:home"
-    assert session_for(Origin(channel="cli", agent_id="coder"), sorting) == "agent:coder:home"
+    assert session_for(Origin(channel="cli"), rules) == "agent:ops:home"
+    assert session_for(Origin(channel="cli", session_key="main"), rules) == "agent:ops:home"
+    assert session_for(Origin(channel="cli", agent_id="coder"), rules) == "agent:coder:home"
 
 
 @pytest.mark.parametrize("chat", ["dm", "group", "channel"])
 def test_scope_global_is_one_session_per_agent(chat: Literal["dm", "group", "channel"]) -> None:
-    sorting = SessionRules(scope="global", dm_scope=DmScope.PER_PEER)
+    rules = SessionRules(scope="global", dm_scope=DmScope.PER_PEER)
     origin = Origin(channel="telegram", chat=chat, peer_id="7", group_id="1", thread_id="2", topic_id="3")
 
-    assert session_for(origin, sorting) == "agent:main:global"
+    assert session_for(origin, rules) == "agent:main:global"
     routed = Origin(channel="telegram", chat=chat, peer_id="7", group_id="1", agent_id="ops")
-    assert session_for(routed, sorting) == "agent:ops:global"
+    assert session_for(routed, rules) == "agent:ops:global"
 
 
 @pytest.mark.parametrize("scope", ["per-sender", "global"])
-def test_a_session_asked_for_by_name_goes_before_everything(scope: Literal["per-sender", "global"]) -> None:
-    sorting = SessionRules(scope=scope)
+def test_a_session_requested_by_name_wins_over_everything(scope: Literal["per-sender", "global"]) -> None:
+    rules = SessionRules(scope=scope)
 
-    assert session_for(Origin(channel="cli", session_key="foo"), sorting) == "agent:main:foo"
-    assert session_for(Origin(channel="cli", session_key=" Foo ", agent_id="ops"), sorting) == "agent:ops:foo"
-    assert session_for(Origin(channel="cli", session_key="agent:ops:foo"), sorting) == "agent:ops:foo"
-    assert session_for(Origin(channel="cli", session_key="main"), sorting) == "agent:main:main"
-    assert named_session("cron:daily", sorting) == "agent:main:cron:daily"
+    assert session_for(Origin(channel="cli", session_key="foo"), rules) == "agent:main:foo"
+    assert session_for(Origin(channel="cli", session_key=" Foo ", agent_id="ops"), rules) == "agent:ops:foo"
+    assert session_for(Origin(channel="cli", session_key="agent:ops:foo"), rules) == "agent:ops:foo"
+    assert session_for(Origin(channel="cli", session_key="main"), rules) == "agent:main:main"
+    assert named_session("cron:daily", rules) == "agent:main:cron:daily"
 
 
 def test_a_blank_session_name_is_no_name() -> None:
@@ -102,22 +102,22 @@ def test_one_agent_cannot_be_sent_into_the_session_of_another() -> None:
 
 
 def test_linked_identities_meet_in_one_session_on_any_channel() -> None:
-    sorting = SessionRules(dm_scope=DmScope.PER_PEER, identity_links={"alice": ["telegram:111", "discord:222"]})
+    rules = SessionRules(dm_scope=DmScope.PER_PEER, identity_links={"alice": ["telegram:111", "discord:222"]})
 
-    assert session_for(Origin(channel="telegram", peer_id="111"), sorting) == "agent:main:dm:alice"
-    assert session_for(Origin(channel="discord", peer_id="222"), sorting) == "agent:main:dm:alice"
-    assert session_for(Origin(channel="discord", peer_id="111"), sorting) == "agent:main:dm:111"
-    assert session_for(Origin(channel="discord", peer_id="alice"), sorting) == "agent:main:dm:discord%3Aalice"
+    assert session_for(Origin(channel="telegram", peer_id="111"), rules) == "agent:main:dm:alice"
+    assert session_for(Origin(channel="discord", peer_id="222"), rules) == "agent:main:dm:alice"
+    assert session_for(Origin(channel="discord", peer_id="111"), rules) == "agent:main:dm:111"
+    assert session_for(Origin(channel="discord", peer_id="alice"), rules) == "agent:main:dm:discord%3Aalice"
 
 
 def test_links_do_nothing_where_all_direct_messages_share_the_main_session() -> None:
-    sorting = SessionRules(identity_links={"alice": ["telegram:111"]})
+    rules = SessionRules(identity_links={"alice": ["telegram:111"]})
 
-    assert session_for(Origin(channel="telegram", peer_id="111"), sorting) == "agent:main:main"
+    assert session_for(Origin(channel="telegram", peer_id="111"), rules) == "agent:main:main"
 
 
 @pytest.mark.parametrize(
-    ("origin", "sorting"),
+    ("origin", "rules"),
     [
         (Origin(channel="telegram"), PER_PEER),
         (Origin(channel="telegram", chat="group"), PLAIN),
@@ -126,9 +126,9 @@ def test_links_do_nothing_where_all_direct_messages_share_the_main_session() -> 
         (Origin(channel="cli", session_key="agent:main"), PLAIN),
     ],
 )
-def test_a_message_without_the_ids_its_scope_needs_is_refused(origin: Origin, sorting: SessionRules) -> None:
+def test_a_message_without_the_ids_its_scope_needs_is_refused(origin: Origin, rules: SessionRules) -> None:
     with pytest.raises(BadInput):
-        session_for(origin, sorting)
+        session_for(origin, rules)
 
 
 @settings(max_examples=100, deadline=None)
@@ -138,9 +138,9 @@ def test_a_message_without_the_ids_its_scope_needs_is_refused(origin: Origin, so
     scope=st.sampled_from([scope for scope in DmScope if scope is not DmScope.MAIN]),
     thread=st.text(max_size=5),
 )
-def test_no_peer_leaves_the_direct_messages_of_his_agent(peer: str, scope: DmScope, thread: str) -> None:
-    sorting = SessionRules(dm_scope=scope, identity_links={"alice": ["telegram:111"]})
-    parsed = parse_key(session_for(Origin(channel="irc", peer_id=peer, thread_id=thread), sorting))
+def test_no_peer_reaches_a_session_outside_its_agents_direct_messages(peer: str, scope: DmScope, thread: str) -> None:
+    rules = SessionRules(dm_scope=scope, identity_links={"alice": ["telegram:111"]})
+    parsed = parse_key(session_for(Origin(channel="irc", peer_id=peer, thread_id=thread), rules))
 
     assert (parsed.agent_id, parsed.kind, parsed.thread_id) == ("main", Kind.DM, thread)
     assert parsed.channel == ("" if scope is DmScope.PER_PEER else "irc")

@@ -61,7 +61,7 @@ def ask(
 
 
 def until_answered(ask: Callable[[], Iterator[StreamEvent]]) -> list[StreamEvent]:
-    """As the failover does: where the next call will be another one, it is made."""
+    """Repeat a call while its error says that the next one will differ, as the failover does."""
     while True:
         try:
             return list(ask())

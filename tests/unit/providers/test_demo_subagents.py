@@ -1,4 +1,4 @@
-"""How `offline/demo` hands work to sub-agents, is one itself, and tells what they brought."""
+"""How `offline/demo` delegates to sub-agents, acts as one, and reports their results."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from openclaw_workers.errors import FailureReason as Why
 from openclaw_workers.providers.http.failures import reason_for, retry_after
 
 BY_TEXT: list[tuple[int | None, str, Why]] = [
-    # Money, however it is said.
+    # Billing.
     (400, "Your credit balance is too low to access the Anthropic API.", Why.BILLING),
     (429, "insufficient_quota You exceeded your current quota, please check your plan and billing.", Why.BILLING),
     (429, "enforced_spend_limit_reached You have reached your spend limit", Why.BILLING),

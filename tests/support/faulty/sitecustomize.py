@@ -1,10 +1,11 @@
-"""Python imports this at start in a worker that has this directory on its path; the environment says what goes wrong.
+"""Python imports this at start in a worker with this directory on its path. The environment says what goes wrong.
 
-OCW_DIE=module:Class.method:n[:after]   it kills itself when the method is called for the n-th time, or after that
-OCW_SLOW=module:Class.method:seconds    it takes so long before it calls the method
-OCW_SIGN=name                           what its turns answer ends with this name
+OCW_DIE=module:Class.method:n[:after]   the worker kills itself before (or after) the n-th call of the method
+OCW_SLOW=module:Class.method:seconds    each call of the method is delayed by this time
+OCW_SIGN=name                           the answers of its turns end with this name
 OCW_GATES=directory                     a model call whose text is "gate <name>" waits for a file of that name;
-                                        one that crashes takes the file away first, so that each crash needs a new one
+                                        a step that crashes removes the file first, so each crash needs a new one
+OCW_IGNORES_TICKS=1                     its ticker never reports a lost lease; see tests/support/ignores_ticks
 """
 
 from __future__ import annotations
@@ -110,5 +111,5 @@ if sign := os.environ.get("OCW_SIGN"):
     _replace("openclaw_workers.store.turns:Turns.commit", _signing(sign))
 if gates := os.environ.get("OCW_GATES"):
     _gated(Path(gates))
-if os.environ.get("OCW_DEAF"):
-    runpy.run_path(str(Path(__file__).parents[1] / "deaf" / "sitecustomize.py"))
+if os.environ.get("OCW_IGNORES_TICKS"):
+    runpy.run_path(str(Path(__file__).parents[1] / "ignores_ticks" / "sitecustomize.py"))

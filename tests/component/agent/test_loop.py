@@ -5,154 +5,30 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from openclaw_workers.agent.context.history import repair
-from openclaw_workers.agent.loop import AgentLoop
-from openclaw_workers.agent.model.asker import Asker, CallNote
 from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
-from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     TextBlock,
-    ToolCallBlock,
     ToolResultEntry,
-    TranscriptEntry,
     Usage,
-    UserEntry,
 )
 from openclaw_workers.domain.untrusted import wrap
-from openclaw_workers.engine.llm.admission import Admission
-from openclaw_workers.engine.llm.failover import ModelChain
-from openclaw_workers.engine.llm.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, LeaseLost, ProviderError, TurnAborted, TurnHandedOver
 from openclaw_workers.providers.base import Answer, ModelRequest, Provider, StreamEvent, TextDelta, UsageSoFar
-from openclaw_workers.providers.registry import Providers
 from openclaw_workers.tools.base import ToolContext
 from openclaw_workers.tools.files.read import Read, ReadInput
-from openclaw_workers.tools.registry import builtin_tools, specs
+from tests.support.agent_loop import MakeLoop, MemoryJournal, calling, calls, cancel, journal, make_loop, program, user
 from tests.support.waiting import eventually
 
-
-@dataclass
-class MemoryJournal:
-    """A Journal that keeps everything, and steers or fails on request."""
-
-    entries: list[TranscriptEntry] = field(default_factory=list)
-    started: list[str] = field(default_factory=list)
-    streamed: str = ""
-    shown: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    noted: list[CallNote] = field(default_factory=list)
-    steer: list[str] = field(default_factory=list)
-    fail_at: dict[int, Exception] = field(default_factory=dict)
-    """By the number of the record: recorded all the same, then raised, as the engine's journal does."""
-
-    def record(
-        self,
-        entries: Sequence[TranscriptEntry],
-        *,
-        starting: str = "",
-        may_steer: bool = False,
-        worked: float = 0.0,
-    ) -> list[UserEntry]:
-        self.entries += entries
-        self.started.append(starting)
-        if error := self.fail_at.get(len(self.started)):
-            raise error
-        steered = [user(text) for text in self.steer] if may_steer else []
-        if may_steer:
-            self.steer = []
-        self.entries += steered
-        return steered
-
-    def text(self, delta: str) -> None:
-        self.streamed += delta
-
-    def show(self, kind: str, data: Mapping[str, Any]) -> None:
-        self.shown.append((kind, data))
-
-    def note(self, call: CallNote) -> None:
-        self.noted.append(call)
-
-    def noted_input(self, *, recorded: bool) -> int:
-        """Tokens of the calls whose answer is recorded, or of the others."""
-        return sum(call.usage.input for call in self.noted if call.recorded is recorded)
-
-    def allow(self, seconds: float) -> None:
-        assert seconds > 0
-
-    def results(self) -> list[ToolResultEntry]:
-        return [entry for entry in self.entries if isinstance(entry, ToolResultEntry)]
-
-
-def user(text: str) -> UserEntry:
-    return UserEntry(content=[TextBlock(text=text)])
-
-
-def program(*steps: dict[str, Any]) -> UserEntry:
-    return user(json.dumps({"steps": steps}))
-
-
-def calls(*tools: tuple[str, dict[str, Any]], text: str = "") -> dict[str, Any]:
-    return {"text": text, "calls": [{"tool": name, "input": given} for name, given in tools]}
-
-
-def calling(*tools: tuple[str, dict[str, Any]]) -> AssistantEntry:
-    """The assistant message an earlier owner recorded before it died."""
-    return AssistantEntry(
-        content=[ToolCallBlock(id=f"call-{n}", name=name, arguments=given) for n, (name, given) in enumerate(tools)],
-        stop_reason="toolUse",
-    )
-
-
-@pytest.fixture
-def journal() -> MemoryJournal:
-    return MemoryJournal()
-
-
-@pytest.fixture
-def cancel() -> Cancel:
-    return Cancel()
-
-
-def chain_of(provider: Provider, cancel: Cancel) -> ModelChain:
-    """One model without keys: it asks neither limits nor the fleet."""
-    nobody = cast("Any", None)
-    guard = Admission(nobody, RunId("run-1"), [], lambda _: [], nobody)
-    return ModelChain([Option(provider, "script", [[None]])], Keyring(nobody), guard, cancel)
-
-
-MakeLoop = Callable[..., AgentLoop]
-
-
-@pytest.fixture
-def make_loop(tmp_path: Path, journal: MemoryJournal, cancel: Cancel) -> MakeLoop:
-    def make(*history: TranscriptEntry, provider: Provider | None = None, **changed: Any) -> AgentLoop:
-        setup = TurnSetup(
-            agent_id="main",
-            session_key="agent:main:main",
-            run_id="run-1",
-            window=16_000,
-            system="You are a test.",
-            thinking="off",
-            tools={tool.name: tool for tool in builtin_tools()},
-            specs=specs(),
-            workspace=tmp_path,
-            started_call="",
-            max_model_calls=20,
-            tool_timeout_seconds=30,
-        )
-        asker = Asker(RunId("run-1"), 1, chain_of(provider or Providers().get("offline"), cancel), journal, cancel)
-        return AgentLoop(replace(setup, **changed), history, journal, asker)
-
-    return make
+__all__ = ["cancel", "journal", "make_loop"]
 
 
 def test_a_plain_answer_is_streamed_and_returned_for_the_commit(make_loop: MakeLoop, journal: MemoryJournal) -> None:
@@ -306,7 +182,7 @@ def test_of_several_open_commands_only_the_started_one_is_interrupted(
 def test_a_call_handed_over_before_it_started_is_marked_before_it_runs(
     make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path
 ) -> None:
-    """Its next owner may die in the middle of it, and the one after must not run it again."""
+    """If its next owner dies during the call, the one after must not run it again."""
     history = [program({}, {"text": "done"}), calling(("exec", {"command": "echo run >> ran"}))]
 
     make_loop(*history, started_call="").run()
@@ -349,7 +225,7 @@ def test_without_a_message_nothing_is_written_before_the_model_call(
 
 
 def test_calls_of_an_older_message_are_not_run(make_loop: MakeLoop, journal: MemoryJournal, tmp_path: Path) -> None:
-    """Damage may have left a call without result long ago; only the last message's calls are still to be done."""
+    """Damage may have left a call without result long ago; only the last message's calls are still open."""
     old = calling(("exec", {"command": "echo run >> ran"}))
 
     loop = make_loop(user("before"), old, AssistantEntry(content=[TextBlock(text="x")]), program({"text": "new"}))
@@ -412,7 +288,7 @@ def test_a_turn_that_never_answers_is_ended_after_its_model_calls(make_loop: Mak
 
 
 class Halting(Provider):
-    """Says something, then fails as told; the last call answers."""
+    """Streams some text, then raises the next failure; after the last failure it answers."""
 
     name, api = "halting", "test"
 
@@ -459,7 +335,7 @@ def test_the_model_sees_what_fits_the_smaller_of_its_window_and_the_agents_limit
 
 
 def stop_when(fact: Callable[[], bool], cancel: Cancel) -> list[float]:
-    """Stop the turn from another thread as soon as something is true; tells when that was."""
+    """Stop the turn from another thread once a condition holds; returns when that was."""
     stopped: list[float] = []
 
     def watch() -> None:

@@ -1,0 +1,76 @@
+"""Hooks of pytest: tests that need a program of the machine, and a last line that names what was left out.
+
+    @pytest.mark.needs("chromium")
+
+A test with this marker is left out where the program is missing. With CI=true in the environment it fails instead.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Generator
+from functools import cache
+
+import pytest
+
+
+def _on_path(*names: str) -> Callable[[], bool]:
+    return lambda: any(shutil.which(name) for name in names)
+
+
+def _bubblewrap_works() -> bool:
+    """Inside some containers bwrap is installed, but the kernel refuses its namespaces."""
+    command = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "true"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=30).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+PROGRAMS: dict[str, Callable[[], bool]] = {
+    "bubblewrap": cache(_bubblewrap_works),
+    "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
+    "ripgrep": _on_path("rg"),
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    names = ", ".join(PROGRAMS)
+    config.addinivalue_line("markers", f"needs(*programs): leave the test out where one is missing ({names})")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if unknown := sorted(needs(item) - PROGRAMS.keys()):
+            expected = ", ".join(PROGRAMS)
+            raise pytest.UsageError(f"{item.nodeid} needs {', '.join(unknown)}; expected one of {expected}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    missing = [name for name in sorted(needs(item)) if not PROGRAMS[name]()]
+    if not missing:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{' and '.join(missing)} must be installed and work, because CI=true", pytrace=False)
+    pytest.skip(f"no {' and no '.join(missing)}")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """After pytest's own last line, say which tests were skipped because something they need is missing."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:  # a process of xdist, which reports to the first one
+        return
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reporter.stats.get("skipped", []))
+    if reasons:
+        reporter.write_line("left out: " + "; ".join(f"{reason} ({count})" for reason, count in reasons.items()))
+
+
+def needs(item: pytest.Item) -> set[str]:
+    """The programs that the markers of a test, its class and its module name."""
+    return {name for mark in item.iter_markers("needs") for name in mark.args}
