@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.site import DESK, Site, Visitor, chromium, open_site
 
 OpenWindow = Callable[..., Visitor]
@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A worker for each lane; each test uses sessions of its own."""
     with open_site(tmp_path_factory.mktemp("site") / "fleet") as found:
-        staff(found.fleet, "main", "subagent", "service")
+        start_workers(found.fleet, "main", "subagent", "service")
         yield found
 
 

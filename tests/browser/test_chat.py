@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.support.ocw import Gate
 from tests.support.programs import call, execute, program, say
 from tests.support.site import Site, Visitor
+
+pytestmark = pytest.mark.needs("chromium")
 
 HOSTILE = (
     "Look: <script>window.hacked = 1</script> <img src=x onerror='window.hacked = 2'>\n\n"

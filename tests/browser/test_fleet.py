@@ -9,9 +9,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenWindow
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.programs import program, say
 from tests.support.site import PHONE, Site, Visitor, open_site
+
+pytestmark = pytest.mark.needs("chromium")
 
 
 @pytest.fixture
@@ -38,19 +40,19 @@ def test_workers_lanes_and_usage_are_shown(site: Site, visitor: Visitor) -> None
 
 
 def test_a_lane_without_a_worker_is_announced_until_one_comes(own_site: Site, window: OpenWindow) -> None:
-    staff(own_site.fleet, "main", "service")
+    start_workers(own_site.fleet, "main", "service")
     visitor = window(own_site)
     visitor.log_in()
     banner = visitor.page.get_by_role("alert")
     expect(banner).to_contain_text("No worker serves the lane subagent")
 
-    staff(own_site.fleet, "subagent")
+    start_workers(own_site.fleet, "subagent")
 
     expect(banner).to_have_count(0)
 
 
 def test_the_page_says_that_the_connection_is_lost_and_finds_back(own_site: Site, window: OpenWindow) -> None:
-    staff(own_site.fleet, "main", "subagent", "service")
+    start_workers(own_site.fleet, "main", "subagent", "service")
     visitor = window(own_site)
     visitor.log_in()
     visitor.chat("lost")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from openclaw_workers.domain.tokens import Scope
 from tests.browser.conftest import OpenWindow
 from tests.support.site import Site, Visitor
+
+pytestmark = pytest.mark.needs("chromium")
 
 
 def test_a_token_opens_the_page_and_signing_out_closes_it(site: Site, window: OpenWindow) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from openclaw_workers.domain.runs import Run
 from tests.browser.conftest import OpenWindow
-from tests.support.faulty_workers import staff
+from tests.support.faulty_workers import start_workers
 from tests.support.ocw import Gate
 from tests.support.programs import call, execute, program, say, spawn
 from tests.support.site import Site, Visitor
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.needs("chromium")
 
 
 def children(site: Site, parent: str) -> list[Run]:
@@ -61,7 +64,7 @@ def test_the_list_of_trees_leads_to_one_and_the_keyboard_moves_in_it(site: Site,
 def test_a_killed_worker_is_shown_as_a_second_attempt(site: Site, visitor: Visitor) -> None:
     page = visitor.page
     gate = Gate(site.fleet, "killed")
-    (doomed,) = staff(site.fleet, "main")
+    (doomed,) = start_workers(site.fleet, "main")
     queued = site.fleet.send(program(call(execute("echo one")), gate.step, say("after all")), "killed")
     carrier = site.fleet.carrier("killed")
     visitor.open(f"/runs/{queued.run}")
@@ -80,7 +83,7 @@ def test_a_killed_worker_is_shown_as_a_second_attempt(site: Site, visitor: Visit
     expect(panel).to_contain_text("after all")
     expect(page.locator(".facts")).to_contain_text("resumed in")
     if carrier is not doomed:
-        staff(site.fleet, "main")  # for the tests that follow
+        start_workers(site.fleet, "main")  # for the tests that follow
 
 
 def test_a_run_is_steered_and_stopped_from_its_panel(site: Site, visitor: Visitor) -> None:

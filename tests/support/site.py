@@ -90,7 +90,7 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-@dataclass(slots=True)
+@dataclass
 class Visitor:
     """One person with one browser window, and everything that went wrong in it."""
 

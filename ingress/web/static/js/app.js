@@ -120,27 +120,17 @@ function Banners({ status }) {
   const empty = (status.data?.lanes ?? []).filter((lane) => !lane.workers);
   const names = empty.map((lane) => lane.lane).join(", ");
   return html`
-    ${
-      live === "waiting" &&
-      html`
+    ${live === "waiting" && html`
       <div class="banner bad" role="alert">Connection lost. Reconnecting; what you see may be out of date.</div>
-    `
-    }
-    ${
-      status.error &&
-      live !== "waiting" &&
-      html`
+    `}
+    ${status.error && live !== "waiting" && html`
       <div class="banner bad" role="alert">${withCode(status.error.message)} ${withCode(status.error.hint ?? "")}</div>
-    `
-    }
-    ${
-      names &&
-      html`
+    `}
+    ${names && html`
       <div class="banner" role="alert">
         <b>No worker serves ${empty.length > 1 ? "the lanes" : "the lane"} ${names}.</b>
         <span>${withCode(`Messages wait until one starts: \`ocw worker --lane ${empty[0].lane}\` or \`ocw up\`.`)}</span>
       </div>
-    `
-    }
+    `}
   `;
 }

@@ -31,22 +31,16 @@ export function SessionList({ sessions, route, onNavigate, me }) {
     <section class="side-sessions" aria-label="Sessions">
       <div class="side-head">
         <span class="label">Sessions</span>
-        ${
-          canChat(me) &&
-          html`
+        ${canChat(me) && html`
           <button class="quiet" onClick=${() => newSession().then((made) => made && onNavigate())}>
             <${Icon} name="plus" />New
           </button>
-        `
-        }
+        `}
       </div>
-      ${
-        all.length >= FILTER_FROM &&
-        html`
+      ${all.length >= FILTER_FROM && html`
         <input class="side-filter" type="search" placeholder="Find a session" aria-label="Find a session"
           value=${filter} onInput=${(event) => setFilter(event.target.value)} />
-      `
-      }
+      `}
       <div class="side-list">
         <${Loaded} resource=${sessions}>${() => html`
           ${people.map(row)}
@@ -68,11 +62,9 @@ function SessionLink({ session, to, current, now, onNavigate }) {
       title=${session.sessionKey}>
       <${Dot} state=${session.state} />
       <span class="ellipsis">${sessionName(session.sessionKey, session.label ?? session.displayName)}</span>
-      ${
-        session.waiting > 0
-          ? html`<span class="wait" title="messages wait">${session.waiting}</span>`
-          : html`<small>${age(session.updatedAt, now)}</small>`
-      }
+      ${session.waiting > 0
+        ? html`<span class="wait" title="messages wait">${session.waiting}</span>`
+        : html`<small>${age(session.updatedAt, now)}</small>`}
     <//>
   `;
 }

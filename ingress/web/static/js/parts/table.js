@@ -2,9 +2,7 @@
 import { html } from "../preact.js";
 
 export const Head = ({ columns }) => html`
-  <thead><tr>${columns.map(
-    (column) => html`
+  <thead><tr>${columns.map((column) => html`
     <th key=${column} scope="col" class=${column.endsWith("#") ? "num" : undefined}>${column.replace("#", "")}</th>
-  `,
-  )}</tr></thead>
+  `)}</tr></thead>
 `;

@@ -32,14 +32,12 @@ export function ToastHost() {
   };
   return html`
     <div class="toasts" role="status" aria-live="polite">
-      ${shown.map(
-        (item) => html`
+      ${shown.map((item) => html`
         <div class="toast ${item.kind}" key=${item.id}>
           <span>${withCode(item.text)}</span>
           <button class="quiet icon" aria-label="Dismiss" onClick=${() => drop(item.id)}><${Icon} name="close" /></button>
         </div>
-      `,
-      )}
+      `)}
     </div>
   `;
 }

@@ -42,23 +42,18 @@ export function FileChips({ files, onDrop }) {
   if (!files?.length) return null;
   return html`
     <ul class="files" aria-label="Files">
-      ${files.map(
-        (file) => html`
+      ${files.map((file) => html`
         <li key=${file.id ?? file.path ?? file.name} title=${file.name}>
           ${file.preview ? html`<img src=${file.preview} alt="" />` : html`<${Icon} name="clip" />`}
           <span class="ellipsis">${file.name}</span>
           ${file.size !== undefined && html`<small>${bytes(file.size)}</small>`}
-          ${
-            onDrop &&
-            html`
+          ${onDrop && html`
             <button class="quiet icon" aria-label=${`Remove ${file.name}`} onClick=${() => onDrop(file.id)}>
               <${Icon} name="close" />
             </button>
-          `
-          }
+          `}
         </li>
-      `,
-      )}
+      `)}
     </ul>
   `;
 }

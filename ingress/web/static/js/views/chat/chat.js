@@ -38,7 +38,7 @@ function Conversation({ sessionKey, me, onChanged }) {
   if (talk.deleted) return html`<${Empty} title="This session was deleted">Its transcript is in the archive.<//>`;
   return html`
     <section class="chat ${drop.over ? "dropping" : ""}" aria-label="Conversation" ...${drop.handlers}>
-      <${SessionHeader} sessionKey=${sessionKey} talk=${talk} busy=${busy} canWrite=${canChat(me)} onChanged=${changed} />
+      <${SessionHeader} sessionKey=${sessionKey} talk=${talk} busy=${busy} me=${me} onChanged=${changed} />
       <div class="transcript-box"><${Transcript} talk=${talk} busy=${busy} /></div>
       ${talk.stream === "waiting" && html`<p class="stream-note" role="status">Reconnecting to the conversation…</p>`}
       <${Composer} sessionKey=${sessionKey} attachments=${attachments} busy=${busy} waiting=${talk.waiting}

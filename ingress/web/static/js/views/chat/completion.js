@@ -53,8 +53,7 @@ export function CommandList({ matches, index, pick }) {
   if (!matches.length) return null;
   return html`
     <ul class="completion card" id="commands" role="listbox" aria-label="Commands">
-      ${matches.map(
-        (command, position) => html`
+      ${matches.map((command, position) => html`
         <li key=${command.name} id=${`command-${position}`} role="option" aria-selected=${position === index}
           ref=${(element) => position === index && element?.scrollIntoView({ block: "nearest" })}
           onMouseDown=${(event) => {
@@ -63,8 +62,7 @@ export function CommandList({ matches, index, pick }) {
           }}>
           <code>${command.usage ?? `/${command.name}`}</code><span class="dim">${command.help ?? ""}</span>
         </li>
-      `,
-      )}
+      `)}
     </ul>
   `;
 }

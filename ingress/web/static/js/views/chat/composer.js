@@ -62,14 +62,11 @@ export function Composer({ sessionKey, attachments, busy, waiting, send, steer, 
           aria-activedescendant=${completion.matches.length ? `command-${completion.index}` : undefined}
           aria-autocomplete="list"
           onInput=${(event) => setText(event.target.value)} onKeyDown=${onKeyDown} onPaste=${onPaste}></textarea>
-        ${
-          busy &&
-          html`
+        ${busy && html`
           <button type="button" class="steer" disabled=${!hasContent}
             title="Ctrl+Enter: the agent reads it before its next step" onClick=${() => submit(steer)}>Steer</button>
           <button type="button" class="danger" onClick=${stop}><${Icon} name="stop" /><span>Stop</span></button>
-        `
-        }
+        `}
         <button class="primary icon" disabled=${!hasContent} title="Enter"
           aria-label=${busy ? "Send; it waits its turn" : "Send"}>
           <${Icon} name="send" />

@@ -6,8 +6,9 @@ import { confirm, prompt } from "../../parts/dialog.js";
 import { StateTag } from "../../parts/marks.js";
 import { attempt } from "../../parts/toasts.js";
 import { Link, navigate, sessionRunsPath } from "../../router.js";
+import { canChat, isAdmin } from "../../sessions.js";
 
-export function SessionHeader({ sessionKey, talk, busy, canWrite, onChanged }) {
+export function SessionHeader({ sessionKey, talk, busy, me, onChanged }) {
   const session = talk.session;
   const label = session?.label ?? session?.row?.label;
   const facts = session
@@ -28,22 +29,16 @@ export function SessionHeader({ sessionKey, talk, busy, canWrite, onChanged }) {
           ${talk.missing ? "new session" : facts.join(" · ")}
         </p>
       </div>
-      ${
-        session &&
-        html`
+      ${session && html`
         <div class="actions">
           <${Link} class="button" to=${sessionRunsPath(sessionKey)}>Runs<//>
-          ${
-            canWrite &&
-            html`
+          ${canChat(me) && html`
             <button onClick=${() => rename(sessionKey, label, onChanged)}>Rename</button>
             <button onClick=${() => reset(sessionKey, onChanged)}>Reset</button>
-            <button class="danger" onClick=${() => forget(sessionKey)}>Delete</button>
-          `
-          }
+          `}
+          ${isAdmin(me) && html`<button class="danger" onClick=${() => forget(sessionKey)}>Delete</button>`}
         </div>
-      `
-      }
+      `}
     </header>
   `;
 }

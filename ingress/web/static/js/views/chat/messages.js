@@ -57,9 +57,7 @@ export function Pending({ item, retry, forget }) {
       <small>${words[item.state]}</small>
     </article>
     ${item.state === "command" && html`<pre class="command-output" role="status">${item.output}</pre>`}
-    ${
-      item.state === "failed" &&
-      html`
+    ${item.state === "failed" && html`
       <div class="notice error" role="alert">
         ${item.error.message} ${withCode(item.error.hint ?? "")}
         <span class="actions">
@@ -67,8 +65,7 @@ export function Pending({ item, retry, forget }) {
           <button class="quiet" onClick=${() => forget(item.id)}>Discard</button>
         </span>
       </div>
-    `
-    }
+    `}
   `;
 }
 
@@ -85,23 +82,16 @@ export function LiveTurn({ turn, extraCalls, busy }) {
     `;
   const isIdle = !turn.text && !turn.thinking && !extraCalls.length && !turn.note;
   return html`
-    ${
-      turn.thinking &&
-      html`
+    ${turn.thinking && html`
       <details class="fold live" open><summary><b>Reasoning</b></summary><pre>${turn.thinking}</pre></details>
-    `
-    }
+    `}
     ${turn.closed && text}
     ${extraCalls.length > 0 && html`<${ToolGroup} calls=${extraCalls} running=${busy} />`}
     ${!turn.closed && text}
     ${turn.note && busy && html`<p class="notice">${turn.note}</p>`}
-    ${
-      active &&
-      isIdle &&
-      html`
+    ${active && isIdle && html`
       <p class="thinking-dots" role="status"><i></i><i></i><i></i><span class="sr-only">The agent works</span></p>
-    `
-    }
+    `}
   `;
 }
 
@@ -117,8 +107,7 @@ export function Children({ turn }) {
         <b>${plural(all.length, "sub-agent")}</b>
         <span class="dim">${live.length ? `${live.length} at work` : "all have ended"}</span>
         ${root && html`<${Link} to=${runPath(root)}>Show the tree<//>`}</summary>
-      <ul>${all.map(
-        (child) => html`
+      <ul>${all.map((child) => html`
         <li key=${child.run}><${Dot} state=${child.state} />
           <span class="ellipsis">${
             child.session
@@ -126,8 +115,7 @@ export function Children({ turn }) {
               : child.label || child.run
           }</span>
           <small>${stateWord(child.state)}</small></li>
-      `,
-      )}</ul>
+      `)}</ul>
     </details>
   `;
 }

@@ -12,15 +12,13 @@ export function ToolGroup({ calls, running }) {
     <details class="tools ${active ? "active" : ""}">
       <summary>
         <i class="dot ${active ? "running" : failed ? "error" : "ok"}"></i>
-        ${
-          active || calls.length === 1
-            ? html`<${CallLine} call=${active ?? last} running=${Boolean(active)} />`
-            : html`
-                <span class="ellipsis">
-                  <b>${plural(calls.length, "tool call")}</b> <span class="dim">${names(calls)}</span>
-                </span>
-              `
-        }
+        ${active || calls.length === 1
+          ? html`<${CallLine} call=${active ?? last} running=${Boolean(active)} />`
+          : html`
+              <span class="ellipsis">
+                <b>${plural(calls.length, "tool call")}</b> <span class="dim">${names(calls)}</span>
+              </span>
+            `}
         <small>${failed ? `${failed} failed · ` : ""}${active ? "" : duration(spent)}</small>
       </summary>
       <ol>${calls.map((call) => html`<${ToolCall} key=${call.id} call=${call} running=${running} />`)}</ol>

@@ -39,19 +39,14 @@ export function Transcript({ talk, busy }) {
         ${shown.map((item) => html`<${Item} key=${item.key} item=${item} running=${busy} />`)}
         <${LiveTurn} turn=${talk.turn} extraCalls=${extra} busy=${busy} />
         <${Children} turn=${talk.turn} />
-        ${talk.pending.map(
-          (item) => html`
+        ${talk.pending.map((item) => html`
           <${Pending} key=${item.id} item=${item} retry=${talk.retry} forget=${talk.forget} />
-        `,
-        )}
+        `)}
       </div>
     </div>
-    ${
-      !atEnd &&
-      html`
+    ${!atEnd && html`
       <button class="to-end" onClick=${() => setAtEnd(true)}>${busy ? "Follow the answer" : "To the end"} ↓</button>
-    `
-    }
+    `}
   `;
 }
 

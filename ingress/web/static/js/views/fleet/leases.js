@@ -12,8 +12,7 @@ export const Leases = ({ leases, now, readAt }) => html`
         ? html`
       <table class="data">
         <${Head} columns=${["Session", "Run", "Worker", "Attempt#", "Held#", "Lease left#"]} />
-        <tbody>${leases.map(
-          (lease) => html`
+        <tbody>${leases.map((lease) => html`
           <tr key=${lease.runId}>
             <td><${Link} to=${chatPath(lease.sessionKey)}>${sessionName(lease.sessionKey)}<//></td>
             <td><${Link} class="mono" to=${runPath(lease.runId)}>${lease.runId}<//></td>
@@ -22,8 +21,7 @@ export const Leases = ({ leases, now, readAt }) => html`
             <td class="num">${lease.takenAt ? duration(now - lease.takenAt) : "–"}</td>
             <td class="num">${leaseLeft(lease, now, readAt)}</td>
           </tr>
-        `,
-        )}</tbody>
+        `)}</tbody>
       </table>`
         : html`<p class="quiet-row">${plural(0, "lease")}: no run is active.</p>`
     }</div>

@@ -24,14 +24,11 @@ export function Outbox({ me, now }) {
   return html`
     <section class="section" aria-labelledby="outbox">
       <div class="section-head"><h2 class="label" id="outbox">Outbox</h2>
-        ${
-          sent > 0 &&
-          html`
+        ${sent > 0 && html`
           <button class="quiet" aria-pressed=${all} onClick=${() => setAll(!all)}>
             ${all ? "Hide what was sent" : `Show ${sent} sent`}
           </button>
-        `
-        }</div>
+        `}</div>
       <div class="card table-wrap">
         <${Loaded} resource=${outbox}>${() =>
           shown.length
@@ -45,8 +42,7 @@ export function Outbox({ me, now }) {
 const OutboxTable = ({ entries, now, canAct, reload }) => html`
   <table class="data outbox">
     <${Head} columns=${["State", "To", "Message", "Tries#", "Age#", ""]} />
-    <tbody>${entries.map(
-      (entry) => html`
+    <tbody>${entries.map((entry) => html`
       <tr key=${entry.id}>
         <td><span class="tag ${MOODS[entry.state] ?? ""}">${entry.state}</span></td>
         <td class="small">${routeText(entry)}</td>
@@ -58,8 +54,7 @@ const OutboxTable = ({ entries, now, canAct, reload }) => html`
           ${canAct && entry.state !== "sent" && html`<${OutboxActions} entry=${entry} reload=${reload} />`}
         </td>
       </tr>
-    `,
-    )}</tbody>
+    `)}</tbody>
   </table>
 `;
 

@@ -25,15 +25,13 @@ export function Pairing({ now }) {
     <section class="section" aria-labelledby="pairing"><h2 class="label" id="pairing">Pairing requests</h2>
       <div class="card table-wrap"><table class="data">
         <${Head} columns=${["Person", "Channel", "Code", "Asked#", ""]} />
-        <tbody>${requests.map(
-          (request) => html`
+        <tbody>${requests.map((request) => html`
           <tr key=${request.code}>
             <td>${nameOf(request)}</td><td>${[request.channel, request.accountId].filter(Boolean).join(" · ")}</td>
             <td class="mono">${request.code}</td><td class="num">${age(request.createdAt ?? request.at, now)}</td>
             <td class="acts"><button class="primary" onClick=${() => approve(request)}>Approve</button></td>
           </tr>
-        `,
-        )}</tbody>
+        `)}</tbody>
       </table></div>
     </section>
   `;

@@ -10,19 +10,14 @@ export function Workers({ workers, now }) {
   for (const worker of workers) hosts.set(worker.host, [...(hosts.get(worker.host) ?? []), worker]);
   return html`
     <section class="section" aria-labelledby="workers"><h2 class="label" id="workers">Workers by host</h2>
-      ${
-        !workers.length &&
-        html`
+      ${!workers.length && html`
         <div class="card"><${Empty} title="No workers">
           Start some: ocw up, or ocw worker on any host that reaches this Redis.
         <//></div>
-      `
-      }
-      <div class="hosts">${[...hosts].map(
-        ([host, members]) => html`
+      `}
+      <div class="hosts">${[...hosts].map(([host, members]) => html`
         <${Host} key=${host} host=${host} workers=${members} now=${now} />
-      `,
-      )}</div>
+      `)}</div>
     </section>
   `;
 }
@@ -46,14 +41,10 @@ function Worker({ worker, now }) {
       <span class="mono" title=${worker.id}>${workerName(worker.id).split(" · ").pop()}</span>
       <span class="tag">${worker.lane}</span>
       <span class="tag ${kind}">${word}</span>
-      <span class="dim small">${worker.concurrency} ${worker.pool} · ${
-        worker.alive ? `up ${duration(now - worker.startedAt)}` : `last heard ${age(worker.beatAt, now)} ago`
-      }</span>
-      <span class="worker-runs">${worker.runs.map(
-        (run) => html`
+      <span class="dim small">${worker.concurrency} ${worker.pool} · ${worker.alive ? `up ${duration(now - worker.startedAt)}` : `last heard ${age(worker.beatAt, now)} ago`}</span>
+      <span class="worker-runs">${worker.runs.map((run) => html`
         <${Link} key=${run} class="mono" to=${runPath(run)}>${run.slice(0, 12)}<//>
-      `,
-      )}</span>
+      `)}</span>
     </li>
   `;
 }

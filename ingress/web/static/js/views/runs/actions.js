@@ -10,12 +10,9 @@ export function RunActions({ run, isTree = false, live = isLive(run.state), relo
   return html`
     ${live && html`<button onClick=${() => steer(run, reload)}>Steer…</button>`}
     ${!live && html`<button onClick=${() => rerun(run)}>Rerun</button>`}
-    ${
-      live &&
-      html`
+    ${live && html`
       <button class="danger" onClick=${() => stop(run, isTree, reload)}>${isTree ? "Stop tree" : "Stop"}</button>
-    `
-    }
+    `}
   `;
 }
 

@@ -41,11 +41,9 @@ function TreeList({ session }) {
             ? html`of <${Link} to=${chatPath(session)}>${sessionName(session)}<//> · <${Link} to="/runs">all sessions<//>`
             : "Each message starts one. A run shows here with everything it spawned."
         }</p></div>
-        <div class="actions" role="group" aria-label="Which runs">${Object.keys(FILTERS).map(
-          (name) => html`
+        <div class="actions" role="group" aria-label="Which runs">${Object.keys(FILTERS).map((name) => html`
           <button key=${name} aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${FILTERS[name].title}</button>
-        `,
-        )}</div>
+        `)}</div>
       </div>
       <${Loaded} resource=${trees}>${(data) => {
         const shown = data.trees.filter((tree) => FILTERS[filter].fits(tree) && belongs(tree, session));

@@ -12,14 +12,12 @@ export function Story({ run, entries }) {
     (a, b) => a.at - b.at,
   );
   if (!steps.length) return html`<${Empty} title="Nothing yet">The first step appears when a worker takes the run.<//>`;
-  return html`<ol class="story">${steps.map(
-    (step, index) => html`
+  return html`<ol class="story">${steps.map((step, index) => html`
     <li key=${index} class="step ${step.mood ?? ""}">
       <time title=${new Date(step.at).toISOString()}>${clock(step.at)}</time><b>${step.what}</b> ${step.detail}
       ${step.body}
     </li>
-  `,
-  )}</ol>`;
+  `)}</ol>`;
 }
 
 const HOW = { taken: "Taken", takeover: "Resumed", handover: "Resumed", unpark: "Resumed" };

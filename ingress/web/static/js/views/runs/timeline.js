@@ -42,14 +42,12 @@ export function Timeline({ root, title, now, selected, onSelect, following }) {
         <div class="num" role="columnheader">Tokens</div>
         <div class="num" role="columnheader">Cost</div>
       </div>
-      ${rows.map(
-        (row, index) => html`
+      ${rows.map((row, index) => html`
         <${Row} key=${row.run.runId} row=${row} name=${index ? nameOf(row.run) : title} extent=${extent} now=${now}
           marks=${marks} colours=${colours} isSelected=${row.run.runId === selected}
           isFocusable=${selected ? row.run.runId === selected : index === 0}
           isCollapsed=${collapsed.has(row.run.runId)} onSelect=${onSelect} toggle=${toggle} />
-      `,
-      )}
+      `)}
     </div>
     <${Legend} colours=${colours} />
   `;
@@ -74,16 +72,13 @@ function Row({ row, name, extent, now, marks, colours, isSelected, isFocusable, 
         <span class="guides" aria-hidden="true">${guides}</span>
         <${Dot} state=${run.state} />
         <span class="ellipsis" title=${`${name} · ${run.agentId ?? ""} · lane ${run.lane}`}>${name}</span>
-        ${
-          hasChildren &&
-          html`
+        ${hasChildren && html`
           <button class="quiet fold-button" tabindex="-1"
             aria-label=${isCollapsed ? "Show what it spawned" : "Hide what it spawned"} onClick=${(event) => {
               event.stopPropagation();
               toggle(run.runId);
             }}>${isCollapsed ? `+${run.children.length}` : "−"}</button>
-        `
-        }
+        `}
       </div>
       <div class="track" role="gridcell" aria-label=${inWords(run, now)}>
         ${marks.map((mark) => html`<i key=${mark} class="tick" style=${{ left: share(mark, extent) }}></i>`)}
@@ -101,22 +96,18 @@ function Bars({ run, extent, now, colours }) {
   const spans = spansOf(run, now);
   const last = spans.findLastIndex((span) => span.kind === "running");
   return html`
-    ${spans.map(
-      (span, index) => html`
+    ${spans.map((span, index) => html`
       <i key=${index} class="bar ${span.kind} ${index === last ? end : ""}"
         title=${spanTitle(span)} style=${{
           left: share(span.from - extent.from, extent),
           width: share(span.to - span.from, extent),
           background: span.kind === "running" ? colours.colour(span.worker) : undefined,
         }}></i>
-    `,
-    )}
-    ${lossesOf(run).map(
-      (loss, index) => html`
+    `)}
+    ${lossesOf(run).map((loss, index) => html`
       <i key=${`lost-${index}`} class="lost" title=${`Worker lost: ${workerName(loss.worker)}`}
         style=${{ left: share((loss.at ?? now) - extent.from, extent) }}></i>
-    `,
-    )}
+    `)}
   `;
 }
 
@@ -136,13 +127,11 @@ function inWords(run, now) {
 const Legend = ({ colours }) => html`
   <div class="legend" aria-label="Legend">
     <span><i class="bar queued"></i>queued</span>
-    ${colours.names.slice(0, 12).map(
-      (name) => html`
+    ${colours.names.slice(0, 12).map((name) => html`
       <span key=${name}>
         <i class="bar" style=${{ background: hostColour(name) }}></i>${name.replace(/\/(\d+)$/, " · $1")}
       </span>
-    `,
-    )}
+    `)}
     <span><i class="bar parked"></i>parked, holds no worker</span>
     <span class="lost-word">▼ worker lost</span>
   </div>

@@ -37,13 +37,10 @@ export function TreeView({ rootId, runId, me }) {
             onSelect=${(id) => navigate(runPath(rootId, id === rootId ? null : id), { replace: true })} />
         `}<//>
       </div>
-      ${
-        root &&
-        html`
+      ${root && html`
         <${RunPanel} key=${runId} run=${findRun(root, runId) ?? root} root=${root} title=${title} now=${now} me=${me}
           reload=${tree.reload} />
-      `
-      }
+      `}
     </div>
   `;
 }
@@ -78,13 +75,10 @@ function TreeHead({ root, title, now, live, following, setFollowing, me, reload 
         </p>
       </div>
       <div class="actions">
-        ${
-          live &&
-          html`
+        ${live && html`
           <button aria-pressed=${following} onClick=${() => setFollowing(!following)}
             title="Off: the picture stands still while you read">Follow live</button>
-        `
-        }
+        `}
         ${canChat(me) && html`<${RunActions} run=${root} isTree=${true} live=${live} reload=${reload} />`}
       </div>
     </div>

@@ -37,26 +37,19 @@ export function DayChart({ rows, days }) {
   return html`
     <svg class="chart" viewBox=${`0 0 ${width} ${HEIGHT + 12}`} role="img" aria-label=${inWords(all)}
       onMouseLeave=${() => setShown(null)}>
-      ${[0, 0.5, 1].map(
-        (part) => html`
+      ${[0, 0.5, 1].map((part) => html`
         <line key=${part} x1=${LEFT} x2=${width} y1=${y(most * part)} y2=${y(most * part)} class="grid" />
         <text x=${LEFT - 8} y=${y(most * part) + 4} class="y">${short(most * part)}</text>
-      `,
-      )}
-      ${all.map(
-        (each, index) => html`
+      `)}
+      ${all.map((each, index) => html`
         <g key=${each.name} onMouseEnter=${() => setShown(index)} class=${shown === index ? "on" : ""}>
           <rect x=${LEFT + index * step} y="0" width=${step} height=${HEIGHT - BOTTOM + 9} class="hit" />
           <${Stack} day=${each} x=${LEFT + index * step + step * 0.16} width=${step * 0.68} y=${y} />
-          ${
-            (days - 1 - index) % every === 0 &&
-            html`
+          ${(days - 1 - index) % every === 0 && html`
             <text x=${LEFT + (index + 0.5) * step} y=${HEIGHT + 7} class="x">${each.name.slice(5)}</text>
-          `
-          }
+          `}
         </g>
-      `,
-      )}
+      `)}
     </svg>
     <p class="chart-note" aria-hidden="true">${
       day

@@ -19,8 +19,7 @@ export function UsageView() {
     <div class="scroll">
       <div class="view-head">
         <div><h1>Usage</h1><p class="sub">Every model call, by UTC day.</p></div>
-        <div class="actions" role="group" aria-label="Days">${SPANS.map(
-          (span) => html`
+        <div class="actions" role="group" aria-label="Days">${SPANS.map((span) => html`
           <button key=${span} aria-pressed=${days === span} onClick=${() => setDays(span)}>${span} days</button>`,
         )}</div>
       </div>
@@ -36,8 +35,7 @@ export function UsageView() {
       `}<//>
       <section class="section" aria-labelledby="by-part">
         <div class="section-head"><h2 class="label" id="by-part">By ${BY[by].toLowerCase()}</h2>
-          <div class="actions" role="group" aria-label="Split by">${Object.entries(BY).map(
-            ([id, name]) => html`
+          <div class="actions" role="group" aria-label="Split by">${Object.entries(BY).map(([id, name]) => html`
             <button key=${id} class="quiet" aria-pressed=${by === id} onClick=${() => setBy(id)}>${name}</button>`,
           )}</div></div>
         <div class="card table-wrap"><${Loaded} resource=${parts}>
@@ -68,8 +66,7 @@ function Parts({ rows, name }) {
   return html`
     <table class="data usage-table">
       <${Head} columns=${[name, "", "Calls#", "Input#", "Cached#", "Output#", "Tokens#", "Cost#"]} />
-      <tbody>${rows.map(
-        (row) => html`
+      <tbody>${rows.map((row) => html`
         <tr key=${row.name}>
           <td class="mono">${row.name || "–"}</td>
           <td class="share"><div class="meter"><i style=${{ width: `${(100 * row.total) / most}%` }}></i></div></td>
@@ -81,8 +78,7 @@ function Parts({ rows, name }) {
           <td class="num">${tokens(row.output)}</td>
           <td class="num">${tokens(row.total)}</td><td class="num">${money(row.cost)}</td>
         </tr>
-      `,
-      )}</tbody>
+      `)}</tbody>
     </table>
   `;
 }
