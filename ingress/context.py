@@ -7,7 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.wake import Waker
@@ -108,7 +109,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     seconds = loaded.settings.engine.accept_timeout_seconds
     redis = connect_async(redis_url, timeout_seconds=seconds)
     stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
-    waker = _waker(stores, loaded)
+    waker = QueueWaker(stores.redis, stores.keys, cache(partial(_celery_waker, stores)))
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
     gateway = loaded.settings.gateway
@@ -134,8 +135,9 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     )
 
 
-def _waker(stores: Stores, loaded: Loaded) -> Waker:
+def _celery_waker(stores: Stores) -> Waker:
+    """For an installation whose workers have not kept the form of their messages yet."""
     from openclaw_workers.tasks.app import app  # noqa: PLC0415
     from openclaw_workers.tasks.waker import CeleryWaker  # noqa: PLC0415
 
-    return CeleryWaker(app, stores.redis, loaded.settings.engine.namespace)
+    return CeleryWaker(app, stores.redis, stores.keys.namespace)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
+    from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
     from openclaw_workers.store.ingresses import Ingresses
@@ -93,7 +94,13 @@ class CliContext:
         )
 
     @cached_property
-    def waker(self) -> CeleryWaker:
+    def waker(self) -> QueueWaker:
+        from openclaw_workers.engine.queue_waker import QueueWaker
+
+        return QueueWaker(self.stores.redis, self.stores.keys, lambda: self.celery_waker)
+
+    @cached_property
+    def celery_waker(self) -> CeleryWaker:
         self.export_environment()
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker

@@ -36,6 +36,8 @@
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
+    {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
+                                                            started, for clients without Celery (JSON)
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
     {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
     {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
@@ -148,6 +150,10 @@ class Keys:
 
     def ingress(self, ingress_id: str) -> str:
         return f"{self.namespace}:ingress:{ingress_id}"
+
+    @property
+    def wake_messages(self) -> str:
+        return f"{self.namespace}:wake_messages"
 
     @property
     def tokens(self) -> str:

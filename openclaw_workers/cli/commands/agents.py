@@ -66,7 +66,7 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
     if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
-    prompt = cli.waker.prompt(agent)
+    prompt = cli.celery_waker.prompt(agent)
     texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
     if cli.json:
         parts = [{**part, **({} if sizes else {"text": texts[part["name"]]})} for part in prompt["parts"]]
