@@ -99,7 +99,7 @@ class Opened {
       if (answer.status === "command") show({ state: "command", output: answer.text });
       else if (answer.error) throw answer.error;
       else show({ state: "accepted", messageId: answer.messageId });
-      if (!this.stop) this.follow(answer.eventId);
+      if (!this.stop && answer.eventId) this.follow(answer.eventId);
       else this.readAll();
     } catch (error) {
       show({ state: "failed", error });
