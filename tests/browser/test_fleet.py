@@ -57,7 +57,7 @@ def test_the_page_says_that_the_connection_is_lost_and_finds_back(own_site: Site
     visitor.log_in()
     visitor.chat("lost")
     expect(visitor.page.get_by_text("Live", exact=True)).to_be_visible()
-    own_site.ingress.kill()
+    own_site.ingress.process.kill()
     expect(visitor.page.get_by_role("alert")).to_contain_text("Connection lost")
     own_site.restart_ingress()
 

@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, sync_playwright
 
 from openclaw_workers.domain.tokens import Scope
-from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.tokens import Tokens
-from tests.support.fleet import Fleet, WorkerProcess
-from tests.support.waiting import eventually
+from tests.support.fleet import Fleet
+from tests.support.ingress import Ingress, in_path, new_token, start_ingress
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -37,46 +36,25 @@ class Site:
     """A fleet whose ingress serves the page."""
 
     fleet: Fleet
-    ingress: WorkerProcess
-    url: str
+    ingress: Ingress
+
+    @property
+    def url(self) -> str:
+        return self.ingress.url
 
     @property
     def tokens(self) -> Tokens:
         return Tokens(self.fleet.stores.redis, self.fleet.stores.keys)
 
-    def token(self, scope: Scope = Scope.ADMIN) -> str:
-        return self.tokens.create(scope)[1]
-
     def restart_ingress(self) -> None:
         """At the same address."""
-        self.ingress = start_ingress(self.fleet, port=urlsplit(self.url).port or 0)
-        ingress_url(self.fleet, self.ingress)
+        self.ingress = start_ingress(self.fleet, "--port", str(self.ingress.address[1]))
 
 
 @contextmanager
 def open_site(directory: Path, config: dict[str, Any] | None = None) -> Iterator[Site]:
     with Fleet(directory, config) as fleet:
-        ingress = start_ingress(fleet)
-        yield Site(fleet, ingress, ingress_url(fleet, ingress))
-
-
-def start_ingress(fleet: Fleet, *, port: int = 0) -> WorkerProcess:
-    argv = ["--config", str(fleet.config_path), "--state-dir", str(fleet.state_dir), "ingress", "--port", str(port)]
-    log = fleet.directory / f"ingress-{len(fleet.workers)}.log"
-    process = WorkerProcess(argv, fleet.environment(), fleet.state_dir, log, respawn=False)
-    fleet.workers.append(process)
-    return process
-
-
-def ingress_url(fleet: Fleet, process: WorkerProcess) -> str:
-    """Its address, once it serves."""
-
-    def find() -> str | None:
-        assert process.is_running(), f"the ingress ended by itself:\n{process.log_text()}"
-        known = Ingresses(fleet.stores.redis, fleet.stores.keys).all()
-        return next((each.url for each in known if each.alive and f"/{process.pid}/" in each.id), None)
-
-    return eventually(find, within=30)
+        yield Site(fleet, start_ingress(fleet))
 
 
 @contextmanager
@@ -105,7 +83,7 @@ class Visitor:
 
     def log_in(self, scope: Scope = Scope.ADMIN) -> None:
         self.page.goto(self.site.url)
-        self.page.get_by_label("Token").fill(self.site.token(scope))
+        self.page.get_by_label("Token").fill(new_token(self.site.fleet, scope))
         self.page.get_by_role("button", name="Sign in").click()
         self.page.get_by_role("navigation", name="Views").wait_for()
 
@@ -113,7 +91,7 @@ class Visitor:
         self.page.goto(self.site.url + path)
 
     def chat(self, session: str = "main") -> None:
-        self.open(f"/chat/{quote(f'agent:main:{session}', safe='')}")
+        self.open(f"/chat/{in_path(f'agent:main:{session}')}")
         self.message.wait_for()
 
     def send(self, text: str) -> None:
