@@ -69,8 +69,15 @@ export function firstLine(text, most = 120) {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
+const labels = new Map();
+
+/** Remember what people and chats call these sessions. */
+export function rememberLabels(sessions) {
+  for (const each of sessions) labels.set(each.sessionKey, each.label || each.displayName || "");
+}
+
 /** A short name for a session key: `agent:main:main` → main, `agent:a:telegram:direct:5` → telegram · 5. */
-export function sessionName(key, label) {
+export function sessionName(key, label = labels.get(key)) {
   if (label) return label;
   const [kind, agent, ...rest] = (key ?? "").split(":");
   if (kind !== "agent" || !rest.length) return key ?? "";

@@ -1,6 +1,6 @@
 // The list of sessions beside every view.
 import { at, get } from "./api.js";
-import { age, sessionName } from "./format.js";
+import { age, rememberLabels, sessionName } from "./format.js";
 import { html, useState } from "./preact.js";
 import { prompt } from "./parts/dialog.js";
 import { Icon } from "./parts/icons.js";
@@ -18,6 +18,7 @@ export function SessionList({ sessions, route, onNavigate, me }) {
   const link = route.view === "runs" ? sessionRunsPath : chatPath;
   const current = route.view === "runs" ? route.query.session : route.view === "chat" ? route.parts[0] : null;
   const all = sessions.data?.sessions ?? [];
+  rememberLabels(all);
   const wanted = all.filter((each) => matches(each, filter.trim().toLowerCase()));
   const people = wanted.filter((each) => each.kind !== "subagent");
   const subagents = wanted.filter(
@@ -61,7 +62,7 @@ function SessionLink({ session, to, current, now, onNavigate }) {
     <${Link} class="session-link" to=${to} aria-current=${current ? "true" : undefined} onNavigate=${onNavigate}
       title=${session.sessionKey}>
       <${Dot} state=${session.state} />
-      <span class="ellipsis">${sessionName(session.sessionKey, session.label ?? session.displayName)}</span>
+      <span class="ellipsis">${sessionName(session.sessionKey)}</span>
       ${session.waiting > 0
         ? html`<span class="wait" title="messages wait">${session.waiting}</span>`
         : html`<small>${age(session.updatedAt, now)}</small>`}

@@ -37,6 +37,7 @@ class Opened {
     this.latest = latest;
     this.readHistory = coalesced(() => readHistory(key, dispatch, latest));
     this.readQueue = coalesced(() => readQueue(key, dispatch));
+    this.readSession = coalesced(() => readSession(key, dispatch));
     this.stop = null;
     this.closed = false;
   }
@@ -70,13 +71,13 @@ class Opened {
     if (event.type === "session.deleted") return this.close();
     if (touchesTranscript(event)) this.readHistory();
     if (touchesQueue(event)) this.readQueue();
-    if (/^run\.(started|ended|parked|lost)|^session\.|^gap/.test(event.type)) readSession(this.key, this.dispatch);
+    if (/^run\.(started|ended|parked|lost)|^session\.|^gap/.test(event.type)) this.readSession();
     return undefined;
   }
 
   readAll() {
     if (!this.stop) return this.open();
-    return Promise.all([this.readHistory.now(), this.readQueue.now(), readSession(this.key, this.dispatch)]);
+    return Promise.all([this.readHistory.now(), this.readQueue.now(), this.readSession.now()]);
   }
 
   loadEarlier() {
@@ -109,8 +110,7 @@ class Opened {
   close() {
     this.closed = true;
     this.stop?.();
-    this.readHistory.cancel();
-    this.readQueue.cancel();
+    for (const reading of [this.readHistory, this.readQueue, this.readSession]) reading.cancel();
   }
 }
 

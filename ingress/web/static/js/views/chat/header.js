@@ -10,7 +10,7 @@ import { canChat, isAdmin } from "../../sessions.js";
 
 export function SessionHeader({ sessionKey, talk, busy, me, onChanged }) {
   const session = talk.session;
-  const label = session?.label ?? session?.row?.label;
+  const label = session?.label;
   const facts = session
     ? [
         session.agentId,
@@ -23,7 +23,7 @@ export function SessionHeader({ sessionKey, talk, busy, me, onChanged }) {
   return html`
     <header class="chat-head">
       <div class="ellipsis">
-        <h1 class="ellipsis" title=${sessionKey}>${sessionName(sessionKey, label)}</h1>
+        <h1 class="ellipsis" title=${sessionKey}>${sessionName(sessionKey, label ?? undefined)}</h1>
         <p class="sub ellipsis">
           ${session && html`<${StateTag} state=${busy && session.state === "idle" ? "queued" : session.state} /> `}
           ${talk.missing ? "new session" : facts.join(" · ")}

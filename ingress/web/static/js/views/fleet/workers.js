@@ -7,7 +7,8 @@ import { Link, runPath } from "../../router.js";
 /** Workers by host; a host has the colour that its bars have in Runs. */
 export function Workers({ workers, now }) {
   const hosts = new Map();
-  for (const worker of workers) hosts.set(worker.host, [...(hosts.get(worker.host) ?? []), worker]);
+  const ordered = [...workers].sort((a, b) => a.lane.localeCompare(b.lane) || a.pid - b.pid);
+  for (const worker of ordered) hosts.set(worker.host, [...(hosts.get(worker.host) ?? []), worker]);
   return html`
     <section class="section" aria-labelledby="workers"><h2 class="label" id="workers">Workers by host</h2>
       ${!workers.length && html`

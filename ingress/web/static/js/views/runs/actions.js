@@ -8,7 +8,7 @@ import { navigate, runPath } from "../../router.js";
 
 export function RunActions({ run, isTree = false, live = isLive(run.state), reload }) {
   return html`
-    ${live && html`<button onClick=${() => steer(run, reload)}>Steer…</button>`}
+    ${isLive(run.state) && html`<button onClick=${() => steer(run, reload)}>Steer…</button>`}
     ${!live && html`<button onClick=${() => rerun(run)}>Rerun</button>`}
     ${live && html`
       <button class="danger" onClick=${() => stop(run, isTree, reload)}>${isTree ? "Stop tree" : "Stop"}</button>

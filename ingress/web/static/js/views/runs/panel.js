@@ -81,7 +81,7 @@ function RunFacts({ run, now }) {
     ["Attempts", run.attempts?.length > 1 ? attemptsText(run) : null],
     ["Took", run.endedAt || run.startedAt ? duration((run.endedAt ?? now) - (run.startedAt ?? run.queuedAt)) : null],
     ["Tokens", total ? `${tokens(total)} (${number(usage.input ?? 0)} in, ${number(usage.output ?? 0)} out)` : "0"],
-    ["Cost", run.children?.length ? `${money(run.cost)}, with sub-agents ${money(below)}` : money(run.cost)],
+    ["Cost", below > run.cost ? `${money(run.cost)}, with sub-agents ${money(below)}` : money(run.cost)],
     ["Announce", run.delivery ? (ANNOUNCE[run.delivery] ?? run.delivery) : null],
   ];
   const known = facts.filter(([, value]) => value);
