@@ -1,14 +1,5 @@
-"""Routes of `web`."""
+"""The web page: static files without a build step, and what a model wrote as safe HTML."""
 
-from __future__ import annotations
+from ingress.web.pages import routes
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-    from ingress.context import IngressContext
-
-
-def routes(context: IngressContext) -> list[BaseRoute]:
-    return []
+__all__ = ["routes"]

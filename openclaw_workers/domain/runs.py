@@ -51,6 +51,12 @@ class Attempt(BaseModel):
     at: int
     how: str = "taken"
     """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
+    until: int | None = None
+    """When it no longer had the run; for a lost worker its last sign of life. None while it has it, or if it ended it."""
+    end: str | None = None
+    """Why: `lost`, `handover`, `parked`, or `continued` (the same run goes on with a new turn)."""
+    woken: int | None = None
+    """When a parked run was queued again."""
 
 
 class ModelAttempt(BaseModel):
@@ -120,9 +126,9 @@ class Run(BaseModel):
     state: RunState
     attempt: int = 1
     attempts: list[Attempt] = Field(default_factory=list)
-    parks: list[int] = Field(default_factory=list)
-    """When it parked, each time."""
     covers: list[MessageId] = Field(default_factory=list)
+    title: str = ""
+    """The beginning of the message that it answers."""
     model: str | None = None
     wanted_model: str | None = None
     """The model that the answered message asked for."""
@@ -161,12 +167,12 @@ class Run(BaseModel):
 
     @property
     def parked_spans(self) -> list[tuple[int, int | None]]:
-        """From when until when it was parked. The end is the next owner, or the end of the run; None while it is."""
-        found: list[tuple[int, int | None]] = []
-        for since in self.parks:
-            owners = [attempt.at for attempt in self.attempts if attempt.at >= since]
-            found.append((since, min(owners, default=self.ended_at)))
-        return found
+        """From when until when it was parked: until it was woken, or else until it ended; None while it is parked."""
+        return [
+            (attempt.until, attempt.woken or self.ended_at)
+            for attempt in self.attempts
+            if attempt.end == "parked" and attempt.until is not None
+        ]
 
     @property
     def is_child(self) -> bool:

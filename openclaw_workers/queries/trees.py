@@ -46,8 +46,8 @@ class TreeQuery:
             return self._active()
         roots = trees_of(self._place, self._session)
         if self._run is not None:
-            found = find_node(roots, self._run)
-            return [found] if found else []
+            # A run that spawned nothing is not kept with its session, unless it is the last one.
+            return [find_node(roots, self._run) or Node(find_run(self._place, self._run))]
         active = [root for root in roots if not root.is_settled]
         return active or roots[-self._limit :]
 

@@ -247,15 +247,7 @@ def _text(raw: object) -> dict[str, str]:
     return {str(field): str(value) for field, value in dict(raw).items()}  # type: ignore[call-overload]
 
 
-_JSON = {
-    "attempts": "[]",
-    "parks": "[]",
-    "covers": "[]",
-    "folded": "[]",
-    "metadata": "{}",
-    "dead": "[]",
-    "model_attempts": "[]",
-}
+_JSON = {"attempts": "[]", "covers": "[]", "folded": "[]", "metadata": "{}", "dead": "[]", "model_attempts": "[]"}
 """Fields of a run that are kept as JSON, and what they are where there is nothing."""
 
 

@@ -20,6 +20,8 @@ def session_json(row: SessionEntry, control: SessionState, main_key: str) -> dic
         "sessionId": row.session_id,
         "agentId": row.agent_id,
         "kind": classify(row.session_key, main_key=main_key),
+        "label": row.label,
+        "displayName": row.display_name,
         "state": control.state,
         "runId": (control.run or None) if is_busy else None,
         "worker": control.owner or None,

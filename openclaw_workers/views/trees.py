@@ -12,7 +12,7 @@ from openclaw_workers.domain.subagents import spawn_order
 from openclaw_workers.domain.tree import Batch, announce_id
 from openclaw_workers.views.runs import pick
 
-BEFORE_STATE = ("runId", "sessionKey", "label", "kind", "state", "outcome")
+BEFORE_STATE = ("runId", "sessionKey", "label", "title", "kind", "state", "outcome")
 AFTER_STATE = (
     "reason",
     "agentId",
@@ -114,7 +114,7 @@ def tree_json(node: Node, now_ms: int) -> dict[str, Any]:
         "delivery": node.batch.state if node.batch else None,
         **pick(run, AFTER_STATE),
         "ageMs": age_ms(run, now_ms),
-        **pick(run, ("model", "tokens", "cost")),
+        **pick(run, ("model", "usage", "tokens", "cost")),
         "subtreeTokens": node.subtree_tokens,
         "subtreeCost": node.subtree_cost,
         "budget": None,

@@ -239,7 +239,7 @@ end_wait(ctl, run_key, due, now)
 local text, how = record_answer(covers), again and "again" or "parked"
 if again or parks then
   redis.call("HSET", run_key, "state", again and "queued" or "parked")
-  note_park(run_key, now)
+  leave_attempt(run_key, now, again and "continued" or "parked")
   event(events, ctl, now, "run.parked", { run = run, text = outcome.text, batches = open_batches(run_key) })
 else
   how = end_this_run(text, covers)

@@ -59,6 +59,7 @@ if c.progress == "1" then
   redis.call("HSET", ctl, "stalls", 0) -- it made progress: a loss at the next step is the first one there
 end
 redis.call("HSET", run_key, "state", state, "released_by", lease)
+leave_attempt(run_key, now, parks and "parked" or "handover")
 redis.call("ZREM", running, session)
 redis.call("ZADD", due, now + (parks and rests_ms or rewake_ms), "turn|" .. session)
 if redis.call("HGET", suspects, worker) == run then
@@ -67,7 +68,6 @@ end
 redis.call("ZREM", slots, session)
 if parks then
   redis.call("HSET", ctl, "ticket", "")
-  note_park(run_key, now)
   event(events, ctl, now, "run.parked", { run = run, waits_for = message })
   return { "parked", grant(slots, line, due, cap, now, grant_ms) }
 end

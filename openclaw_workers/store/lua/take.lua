@@ -232,7 +232,7 @@ else
     })
   end
   for _, value in ipairs({ "covers", list_of(covers), "started_at", now,
-    "deadline_at", deadline, "session_id", session_id }) do
+    "deadline_at", deadline, "session_id", session_id, "title", beginning_of(first.text or "") }) do
     changed[#changed + 1] = value
   end
 end

@@ -17,16 +17,33 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
+local TITLE_BYTES = 240
+-- The first line of a message, cut between two characters.
+local function beginning_of(text)
+  local line = string.match(text, "[^\r\n]+") or ""
+  return #line <= TITLE_BYTES and line or (string.gsub(string.sub(line, 1, TITLE_BYTES), "[\192-\255][\128-\191]*$", ""))
+end
+
 -- A run's list of owners is kept as JSON text; appending needs no decoding.
 local function with_attempt(list, worker, now, how)
   local item = cjson.encode({ worker = worker, at = now, how = how })
   return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
 end
 
--- Note that a run parks; its owner after that ends the span.
-local function note_park(run_key, now)
-  local list, at = redis.call("HGET", run_key, "parks"), string.format("%d", now)
-  redis.call("HSET", run_key, "parks", list and (string.sub(list, 1, -2) .. "," .. at .. "]") or "[" .. at .. "]")
+-- Add a field to the newest owner's entry; a repeat finds it there and changes nothing.
+local function mark_attempt(run_key, name, value)
+  local list = redis.call("HGET", run_key, "attempts")
+  local last = list and string.match(list, "{[^{}]*}%]$")
+  if last and not string.find(last, '"' .. name .. '":', 1, true) then
+    local field = ',"' .. name .. '":' .. cjson.encode(value)
+    redis.call("HSET", run_key, "attempts", string.sub(list, 1, -3) .. field .. "}]")
+  end
+end
+
+-- The owner no longer has the run, which has not ended: it was lost, handed over, parked, or continues in a new turn.
+local function leave_attempt(run_key, at, how)
+  mark_attempt(run_key, "until", at)
+  mark_attempt(run_key, "end", how)
 end
 
 -- Add messages that a run has settled to its record; a child's run settles some in each of its turns.
