@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.config.session import SendPolicySettings
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
@@ -40,12 +41,12 @@ class ChatDelivery:
         self._channels = sorted(push_channels)
         self._policies = lru_cache(maxsize=SESSION_CACHE)(self._decide)
 
-    def of_turn(self, session: SessionKey, run: RunId, outcome: Outcome, timestamp: int) -> Delivery:
+    def of_turn(self, session: SessionKey, run: RunId, outcome: Outcome) -> Delivery:
         """The answer of a turn, and what people must know about how it ended."""
         messages = tuple(turn_messages(outcome, run))
         if not messages or not self._channels:
             return NO_DELIVERY
-        entry = NoticeEntry(text=texts.SUPPRESSED, level="warning", timestamp=timestamp, run_id=run)
+        entry = NoticeEntry(text=texts.SUPPRESSED, level="warning", timestamp=now_ms(), run_id=run)
         return Delivery(self._policies(session), messages, dump_entry(entry))
 
     def of_take(self, session: SessionKey) -> Delivery:
