@@ -15,6 +15,7 @@ RUN = (
     "agentId",
     "lane",
     "kind",
+    "authority",
     "parentRunId",
     "label",
     "depth",
@@ -36,6 +37,7 @@ RUN = (
     "usage",
     "cost",
     "text",
+    "suppressed",
     "error",
 )
 """The fields of a run in lists and on its own; docs/cli.md describes them."""
@@ -71,6 +73,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "agentId": run.agent_id,
         "lane": run.lane,
         "kind": run.kind,
+        "authority": run.authority,
         **_tree_fields(run),
         "state": run.state,
         "reason": run.reason,
@@ -93,6 +96,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "tokens": run.usage.total,
         "cost": run.cost,
         "text": run.text,
+        "suppressed": run.suppressed,
         "settledText": run.text if run.settled_at is not None else None,
         "partial": run.partial,
         "error": run.error or None,

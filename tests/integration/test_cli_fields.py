@@ -13,6 +13,7 @@ import click
 import pytest
 
 from openclaw_workers.cli.main import cli
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
 from tests.support.cli_docs import PAGE, CliDocs
@@ -64,6 +65,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.talks()
     asking.subagents()
     asking.what_is_there()
+    asking.people()
     asking.runs_and_endings()
     asking.set_up()
     asking.failures()
@@ -177,6 +179,7 @@ class Asking:
         self.ask("sessions list", "sessions", "list")
         self.ask("sessions show", "sessions", "show", "plain")
         self.ask("sessions tree", "sessions", "tree")
+        self.ask("sessions label", "sessions", "label", "plain", "a plain one")
         self.ask("runs list", "runs", "list")
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
@@ -191,6 +194,15 @@ class Asking:
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.ask("completion", "completion", "bash")
+
+    def people(self) -> None:
+        pairings = self.fleet.stores.pairings
+        for reason, person in (("not-allowed", "8"), ("dm-disabled", "9")):
+            pairings.refuse(Subject("telegram", person_id=person), name="Eve", reason=reason, message_id="1")
+        pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
+        self.ask("pairing approve", "pairing", "approve", "telegram:6")
+        self.ask("pairing list", "pairing", "list")
+        self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
 
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")
