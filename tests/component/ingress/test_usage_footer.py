@@ -12,6 +12,15 @@ from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.reader import Reader
 
 SESSION = "agent:main:main"
+RUN = {
+    "id": "run-1",
+    "session_key": SESSION,
+    "state": "ok",
+    "model": "p/m",
+    "cost": "0.5",
+    "usage_input": "3",
+    "usage_output": "2",
+}
 
 
 @pytest.mark.parametrize(
@@ -32,8 +41,8 @@ def test_the_session_s_level_decides(
 ) -> None:
     keys = Keys("usage")
     redis_client.hset(keys.row(SESSION), "responseUsage", level)
-    stored = {"id": "run-1", "session_key": SESSION, "state": "ok", "model": "p/m", "cost": "0.5"}
-    redis_client.hset(keys.run("run-1"), mapping={**stored, "usage_input": "3", "usage_output": "2"})
+    for name, value in RUN.items():
+        redis_client.hset(keys.run("run-1"), name, value)
     message = OutgoingMessage(
         id="a", kind=kind, route=Route(channel="telegram"), session_key=SESSION, run_id=run, text="hello"
     )
