@@ -12,9 +12,9 @@ from openclaw_workers.views.channels import (
     ConfiguredAccount,
     account_json,
     blocked_chat_json,
-    refusal_json,
     refused_update_json,
 )
+from openclaw_workers.views.pairing import refusal_json
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation

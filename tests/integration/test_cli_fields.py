@@ -75,6 +75,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.talks()
     asking.subagents()
     asking.what_is_there()
+    asking.people()
     asking.runs_and_endings()
     asking.channels()
     asking.set_up()
@@ -189,6 +190,7 @@ class Asking:
         self.ask("sessions list", "sessions", "list")
         self.ask("sessions show", "sessions", "show", "plain")
         self.ask("sessions tree", "sessions", "tree")
+        self.ask("sessions label", "sessions", "label", "plain", "a plain one")
         self.ask("runs list", "runs", "list")
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
@@ -203,6 +205,15 @@ class Asking:
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.ask("completion", "completion", "bash")
+
+    def people(self) -> None:
+        pairings = self.fleet.stores.pairings
+        for reason, person in (("not-allowed", "8"), ("dm-disabled", "9")):
+            pairings.refuse(Subject("telegram", person_id=person), name="Eve", reason=reason, message_id="1")
+        pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
+        self.ask("pairing approve", "pairing", "approve", "telegram:6")
+        self.ask("pairing list", "pairing", "list")
+        self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
 
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")

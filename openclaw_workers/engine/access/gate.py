@@ -12,6 +12,7 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.inbound import Inbound
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.pairing import Subject
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.untrusted import safe_line
 from openclaw_workers.engine.access.channel_rules import ChannelRules, ChatRules, channel_rules, owners_of
 from openclaw_workers.engine.access.message_text import context_of
@@ -132,7 +133,7 @@ class AccessGate:
             context = self._contexts.pending(session)
         return Admitted(
             session=session,
-            agent_id=agent,
+            agent_id=agent_of(session),
             route=inbound.route,
             authority=verdict.authority,
             command_authority=may_command,

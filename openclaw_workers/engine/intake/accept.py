@@ -133,8 +133,8 @@ class Intake:
         text = _clean(text)
         message_id = MessageId(replace_surrogates(message_id)) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
-        may = authority if command_authority is None else command_authority
-        caller = Caller(route, may, safe_line(sender), safe_line(sender_id))
+        commands = authority if command_authority is None else command_authority
+        caller = Caller(route, authority, commands, safe_line(sender), safe_line(sender_id))
         parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
         if parsed is not None and parsed.command.now is not None:
             return self._now(parsed, self._context(session, caller, delivery))
@@ -190,7 +190,7 @@ class Intake:
         if parsed is None:
             check_known(text, reset_triggers=triggers)
             return None
-        may = caller.authority.covers(parsed.command.authority)
+        may = caller.command_authority.covers(parsed.command.authority)
         if parsed.is_stop_word and (has_files or not may):
             return None
         if not may:

@@ -125,13 +125,38 @@ def test_an_account_has_its_own_rules_where_it_writes_them() -> None:
         "dmPolicy": "open",
         "allowFrom": [LISTED],
         "owners": [OWNER],
-        "accounts": {"work": {"dmPolicy": "allowlist", "owners": [STRANGER]}},
+        "groupPolicy": "open",
+        "groups": {"-100": {}},
+        "accounts": {
+            "work": {"dmPolicy": "allowlist", "owners": [STRANGER], "groupPolicy": "disabled"},
+            "home": {
+                "allowFrom": [PAIRED],
+                "groupAllowFrom": [PAIRED],
+                "groups": {
+                    "-200": {
+                        "enabled": False,
+                        "requireMention": False,
+                        "historyLimit": 1,
+                        "agentId": "main",
+                        "topics": {"3": {"allowFrom": [STRANGER], "enabled": True, "requireMention": True}},
+                    }
+                },
+            },
+        },
     }
     settings = Settings.model_validate({"channels": {"telegram": telegram}})
     work = channel_rules(settings, "telegram", "work")
 
     assert work is not None
     assert (work.dm_policy, work.allow_from, work.owners) == ("allowlist", (LISTED,), (STRANGER,))
+    assert (work.group_policy, work.chat("-100", "").is_listed) == ("disabled", True)
+    home = channel_rules(settings, "telegram", "home")
+    assert home is not None
+    assert (home.dm_policy, home.allow_from, home.owners, home.group_policy) == ("open", (PAIRED,), (OWNER,), "open")
+    group, topic = home.chat("-200", ""), home.chat("-200", "3")
+    assert (group.enabled, group.require_mention, group.history_limit, group.agent_id) == (False, False, 1, "main")
+    assert (topic.enabled, topic.require_mention, topic.allow_from) == (True, True, (STRANGER,))
+    assert (group.allow_from, home.chat("-100", "").is_listed) == ((PAIRED,), False)
     assert channel_rules(settings, "telegram", "other") is None
     assert channel_rules(settings, "matrix", "default") is None
 

@@ -22,6 +22,8 @@ class Caller:
 
     route: Route
     authority: Authority
+    command_authority: Authority
+    """With which authority they give commands."""
     name: str = ""
     id: str = ""
     """Their id on the channel; empty where the channel has none."""

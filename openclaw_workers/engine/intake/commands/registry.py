@@ -55,7 +55,7 @@ def _help(ctx: CommandContext, argument: str) -> str:
     known = available_commands(ctx.settings.session.reset_triggers)
     if argument:
         return _explain(argument, known)
-    mine = [command for command in known if ctx.caller.authority.covers(command.authority)]
+    mine = [command for command in known if ctx.caller.command_authority.covers(command.authority)]
     width = max(len(command.usage) for command in mine)
     return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in mine)
 

@@ -48,11 +48,13 @@ def whoami(ctx: CommandContext, _: str) -> str:
     account = f", account {route.account_id}" if route.account_id else ""
     chat = [f"chat    {route.to}"] if route.to and route.to != caller.id else []
     thread = [f"thread  {route.thread_id}"] if route.thread_id else []
+    commands = caller.command_authority
     return "\n".join(
         [
             f"name    {caller.name or 'unknown'}",
             f"id      {f'{route.channel}:{caller.id}' if caller.id else 'none'}",
             f"rights  {_RIGHTS[caller.authority]}",
+            *([f"commands as {commands}"] if commands != caller.authority else []),
             f"channel {route.channel}{account}",
             *chat,
             *thread,
