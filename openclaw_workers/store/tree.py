@@ -218,7 +218,7 @@ class Tree:
                 "wake_message": wake,
                 "shown": json.dumps(list(shown)),
                 "climbs": climbs,
-                "delivery": to_chat.as_json(),
+                "delivery": to_chat.as_json,
             },
         )
         if reply[0] == "vanished":

@@ -13,11 +13,13 @@ import click
 import pytest
 
 from openclaw_workers.cli.main import cli
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.channels import ChannelAccount
-from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.cli_docs import PAGE, CliDocs
 from tests.support.fake_telegram import TOKEN, FakeTelegram
 from tests.support.fleet import Fleet, session_key
@@ -76,6 +78,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.subagents()
     asking.what_is_there()
     asking.people()
+    asking.outbox()
     asking.runs_and_endings()
     asking.channels()
     asking.set_up()
@@ -215,6 +218,20 @@ class Asking:
         self.ask("pairing list", "pairing", "list")
         self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
 
+    def outbox(self) -> None:
+        store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")
+        file = store.files.store("photo.png", "image/png", b"png")
+        for name in ("a", "b"):
+            store.put(OutgoingMessage(id=name, kind=OutgoingKind.REPLY, route=route, text="hello", files=(file,)))
+        (claim,) = store.claim([Account("telegram", "bot")], lease_ms=5000, most=1).claims
+        store.sending(claim, 0, ['{"payload": {"text": "hello"}}'], lease_ms=5000)
+        store.record(claim, 0, PartOutcome.UNKNOWN, error="cut off", lease_ms=5000)
+        self.ask("outbox list", "outbox", "list")
+        self.ask("outbox show", "outbox", "show", "a")
+        self.ask("outbox retry", "outbox", "retry", "a")
+        self.ask("outbox drop", "outbox", "drop", "b")
+        self.ask("outbox list", "outbox", "list", "--all", "--state", "dropped")
+
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")
         watching = self.ocw.start("runs", "watch", "--json")
@@ -239,10 +256,6 @@ class Asking:
         channels.receive(account, {1: "damaged"})
         channels.refuse(account, [1], {"at": 1, "updates": [1], "chat": "7", "reason": "damaged"})
         channels.block(account, "7", {"at": 1, "reason": "blocked"})
-        stranger = Subject("telegram", person_id="7")
-        Pairings(self.fleet.stores.redis, self.fleet.stores.keys).refuse(
-            stranger, name="Eve", reason="not-allowed", message_id="1"
-        )
         self.ask("channels list", "channels", "list")
         self.ask("channels status", "channels", "status", "telegram")
         self.ask("channels test", "channels", "test", "telegram")
