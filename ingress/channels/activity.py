@@ -75,7 +75,7 @@ class Activity:
         self._streaming = streaming
         self._may_send = may_send
         self._times = times
-        self._running: dict[SessionKey, RunningChat] = {}
+        self._busy: dict[SessionKey, RunningChat] = {}
         self._accompanied: set[SessionKey] = set()
 
     async def run(self) -> None:
@@ -83,12 +83,12 @@ class Activity:
         async with asyncio.TaskGroup() as tasks:
             while True:
                 try:
-                    self._running = await self._call(self._channels.running, self._account)
+                    self._busy = await self._call(self._channels.busy, self._account)
                 except StoreUnavailable:
-                    self._running = {}
-                for session in self._running.keys() - self._accompanied:
+                    self._busy = {}
+                for session in self._busy.keys() - self._accompanied:
                     self._accompanied.add(session)
-                    tasks.create_task(self._accompany(session, self._running[session]))
+                    tasks.create_task(self._accompany(session, self._busy[session]))
                 await asyncio.sleep(self._times.look)
 
     async def _clean_up(self) -> None:
@@ -102,25 +102,27 @@ class Activity:
     async def _accompany(self, session: SessionKey, chat: RunningChat) -> None:
         try:
             if await self._call(self._may_send, session, chat.route):
-                async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(self._type(session, chat.route))
-                    if self._streaming != "off":
-                        tasks.create_task(self._follow(session, chat))
-                    else:
-                        tasks.create_task(self._until_idle(session))
-        except* (OpenClawError, OSError) as errors:
-            log.warning("activity.ended", session=session, error=str(errors.exceptions[0]))
+                typing = asyncio.create_task(self._type(session, chat.route))
+                try:
+                    await (self._until_idle(session) if self._streaming == "off" else self._follow(session, chat))
+                finally:
+                    typing.cancel()
+        except (OpenClawError, OSError) as error:
+            log.warning("activity.ended", session=session, error=str(error))
         finally:
             self._accompanied.discard(session)
 
     async def _until_idle(self, session: SessionKey) -> None:
-        while session in self._running:
+        while session in self._busy:
             await asyncio.sleep(self._times.look)
 
     async def _type(self, session: SessionKey, route: Route) -> None:
-        while session in self._running:
+        """Until cancelled: a session that waits for sub-agents is quiet, and types again when it goes on."""
+        while True:
             try:
-                await self._adapter.typing(route)
+                chat = self._busy.get(session)
+                if chat is not None and chat.is_running:
+                    await self._adapter.typing(route)
             except SendRefused:
                 return  # the chat takes nothing from us
             except Exception as error:  # noqa: BLE001 - it is only shown; the answer does not depend on it
@@ -134,7 +136,7 @@ class Activity:
         last_event = loop.time()
         try:
             async with self._hub.watch(session, f"{max(0, chat.since - 1)}-0") as viewer:
-                while (session in self._running or words.children) and not viewer.is_over:
+                while (session in self._busy or words.children) and not viewer.is_over:
                     events = await viewer.take(self._times.look)
                     last_event = loop.time() if events else last_event
                     if loop.time() - last_event > self._times.forgotten:

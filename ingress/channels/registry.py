@@ -17,7 +17,6 @@ from openclaw_workers.engine.intake.commands.registry import available_commands
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.group_context import GroupContext
-from openclaw_workers.store.pairing import Pairings
 
 if TYPE_CHECKING:
     from ingress.channels.adapter import Adapter
@@ -80,7 +79,7 @@ def build_door(context: IngressContext) -> InboundDoor:
 
     gate = AccessGate(
         settings=loaded.settings,
-        pairings=Pairings(stores.redis, stores.keys),
+        pairings=stores.pairings,
         contexts=GroupContext(stores.redis, stores.keys),
         sessions=stores.sessions,
         reader=stores.reader,

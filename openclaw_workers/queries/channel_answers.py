@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.domain.inbound import DEFAULT_ACCOUNT
 from openclaw_workers.errors import NotFound
 from openclaw_workers.store.channels import ChannelAccount
-from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.views.channels import (
     ConfiguredAccount,
     account_json,
     blocked_chat_json,
-    refusal_json,
     refused_update_json,
 )
+from openclaw_workers.views.pairing import refusal_json
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
@@ -34,9 +33,8 @@ def channel_answer(place: Installation, wanted: str) -> dict[str, Any]:
         NotFound: there is no such account.
     """
     found = find_account(place, wanted)
-    channels, pairings = place.stores.channels, Pairings(place.stores.redis, place.stores.keys)
-    account = found.account
-    refusals = [each for each in pairings.refusals() if (each.channel, each.account_id) == _pair(account)]
+    channels, account = place.stores.channels, found.account
+    refusals = [each for each in place.stores.pairings.refusals() if (each.channel, each.account_id) == _pair(account)]
     return {
         "ok": True,
         **account_json(found, channels.state(account)),

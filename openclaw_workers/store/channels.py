@@ -16,7 +16,7 @@ from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import each_answer
 
 REFUSED_KEPT = 200
-_PLACE = ("lastChannel", "lastAccountId", "lastTo", "lastThreadId", "chatType")
+_PLACE = ("lastChannel", "lastAccountId", "lastTo", "lastThreadId", "chatType", "rootSessionKey")
 TOPIC_KEPT_S = 30 * 86_400
 """As long as the outbox keeps a message that could not be sent."""
 
@@ -64,9 +64,11 @@ class RunningChat:
 
     route: Route
     since: int
-    """When its turn was taken (ms)."""
+    """When the turn was taken that is shown there (ms)."""
     is_direct: bool
     """Only one person reads it."""
+    is_running: bool
+    """The session itself is at work, not only sub-agents below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +184,37 @@ class Channels:
             found: Any = self._redis.hgetall(self._keys.blocked_chats(account.name))
         return {str(chat): json.loads(note) for chat, note in found.items()}
 
-    def running(self, account: ChannelAccount) -> dict[SessionKey, RunningChat]:
-        """Sessions with a running turn that were last spoken to on this account."""
-        k = self._keys
+    def busy(self, account: ChannelAccount) -> dict[SessionKey, RunningChat]:
+        """Sessions that were last spoken to on this account and are at work, or have sub-agents at work."""
         with store_errors():
-            taken: Any = self._redis.zrange(k.running, 0, -1, withscores=True)
-            with self._redis.pipeline(transaction=False) as pipe:
-                for session, _ in taken:
-                    pipe.hmget(k.row(str(session)), _PLACE)
-                rows = each_answer(pipe)
+            taken: Any = self._redis.zrange(self._keys.running, 0, -1, withscores=True)
+        since = {str(session): int(at) for session, at in taken}
+        rows = self._rows(list(since))
+        for session, row in list(rows.items()):
+            root = row.get("rootSessionKey", "")
+            if root and root not in rows:
+                since.setdefault(root, since[session])
+        rows |= self._rows([session for session in since if session not in rows])
+        running = {str(session) for session, _ in taken}
         found = {}
-        for (session, since), row in zip(taken, rows, strict=True):
-            channel, account_id, to, thread, chat_type = (str(each or "") for each in row or [""] * len(_PLACE))
-            if (channel, account_id) == (account.channel, account.account_id):
-                route = Route(channel=channel, to=to, account_id=account_id, thread_id=thread)
-                found[SessionKey(str(session))] = RunningChat(route, int(since), chat_type == ChatType.DM)
+        for session, row in rows.items():
+            if (row.get("lastChannel"), row.get("lastAccountId")) == (account.channel, account.account_id):
+                to, thread = row.get("lastTo", ""), row.get("lastThreadId", "")
+                route = Route(channel=account.channel, to=to, account_id=account.account_id, thread_id=thread)
+                direct = row.get("chatType") == ChatType.DM
+                found[SessionKey(session)] = RunningChat(route, since[session], direct, session in running)
         return found
+
+    def _rows(self, sessions: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The fields of rows that tell where sessions speak."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for session in sessions:
+                pipe.hmget(self._keys.row(session), _PLACE)
+            values = each_answer(pipe)
+        return {
+            session: {name: str(value) for name, value in zip(_PLACE, row or [], strict=False) if value}
+            for session, row in zip(sessions, values, strict=True)
+        }
 
     def note_progress(self, account: ChannelAccount, session: SessionKey, route: Route, message_id: str) -> None:
         """Remember a progress message, so that it is removed even if this process dies."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from openclaw_workers.domain.inbound import DEFAULT_ACCOUNT
-from openclaw_workers.domain.pairing import Refusal
 from openclaw_workers.store.channels import AccountState, ChannelAccount
 
 
@@ -45,20 +44,6 @@ def account_json(configured: ConfiguredAccount, state: AccountState) -> dict[str
         "lastError": facts.get("lastError") or None,
         "lastErrorAt": _time(facts, "lastErrorAt"),
         "waitingUpdates": state.waiting,
-    }
-
-
-def refusal_json(refusal: Refusal) -> dict[str, Any]:
-    """Somebody who was not heard, and the command that lets them in."""
-    return {
-        "subject": refusal.subject,
-        "kind": refusal.kind,
-        "name": refusal.name,
-        "reason": refusal.reason,
-        "count": refusal.count,
-        "firstAt": refusal.first_at,
-        "lastAt": refusal.last_at,
-        "command": f"ocw pairing approve {refusal.subject}",
     }
 
 

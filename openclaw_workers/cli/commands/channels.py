@@ -149,9 +149,12 @@ def _status_text(answer: dict[str, Any]) -> str:
     blocks = [
         field_list(pairs),
         _block(
-            "not heard (`ocw pairing approve WHO` lets them in):",
-            ("WHO", "NAME", "WHY", "LAST"),
-            [(row["subject"], row["name"], row["reason"], age(row["lastAt"])) for row in answer["refused"]],
+            "not heard:",
+            ("NAME", "WHY", "LAST", "WHAT LETS THEM IN"),
+            [
+                (row["name"], row["reason"], age(row["lastAt"]), row["command"] or row["setting"])
+                for row in answer["refused"]
+            ],
         ),
         _block(
             "updates that could not be accepted:",

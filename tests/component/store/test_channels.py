@@ -123,20 +123,22 @@ def test_a_session_that_is_gone_is_not_bound(channels: Channels, redis: redis_py
     assert redis.exists(Keys(namespace).row(CHILD)) == 0
 
 
-def test_running_sessions_of_an_account_are_found(channels: Channels, redis: redis_py.Redis, namespace: str) -> None:
+def test_chats_with_an_agent_at_work_are_found(channels: Channels, redis: redis_py.Redis, namespace: str) -> None:
     keys = Keys(namespace)
-    here, elsewhere = SessionKey("agent:main:main"), SessionKey("agent:main:other")
-    redis.zadd(keys.running, {here: 1_000, elsewhere: 2_000})
-    for field, value in (
-        ("lastChannel", "telegram"),
-        ("lastAccountId", "default"),
-        ("lastTo", "1001"),
-        ("chatType", "dm"),
-    ):
-        redis.hset(keys.row(here), field, value)
+    here, parent, elsewhere = (SessionKey(f"agent:main:{name}") for name in ("main", "parent", "other"))
+    redis.zadd(keys.running, {here: 1_000, elsewhere: 2_000, CHILD: 3_000})
+    place = {"lastChannel": "telegram", "lastAccountId": "default", "lastTo": "1001", "chatType": "dm"}
+    for session in (here, parent):
+        for field, value in place.items():
+            redis.hset(keys.row(session), field, value)
     redis.hset(keys.row(elsewhere), mapping={"lastChannel": "cli"})
-    ((session, chat),) = channels.running(BOT).items()
-    assert (session, chat.since, chat.route.to, chat.is_direct) == (here, 1_000, "1001", True)
+    redis.hset(keys.row(CHILD), mapping={"rootSessionKey": parent})
+    found = channels.busy(BOT)
+    assert {session: (chat.since, chat.is_running) for session, chat in found.items()} == {
+        here: (1_000, True),
+        parent: (3_000, False),
+    }
+    assert (found[here].route.to, found[here].is_direct) == ("1001", True)
 
 
 def test_progress_messages_are_remembered(channels: Channels) -> None:

@@ -8,7 +8,7 @@ from tests.integration.telegram.conftest import MakeFleet
 from tests.support.fake_telegram import FakeTelegram
 from tests.support.fake_telegram_updates import ADA
 from tests.support.ocw import Gate
-from tests.support.programs import call, execute, program, say
+from tests.support.programs import call, execute, program, say, spawn
 from tests.support.telegram_fleet import BOT, TelegramFleet
 from tests.support.waiting import eventually
 
@@ -50,7 +50,7 @@ def test_progress_that_a_killed_ingress_left_behind_is_removed(make_fleet: MakeF
     fleet = start(make_fleet)
     gate = Gate(fleet, "first")
     telegram.bot.say(json.dumps(program(gate.step, say("done"))))
-    eventually(telegram.bot.visible, within=20)
+    eventually(lambda: fleet.stores.channels.progress(BOT), within=20)
     fleet.ingresses[0].kill()
     gate.open()
     fleet.ingress()
@@ -93,3 +93,18 @@ def test_a_session_that_may_not_send_shows_nothing(make_fleet: MakeFleet, telegr
     fleet.replies(count=3)
     assert "silent" not in telegram.bot.texts()
     assert len(telegram.bot.actions) == actions
+
+
+def test_sub_agents_are_shown_until_the_last_one_has_ended(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
+    fleet = make_fleet()
+    for lane in ("main", "subagent", "service"):
+        fleet.worker(lane, wait=False)
+    fleet.ingress()
+    fleet.ready(*fleet.workers)
+    gate = Gate(fleet, "child")
+    task = program(gate.step, say("found"))
+    telegram.bot.say(json.dumps(program(spawn(task, label="Search"), say("asked"), say("heard"))))
+    eventually(lambda: "⏳ Search" in "".join(telegram.bot.texts()), within=20)
+    assert "asked" in telegram.bot.texts()
+    gate.open()
+    eventually(lambda: telegram.bot.texts() == ["asked", "heard"], within=30)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from openclaw_workers.store.pairing import Pairings
 from tests.integration.telegram.conftest import MakeFleet
 from tests.support.fake_telegram import FakeTelegram
 from tests.support.fake_telegram_updates import ADA, BOB, EVE, Person, group, mention
@@ -38,7 +37,7 @@ def test_a_group_that_nobody_listed_reaches_nothing(fleet: TelegramFleet, telegr
     assert fleet.replies() == ["direct"]
     assert len(fleet.turns()) == 1
     assert telegram.bot.visible(TEAM.id) == []
-    (refusal,) = Pairings(fleet.stores.redis, fleet.stores.keys).refusals()
+    (refusal,) = fleet.stores.pairings.refusals()
     assert (refusal.reason, refusal.name) == ("group", "Team")
 
 

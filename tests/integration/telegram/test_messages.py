@@ -8,7 +8,7 @@ from pathlib import Path
 from openclaw_workers.domain.transcript import UserEntry
 from tests.integration.telegram.conftest import MakeFleet
 from tests.support.fake_telegram import FakeTelegram
-from tests.support.fake_telegram_updates import ADA, StoredFile, document, photo, voice
+from tests.support.fake_telegram_updates import ADA, BOB, StoredFile, document, photo, voice
 from tests.support.programs import program, say
 from tests.support.telegram_fleet import BOT, TelegramFleet
 from tests.support.waiting import eventually
@@ -91,6 +91,19 @@ def test_a_file_that_is_too_large_or_gone_is_named_to_the_agent(make_fleet: Make
     assert first == "look\n[document large.bin was not loaded: it has more than 1 MB]"
     assert second.startswith("and\n[document gone.bin was not loaded:")
     assert telegram.called("download") == []
+
+
+def test_a_slow_download_holds_up_its_own_chat_only(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
+    fleet = make_fleet(channels={"telegram": {"allowFrom": [str(BOB.id)]}})
+    fleet.worker("main", wait=False)
+    fleet.ingress()
+    telegram.bot.files["slow"] = StoredFile(PNG, "photos/slow.jpg", seconds=4)
+    telegram.bot.say(answer("with the file"), extra=photo("slow", len(PNG)))
+    telegram.bot.say(answer("behind it"))
+    telegram.bot.say(answer("quick"), BOB)
+    assert fleet.replies(BOB.id) == ["quick"]
+    assert telegram.bot.visible(ADA.id) == []
+    assert fleet.replies(count=2) == ["with the file", "behind it"]
 
 
 def test_a_voice_note_that_nobody_can_hear_is_said_to_be_so(fleet: TelegramFleet, telegram: FakeTelegram) -> None:
