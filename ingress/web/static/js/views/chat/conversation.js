@@ -1,12 +1,12 @@
 // One session: its transcript, the turn in progress, what waits, and what was just sent.
 import { at, get, post, randomId, withQuery } from "../../api.js";
+import { coalesced } from "../../coalesced.js";
 import { useEffect, useReducer, useRef, useState } from "../../preact.js";
 import { follow } from "../../sse.js";
 import { PAGE, begin, reduce } from "./conversation_state.js";
 import { touchesQueue, touchesTranscript } from "./live_turn.js";
 
 const MOST = 1000; // the API gives no more at a time
-const COALESCE_MS = 120;
 
 export function useConversation(key) {
   const [state, dispatch] = useReducer(reduce, key, begin);
@@ -147,34 +147,4 @@ async function readQueue(key, dispatch) {
   } catch {
     /* a session that does not exist yet has no queue */
   }
-}
-
-/** Calls within a short time become one; a call during a reading makes one more afterwards. */
-function coalesced(read) {
-  let timer = null;
-  let running = null;
-  let again = false;
-  const now = async () => {
-    if (running) {
-      again = true;
-      return running;
-    }
-    running = read();
-    await running;
-    running = null;
-    if (again) {
-      again = false;
-      return now();
-    }
-    return undefined;
-  };
-  const later = () => {
-    timer ??= setTimeout(() => {
-      timer = null;
-      now();
-    }, COALESCE_MS);
-  };
-  later.now = now;
-  later.cancel = () => clearTimeout(timer);
-  return later;
 }
