@@ -5,19 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ingress.web.pages import MOST_TEXTS
-from openclaw_workers.domain.tokens import Scope
-from tests.support.fleet import Fleet
-from tests.support.ingress import Api, Ingress, new_token
-
-
-@pytest.fixture(scope="module")
-def stranger(ingress: Ingress) -> Api:
-    return Api(ingress.url)
-
-
-@pytest.fixture(scope="module")
-def reader(fleet: Fleet, ingress: Ingress) -> Api:
-    return Api(ingress.url, new_token(fleet, Scope.READ))
+from tests.support.ingress import Api
 
 
 @pytest.mark.parametrize("path", ["/", "/chat", "/chat/agent%3Amain%3Amain", "/runs/run-1/run-2", "/fleet", "/usage"])
