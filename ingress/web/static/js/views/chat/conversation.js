@@ -48,8 +48,10 @@ class Opened {
       const known = found.sessions.find((each) => each.sessionKey === this.key);
       if (this.closed) return;
       // A turn in progress is replayed from the stream, so that its text is there from its first word.
-      if (known) this.follow(known.state === "idle" ? undefined : "0-0");
-      else this.dispatch({ type: "set", values: { missing: true, entries: [], error: null } });
+      if (known) {
+        this.follow(known.state === "idle" ? undefined : "0-0");
+        await readChildren(this.key, this.dispatch);
+      } else this.dispatch({ type: "set", values: { missing: true, entries: [], error: null } });
     } catch (error) {
       this.dispatch({ type: "set", values: { error } });
     }
@@ -138,6 +140,17 @@ async function readHistory(key, dispatch, latest) {
   } catch (error) {
     if (error.status !== 404) dispatch({ type: "set", values: { error } });
   }
+}
+
+/** The sub-agents at work that this session has spawned; events tell of the others. */
+async function readChildren(key, dispatch) {
+  const answer = await get(withQuery(at("subagents"), { sessionKey: key, live: true, limit: 200 }));
+  const own = answer.subagents.filter((each) => each.requesterSessionKey === key);
+  const known = own.map(({ runId: run, label, childSessionKey: session, state, parentRunId: parent }) => [
+    run,
+    { run, label, session, state, parent },
+  ]);
+  dispatch({ type: "children", children: Object.fromEntries(known) });
 }
 
 async function readQueue(key, dispatch) {
