@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, Role, SpawnMode
@@ -51,7 +52,7 @@ class Attempt(BaseModel):
     how: str = "taken"
     """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
     until: int | None = None
-    """When it no longer had the run; for a lost worker its last sign of life. None while it has it, or if it ended it."""
+    """When it no longer had the run, for a lost worker its last sign of life; None if it has it, or ended it."""
     end: str | None = None
     """Why: `lost`, `handover`, `parked`, or `continued` (the same run goes on with a new turn)."""
     woken: int | None = None
@@ -104,6 +105,8 @@ class Run(BaseModel):
     """Its number among all runs that the parent session has spawned."""
     depth: int = 0
     role: Role | None = None
+    authority: Authority = Authority.ANYONE
+    """The authority of who asked for it; the lowest, if several did. What follows from it has no more."""
     label: str = ""
     task: str = ""
     cleanup: Cleanup = Cleanup.KEEP
@@ -149,6 +152,8 @@ class Run(BaseModel):
     failure reason, killed, timeout, lost, session-reset, session-delete.
     """
 
+    suppressed: bool = False
+    """The send policy held its reply back."""
     cut: bool = False
     """`text` stops at the model's output limit. For a child it may come from a turn before its last."""
 

@@ -15,6 +15,10 @@
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
+    {ns}:pairing:admitted          hash    when revoked     person, group or member of a group -> who it is (JSON)
+    {ns}:pairing:pending           hash    1 hour each      person -> pairing code and who it is (JSON); 3 per account
+    {ns}:pairing:refusals          hash    newest 200       who was refused -> why and how often (JSON)
+    {ns}:pairing:refused           zset    newest 200       who was refused -> when last (ms)
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
@@ -53,6 +57,21 @@
     {ns}:archives                  hash    when written     session id -> whose transcript it is (JSON)
     {ns}:archiving:{id}            hash    30 days          by session id: who writes the archive, where, how far
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
+    {ns}:outbox:new                stream  when sorted      messages to chats that are not sorted by route yet
+    {ns}:outbox:entry:{id}         hash    24 h after sent  a message to a chat: message (JSON), state, address, parts
+                                                            (how many), next (part to send), attempts, `part 0` …
+                                                            (how each ended, JSON); 30 days if unknown or failed
+    {ns}:outbox:parts:{id}         list    with entry       its rendered parts (JSON)
+    {ns}:outbox:file:{id}          list    when sent        a file to send, in pieces (base64); 1 hour without a message
+    {ns}:outbox:route:{id}         list    when sent        by `channel|account|to|thread`: ids of the messages that
+                                                            wait for one route, oldest first
+    {ns}:outbox:ready:{id}         zset    when sent        by `channel|account`: routes with messages -> when a
+                                                            sender may claim them (ms): a lease or pause ends then
+    {ns}:outbox:owners             hash    when sent        route -> token of the sender that holds it
+    {ns}:outbox:waiting            zset    when sent        messages that wait -> since when (ms)
+    {ns}:outbox:sent               zset    24 h             messages that were sent or dropped -> when (ms)
+    {ns}:outbox:kept               zset    30 days          messages that are unknown or failed -> since when (ms)
+    {ns}:outbox:senders            zset    never            `channel|account` -> when a sender last looked (ms)
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
@@ -67,7 +86,11 @@
     {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
+    {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
+    {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
+    {ns}:s:{key}:context           zset    1 day            messages of a group that the bot was not asked about (JSON)
+                                                            -> their order
 
 Scripts touch keys of one session and shared indexes together, so they assume a single Redis primary.
 """
@@ -197,6 +220,61 @@ class Keys:
     def threads(self) -> str:
         return f"{self.namespace}:threads"
 
+    @property
+    def admitted(self) -> str:
+        return f"{self.namespace}:pairing:admitted"
+
+    @property
+    def pending(self) -> str:
+        return f"{self.namespace}:pairing:pending"
+
+    @property
+    def refusals(self) -> str:
+        return f"{self.namespace}:pairing:refusals"
+
+    @property
+    def refused(self) -> str:
+        return f"{self.namespace}:pairing:refused"
+
+    @property
+    def outgoing(self) -> str:
+        return f"{self.namespace}:outbox:new"
+
+    def outbox_entry(self, name: str) -> str:
+        return f"{self.namespace}:outbox:entry:{name}"
+
+    def outbox_parts(self, name: str) -> str:
+        return f"{self.namespace}:outbox:parts:{name}"
+
+    def outbox_file(self, name: str) -> str:
+        return f"{self.namespace}:outbox:file:{name}"
+
+    def outbox_route(self, name: str) -> str:
+        return f"{self.namespace}:outbox:route:{name}"
+
+    def outbox_ready(self, name: str) -> str:
+        return f"{self.namespace}:outbox:ready:{name}"
+
+    @property
+    def outbox_owners(self) -> str:
+        return f"{self.namespace}:outbox:owners"
+
+    @property
+    def outbox_waiting(self) -> str:
+        return f"{self.namespace}:outbox:waiting"
+
+    @property
+    def outbox_sent(self) -> str:
+        return f"{self.namespace}:outbox:sent"
+
+    @property
+    def outbox_kept(self) -> str:
+        return f"{self.namespace}:outbox:kept"
+
+    @property
+    def outbox_senders(self) -> str:
+        return f"{self.namespace}:outbox:senders"
+
     def dedupe(self, delivery: str) -> str:
         return f"{self.namespace}:dedupe:{delivery}"
 
@@ -299,5 +377,14 @@ class Keys:
     def waiters(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:waiters"
 
+    def system_events(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:system_events"
+
+    def event_keys(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:event_keys"
+
     def files(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:files"
+
+    def context(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:context"

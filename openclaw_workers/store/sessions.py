@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
@@ -34,6 +35,8 @@ class _Order:
     partial: Partial = lambda run: ""
     unused_since: int | None = None
     """Only if it is idle and was last used then."""
+    to_chat: Delivery = NO_DELIVERY
+    """What the session's chat is sent, and the chats of cancelled messages."""
 
 
 class Sessions:
@@ -55,17 +58,32 @@ class Sessions:
         )
         return bool(reply[0] == "ok")
 
-    def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
+    def reset(
+        self,
+        key: SessionKey,
+        lane: Lane,
+        *,
+        cap: int,
+        partial: Partial = lambda run: "",
+        to_chat: Delivery = NO_DELIVERY,
+    ) -> SessionEnded | None:
         """Start a new session under the same key, at once; None when there is no such session.
 
-        `partial`: what a run that ends with it had written so far.
+        `partial`: what a run that ends with it had written so far. `to_chat`: what its chat is sent.
         """
-        return self._end(key, lane, _Order("reset", cap, partial))
+        return self._end(key, lane, _Order("reset", cap, partial, to_chat=to_chat))
 
     def delete(
-        self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: ""
+        self,
+        key: SessionKey,
+        lane: Lane,
+        *,
+        cap: int,
+        partial: Partial = lambda run: "",
+        to_chat: Delivery = NO_DELIVERY,
     ) -> SessionEnded | None:
-        return self._end(key, lane, _Order("delete", cap, partial))
+        """Delete a session; `to_chat`: what the chats of cancelled messages are sent."""
+        return self._end(key, lane, _Order("delete", cap, partial, to_chat=to_chat))
 
     def retire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> SessionEnded | None:
         """Delete a session that nobody has used since; otherwise it stays, and the answer is None too."""
@@ -95,8 +113,12 @@ class Sessions:
                         "live",
                         "children",
                         "files",
+                        "system_events",
+                        "event_keys",
                     ),
-                    **k.shared("due", "running", "sessions", "archives", "stop_orders", "threads", "lost_calls"),
+                    **k.shared(
+                        "due", "running", "sessions", "archives", "stop_orders", "threads", "lost_calls", "outgoing"
+                    ),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(RunId(run)),
                     "archive_prefix": k.archive(""),
@@ -110,6 +132,7 @@ class Sessions:
                     "grant_ms": self._grant_ms,
                     "partial": taken_away,
                     "unused_since": "" if order.unused_since is None else order.unused_since,
+                    "delivery": order.to_chat.as_json,
                 },
             )
             if reply[0] == "done":

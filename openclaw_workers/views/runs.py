@@ -15,6 +15,7 @@ RUN = (
     "agentId",
     "lane",
     "kind",
+    "authority",
     "parentRunId",
     "label",
     "title",
@@ -37,6 +38,7 @@ RUN = (
     "usage",
     "cost",
     "text",
+    "suppressed",
     "error",
 )
 """The fields of a run in lists and on its own; docs/cli.md describes them."""
@@ -72,6 +74,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "agentId": run.agent_id,
         "lane": run.lane,
         "kind": run.kind,
+        "authority": run.authority,
         **_tree_fields(run),
         "state": run.state,
         "reason": run.reason,
@@ -94,6 +97,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "tokens": run.usage.total,
         "cost": run.cost,
         "text": run.text,
+        "suppressed": run.suppressed,
         "settledText": run.text if run.settled_at is not None else None,
         "partial": run.partial,
         "error": run.error or None,

@@ -12,6 +12,11 @@ from __future__ import annotations
 
 from openclaw_workers.agent.output.silent_replies import NO_REPLY
 
+# --- Messages of chats (assembled in `engine.access.message_text`) ------------------------------------------------
+
+CHAT_CONTEXT = "Written in this chat since your last turn. It was not addressed to you; use it as context only:"
+CHAT_ADDRESSED = "Addressed to you:"
+
 # --- The system prompt (assembled in `sections`) -----------------------------------------------------------------
 
 IDENTITY = "You are {name}, a personal assistant."
@@ -219,6 +224,11 @@ EXCHANGE_OVER = (
 )
 MESSAGE_FROM_PARENT = "[Message from {sender}, which started you]\n{text}"
 WAITS_FOR_YOU = "that session waits for your answer itself; it reads your message after that"
+
+# --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
+
+SYSTEM_EVENT = "[System event from {source}, {time}. No person wrote this.]"
+SYSTEM_EVENT_WITHOUT_TEXT = f"[System event] You were woken, but there is nothing new. Reply {NO_REPLY}."
 
 # --- The model's own last words when a budget is used up (`engine.turn.outcomes`); the next turn reads them ---------
 
