@@ -20,7 +20,7 @@ export function ChatView({ route, me, sessions }) {
     if (!key && isLoaded) navigate(chatPath(first ?? `agent:${me.agent ?? "main"}:main`), { replace: true });
   }, [key, first, isLoaded]);
   if (!key) return html`<${Loading} />`;
-  return html`<${Conversation} key=${key} sessionKey=${key} me=${me} onChanged=${sessions.reload} />`;
+  return html`<${Conversation} key=${key} sessionKey=${key} me=${me} onChanged=${sessions.refresh} />`;
 }
 
 function Conversation({ sessionKey, me, onChanged }) {
@@ -30,15 +30,12 @@ function Conversation({ sessionKey, me, onChanged }) {
   const runId = talk.session?.runId ?? (talk.turn.phase !== "idle" ? talk.turn.runId : null);
   const isSent = talk.pending.some((item) => item.state === "accepted");
   const busy = Boolean(runId) || isLive(talk.session?.state) || isSent;
-  const changed = () => {
-    talk.reload();
-    onChanged();
-  };
+  const changed = () => Promise.all([talk.reload(), onChanged()]);
   const stop = () => attempt(() => (runId ? post(at("runs", runId, "stop")) : talk.send("/stop")));
   if (talk.deleted) return html`<${Empty} title="This session was deleted">Its transcript is in the archive.<//>`;
   return html`
     <section class="chat ${drop.over ? "dropping" : ""}" aria-label="Conversation" ...${drop.handlers}>
-      <${SessionHeader} sessionKey=${sessionKey} talk=${talk} busy=${busy} me=${me} onChanged=${changed} />
+      <${SessionHeader} sessionKey=${sessionKey} talk=${talk} busy=${busy} me=${me} onChanged=${changed} onDeleted=${onChanged} />
       <div class="transcript-box"><${Transcript} talk=${talk} busy=${busy} /></div>
       ${talk.stream === "waiting" && html`<p class="stream-note" role="status">Reconnecting to the conversation…</p>`}
       <${Composer} sessionKey=${sessionKey} attachments=${attachments} busy=${busy} waiting=${talk.waiting}

@@ -1,12 +1,12 @@
 // One session: its transcript, the turn in progress, what waits, and what was just sent.
 import { at, get, post, randomId, withQuery } from "../../api.js";
+import { coalesced } from "../../coalesced.js";
 import { useEffect, useReducer, useRef, useState } from "../../preact.js";
 import { follow } from "../../sse.js";
 import { PAGE, begin, reduce } from "./conversation_state.js";
 import { touchesQueue, touchesTranscript } from "./live_turn.js";
 
 const MOST = 1000; // the API gives no more at a time
-const COALESCE_MS = 120;
 
 export function useConversation(key) {
   const [state, dispatch] = useReducer(reduce, key, begin);
@@ -48,8 +48,10 @@ class Opened {
       const known = found.sessions.find((each) => each.sessionKey === this.key);
       if (this.closed) return;
       // A turn in progress is replayed from the stream, so that its text is there from its first word.
-      if (known) this.follow(known.state === "idle" ? undefined : "0-0");
-      else this.dispatch({ type: "set", values: { missing: true, entries: [], error: null } });
+      if (known) {
+        this.follow(known.state === "idle" ? undefined : "0-0");
+        await readChildren(this.key, this.dispatch);
+      } else this.dispatch({ type: "set", values: { missing: true, entries: [], error: null } });
     } catch (error) {
       this.dispatch({ type: "set", values: { error } });
     }
@@ -140,6 +142,17 @@ async function readHistory(key, dispatch, latest) {
   }
 }
 
+/** The sub-agents at work that this session has spawned; events tell of the others. */
+async function readChildren(key, dispatch) {
+  const answer = await get(withQuery(at("subagents"), { sessionKey: key, live: true, limit: 200 }));
+  const own = answer.subagents.filter((each) => each.requesterSessionKey === key);
+  const known = own.map(({ runId: run, label, childSessionKey: session, state, parentRunId: parent }) => [
+    run,
+    { run, label, session, state, parent },
+  ]);
+  dispatch({ type: "children", children: Object.fromEntries(known) });
+}
+
 async function readQueue(key, dispatch) {
   try {
     const answer = await get(at("sessions", key, "queue"));
@@ -147,34 +160,4 @@ async function readQueue(key, dispatch) {
   } catch {
     /* a session that does not exist yet has no queue */
   }
-}
-
-/** Calls within a short time become one; a call during a reading makes one more afterwards. */
-function coalesced(read) {
-  let timer = null;
-  let running = null;
-  let again = false;
-  const now = async () => {
-    if (running) {
-      again = true;
-      return running;
-    }
-    running = read();
-    await running;
-    running = null;
-    if (again) {
-      again = false;
-      return now();
-    }
-    return undefined;
-  };
-  const later = () => {
-    timer ??= setTimeout(() => {
-      timer = null;
-      now();
-    }, COALESCE_MS);
-  };
-  later.now = now;
-  later.cancel = () => clearTimeout(timer);
-  return later;
 }

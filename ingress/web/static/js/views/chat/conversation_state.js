@@ -34,6 +34,8 @@ export function reduce(state, action) {
     }
     case "queue":
       return { ...state, waiting: action.waiting, pending: settled(state.pending, action) };
+    case "children":
+      return { ...state, turn: { ...state.turn, children: { ...action.children, ...state.turn.children } } };
     case "set":
       return { ...state, ...action.values };
     case "pending":

@@ -8,7 +8,7 @@ import { attempt } from "../../parts/toasts.js";
 import { Link, navigate, sessionRunsPath } from "../../router.js";
 import { canChat, isAdmin } from "../../sessions.js";
 
-export function SessionHeader({ sessionKey, talk, busy, me, onChanged }) {
+export function SessionHeader({ sessionKey, talk, busy, me, onChanged, onDeleted }) {
   const session = talk.session;
   const label = session?.label;
   const facts = session
@@ -36,7 +36,7 @@ export function SessionHeader({ sessionKey, talk, busy, me, onChanged }) {
             <button onClick=${() => rename(sessionKey, label, onChanged)}>Rename</button>
             <button onClick=${() => reset(sessionKey, onChanged)}>Reset</button>
           `}
-          ${isAdmin(me) && html`<button class="danger" onClick=${() => forget(sessionKey)}>Delete</button>`}
+          ${isAdmin(me) && html`<button class="danger" onClick=${() => forget(sessionKey, onDeleted)}>Delete</button>`}
         </div>
       `}
     </header>
@@ -62,11 +62,13 @@ async function reset(key, onChanged) {
   if (sure && (await attempt(() => post(at("sessions", key, "reset")), "The session begins anew."))) onChanged();
 }
 
-async function forget(key) {
+async function forget(key, onDeleted) {
   const sure = await confirm(
     "Delete this session?",
     "A running turn is stopped. The transcript is archived in the state directory.",
     "Delete",
   );
-  if (sure && (await attempt(() => remove(at("sessions", key)), "The session is deleted."))) navigate("/chat");
+  if (!sure || !(await attempt(() => remove(at("sessions", key)), "The session is deleted."))) return;
+  await onDeleted();
+  navigate("/chat");
 }

@@ -37,7 +37,7 @@ function userItem(entry) {
   const isPerson = !entry.provenance || entry.provenance === "steer";
   return {
     kind: isPerson ? "user" : "internal",
-    text: plainText(entry),
+    text: unquoted(plainText(entry)),
     attachments: entry.attachments ?? [],
     steered: entry.provenance === "steer",
     source: entry.provenance,
@@ -69,11 +69,16 @@ function toolCall(block, entry, results) {
     input: block.arguments,
     at: entry.timestamp,
     runId: entry.runId,
-    output: result ? plainText(result) : null,
+    output: result ? unquoted(plainText(result)) : null,
     failed: result?.isError ?? false,
     endedAt: result?.timestamp ?? null,
   };
 }
+
+const MARKERS = /<<<UNTRUSTED_TEXT from="[^"<>\n]*">>>\n?|\n?<<<END_UNTRUSTED_TEXT>>>/g;
+
+/** Without the marks that tell a model which text is not from its user. */
+const unquoted = (text) => text.replace(MARKERS, "");
 
 export const plainText = (entry) =>
   (entry.content ?? [])

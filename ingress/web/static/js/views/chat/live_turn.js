@@ -141,6 +141,7 @@ function withChild(children, type, data) {
         run: data.run,
         label: data.label ?? known.label,
         session: data.session ?? known.session,
+        parent: data.parentRun ?? known.parent,
         state,
       },
     };

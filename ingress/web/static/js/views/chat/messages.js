@@ -1,7 +1,7 @@
 // One item of the transcript.
 import { clock, firstLine, moment, plural, tokens } from "../../format.js";
 import { html } from "../../preact.js";
-import { Dot, stateWord } from "../../parts/marks.js";
+import { Dot, isLive, stateWord } from "../../parts/marks.js";
 import { withCode } from "../../parts/states.js";
 import { Link, chatPath, runPath } from "../../router.js";
 import { FileChips } from "./attachments.js";
@@ -95,12 +95,12 @@ export function LiveTurn({ turn, extraCalls, busy }) {
   `;
 }
 
-/** The sub-agents that this conversation has started since the page is open. */
+/** The sub-agents of this conversation: those at work, and those that ended since the page is open. */
 export function Children({ turn }) {
   const all = Object.values(turn.children);
   if (!all.length) return null;
-  const live = all.filter((child) => child.state === "queued" || child.state === "running");
-  const root = turn.runId;
+  const live = all.filter((child) => isLive(child.state));
+  const root = (live[0] ?? all[all.length - 1]).parent ?? turn.runId;
   return html`
     <details class="children" open=${live.length > 0}>
       <summary>
@@ -109,11 +109,9 @@ export function Children({ turn }) {
         ${root && html`<${Link} to=${runPath(root)}>Show the tree<//>`}</summary>
       <ul>${all.map((child) => html`
         <li key=${child.run}><${Dot} state=${child.state} />
-          <span class="ellipsis">${
-            child.session
-              ? html`<${Link} to=${chatPath(child.session)}>${child.label || child.run}<//>`
-              : child.label || child.run
-          }</span>
+          <span class="ellipsis">${child.session
+            ? html`<${Link} to=${chatPath(child.session)}>${child.label || child.run}<//>`
+            : child.label || child.run}</span>
           <small>${stateWord(child.state)}</small></li>
       `)}</ul>
     </details>

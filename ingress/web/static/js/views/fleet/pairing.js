@@ -1,4 +1,4 @@
-// People who wrote to a bot and wait to be let in.
+// People and groups of chat channels who wait to be let in, or were refused.
 import { at, post } from "../../api.js";
 import { age } from "../../format.js";
 import { html } from "../../preact.js";
@@ -8,33 +8,55 @@ import { attempt } from "../../parts/toasts.js";
 import { useResource } from "../../resource.js";
 
 export function Pairing({ now }) {
-  const pairing = useResource(at("pairing"), { on: (event) => /^pairing/.test(event.type), everyMs: 10000 });
-  const requests = pairing.data?.requests ?? pairing.data?.pending ?? [];
-  if (!requests.length) return null;
-  const approve = async (request) => {
-    const sure = await confirm(
-      `Let ${nameOf(request)} in?`,
-      "They may then talk to the agent. The first person who is let in becomes the owner.",
-      "Approve",
-      false,
-    );
-    const body = { channel: request.channel, accountId: request.accountId, code: request.code };
-    if (sure && (await attempt(() => post(at("pairing", "approve"), body), "Approved."))) pairing.reload();
-  };
+  const pairing = useResource(at("pairing"), { everyMs: 5000 });
+  const { requests = [], refused = [] } = pairing.data ?? {};
   return html`
-    <section class="section" aria-labelledby="pairing"><h2 class="label" id="pairing">Pairing requests</h2>
-      <div class="card table-wrap"><table class="data">
-        <${Head} columns=${["Person", "Channel", "Code", "Asked#", ""]} />
-        <tbody>${requests.map((request) => html`
-          <tr key=${request.code}>
-            <td>${nameOf(request)}</td><td>${[request.channel, request.accountId].filter(Boolean).join(" · ")}</td>
-            <td class="mono">${request.code}</td><td class="num">${age(request.createdAt ?? request.at, now)}</td>
-            <td class="acts"><button class="primary" onClick=${() => approve(request)}>Approve</button></td>
-          </tr>
-        `)}</tbody>
-      </table></div>
-    </section>
+    ${requests.length > 0 && html`
+      <section class="section" aria-labelledby="pairing"><h2 class="label" id="pairing">Pairing requests</h2>
+        <div class="card table-wrap"><table class="data">
+          <${Head} columns=${["Person", "Channel", "Code", "Asked#", ""]} />
+          <tbody>${requests.map((each) => html`
+            <tr key=${each.code}>
+              <td>${nameOf(each)}</td>
+              <td>${channelOf(each)}</td>
+              <td class="mono">${each.code}</td>
+              <td class="num">${age(each.createdAt, now)}</td>
+              <td class="acts"><${Approve} one=${each} who=${each.code} reload=${pairing.reload} /></td>
+            </tr>
+          `)}</tbody>
+        </table></div>
+      </section>
+    `}
+    ${refused.length > 0 && html`
+      <section class="section" aria-labelledby="refused"><h2 class="label" id="refused">Refused</h2>
+        <div class="card table-wrap"><table class="data">
+          <${Head} columns=${["Who", "Channel", "Why", "Times#", "Last#", ""]} />
+          <tbody>${refused.map((each) => html`
+            <tr key=${each.subject}>
+              <td>${nameOf(each)}</td>
+              <td>${channelOf(each)}</td>
+              <td>${each.reason}</td>
+              <td class="num">${each.count}</td>
+              <td class="num">${age(each.lastAt, now)}</td>
+              <td class="acts">${each.command
+                ? html`<${Approve} one=${each} who=${each.subject} reload=${pairing.reload} />`
+                : html`<span class="small dim">${each.setting}</span>`}</td>
+            </tr>
+          `)}</tbody>
+        </table></div>
+      </section>
+    `}
   `;
 }
 
-const nameOf = (request) => request.name || request.senderName || request.peer || request.senderId || request.id;
+function Approve({ one, who, reload }) {
+  const approve = async () => {
+    const text = "They may then talk to the agent. The first person who is let in becomes the owner.";
+    const sure = await confirm(`Let ${nameOf(one)} in?`, text, "Approve", false);
+    if (sure && (await attempt(() => post(at("pairing", "approve"), { who }), "Let in."))) reload();
+  };
+  return html`<button class="primary" onClick=${approve}>Approve</button>`;
+}
+
+const nameOf = (one) => one.name || one.subject;
+const channelOf = (one) => [one.channel, one.accountId].filter(Boolean).join(" · ");
