@@ -20,7 +20,6 @@ from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.outbox_records import Account, PartOutcome
-from openclaw_workers.store.pairing import Pairings
 from tests.support.cli_docs import PAGE, CliDocs
 from tests.support.fake_telegram import TOKEN, FakeTelegram
 from tests.support.fleet import Fleet, session_key
