@@ -27,7 +27,7 @@ from openclaw_workers.client.protocol import (
 )
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
-from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.domain.runs import Lane, lane_of, queue_of
 from openclaw_workers.errors import NotFound, StoreUnavailable
 from openclaw_workers.store.reader import Event
 from openclaw_workers.store.workers import WorkerInfo
@@ -205,7 +205,7 @@ class Conversation:
         if self._idle_since is None or self._clock() - self._idle_since < PATIENCE_SECONDS:
             return None
         self._idle_since = None
-        lane = lane_of(self.session)
+        lane = queue_of(lane_of(self.session))
         if not has_worker((yield from ask(ReadWorkers())), lane):
             return Note(f"no worker is running for lane {lane}; start one with `ocw up`")
         state = yield from ask(ReadState(self.session))

@@ -215,6 +215,8 @@ def lane_cap(settings: Settings, lane: Lane) -> int | None:
             return settings.lanes.main.max_concurrent
         case Lane.SUBAGENT:
             return settings.lanes.subagent.max_concurrent or settings.agents.defaults.subagents.max_concurrent
+        case Lane.CRON:
+            return settings.cron.max_concurrent
         case Lane.SERVICE:
             return None
 

@@ -7,6 +7,7 @@ from openclaw_workers.config.base import Section
 from openclaw_workers.config.bindings import BindingSettings, CommandsSettings
 from openclaw_workers.config.budgets import BudgetsSettings
 from openclaw_workers.config.channels import ChannelsSettings
+from openclaw_workers.config.cron import CronSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
 from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.hooks import HooksSettings
@@ -52,6 +53,9 @@ class Settings(Section):
 
     memory: MemorySettings = MemorySettings()
     """How answers cite memory."""
+
+    cron: CronSettings = CronSettings()
+    """Scheduled jobs."""
 
     channels: ChannelsSettings = ChannelsSettings()
     """Chat channels."""

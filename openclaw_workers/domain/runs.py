@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
 from openclaw_workers.domain.messages import Authority
-from openclaw_workers.domain.session_key import is_subagent
+from openclaw_workers.domain.session_key import Kind, parse_key
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, Role, SpawnMode
 from openclaw_workers.errors import FailureReason
@@ -19,11 +19,22 @@ class Lane(StrEnum):
     MAIN = "main"
     SUBAGENT = "subagent"
     SERVICE = "service"
+    CRON = "cron"  # isolated turns of scheduled jobs; workers of the sub-agent lane run them
+
+
+WORKER_LANES = (Lane.MAIN, Lane.SUBAGENT, Lane.SERVICE)
+"""The lanes that workers serve: each is a queue."""
 
 
 def lane_of(session: SessionKey) -> Lane:
     """The lane on which turns of a session run."""
-    return Lane.SUBAGENT if is_subagent(session) else Lane.MAIN
+    kind = parse_key(session).kind
+    return Lane.SUBAGENT if kind is Kind.SUBAGENT else Lane.CRON if kind is Kind.CRON else Lane.MAIN
+
+
+def queue_of(lane: Lane) -> Lane:
+    """The lane whose workers run the turns of a lane."""
+    return Lane.SUBAGENT if lane is Lane.CRON else lane
 
 
 class RunState(StrEnum):

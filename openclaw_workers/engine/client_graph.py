@@ -11,6 +11,9 @@ from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.intake.system_events import SystemEvents
+from openclaw_workers.engine.schedules.fire import Firing
+from openclaw_workers.engine.schedules.service import JobService
+from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
 
@@ -46,6 +49,21 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         control=control_of(stores, waker),
         waker=waker,
         chats=chats_of(stores.settings),
+        settings=stores.settings,
+    )
+
+
+def firing_of(stores: Stores, waker: Waker) -> Firing:
+    targets = Targets(stores.settings, stores.reader)
+    return Firing(stores.schedules, intake_of(stores, waker), system_events_of(stores, waker), targets)
+
+
+def jobs_of(stores: Stores, waker: Waker) -> JobService:
+    return JobService(
+        store=stores.schedules,
+        due=stores.due,
+        firing=firing_of(stores, waker),
+        targets=Targets(stores.settings, stores.reader),
         settings=stores.settings,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.domain.runs import Lane, lane_of, queue_of
 from openclaw_workers.engine.wake import Waker, shown_args
 from openclaw_workers.errors import TransientError
 from openclaw_workers.store.client import Client, write
@@ -42,7 +42,7 @@ class QueueWaker:
         return self._push(lane_of(session), self.sealed(session, run), run)
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
-        blanks, lane = self._known(), lane_of(session)
+        blanks, lane = self._known(), queue_of(lane_of(session))
         if blanks is None:
             return self._other().sealed(session, run)
         return blanks.turns[lane].fill([session, run], task_id=run, shown=shown_args(session, run))

@@ -20,6 +20,7 @@ from openclaw_workers.store.llm.lost_calls import LostCallRecords
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.system_events import SystemEvents
 from openclaw_workers.store.tree import Tree
@@ -65,6 +66,7 @@ class Stores:
     outbox: Outbox
     channels: Channels
     system_events: SystemEvents
+    schedules: Schedules
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -94,9 +96,10 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         outbox=Outbox(redis, keys),
         channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
+        schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
     )
 
 
 def lane_caps(settings: Settings) -> dict[Lane, int]:
     """Cluster-wide caps; 0 is none."""
-    return {lane: lane_cap(settings, lane) or 0 for lane in (Lane.MAIN, Lane.SUBAGENT)}
+    return {lane: lane_cap(settings, lane) or 0 for lane in (Lane.MAIN, Lane.SUBAGENT, Lane.CRON)}

@@ -16,10 +16,16 @@ from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import chats_of, control_of, intake_of
-from openclaw_workers.engine.delivery.chats import ChatDelivery
+from openclaw_workers.engine.client_graph import chats_of, control_of, firing_of, intake_of, jobs_of, system_events_of
+from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.schedules.declared import DeclaredJobs
+from openclaw_workers.engine.schedules.fire import DueJobs
+from openclaw_workers.engine.schedules.heartbeat import Heartbeats
+from openclaw_workers.engine.schedules.settle import DueFirings
+from openclaw_workers.engine.schedules.targets import Targets
+from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
 from openclaw_workers.engine.stores import Stores
@@ -44,7 +50,18 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
-from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, LOST_CALL, RELAY, STOP_CHILDREN, TURN
+from openclaw_workers.store.keys import (
+    ARCHIVE,
+    BATCH,
+    CLEANUP,
+    FIRING,
+    FORGET,
+    JOB,
+    LOST_CALL,
+    RELAY,
+    STOP_CHILDREN,
+    TURN,
+)
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.turn_records import TurnRules
@@ -143,6 +160,11 @@ class WorkerEngine:
         )
 
     @cached_property
+    def schedule_tools(self) -> ScheduleTools:
+        system_events = system_events_of(self.stores, self.waker)
+        return ScheduleTools(jobs_of(self.stores, self.waker), system_events, self.targets, self.stores.reader)
+
+    @cached_property
     def execution(self) -> TurnExecution:
         return TurnExecution(
             turns=self.turns,
@@ -153,6 +175,7 @@ class WorkerEngine:
             reader=self.stores.reader,
             process=self.process,
             sessions_of=self.session_tools.for_turn,
+            schedules_of=self.schedule_tools.for_turn,
             transcripts=self.transcripts,
         )
 
@@ -199,6 +222,48 @@ class WorkerEngine:
         )
 
     @cached_property
+    def targets(self) -> Targets:
+        return Targets(self.loaded.settings, self.stores.reader)
+
+    @cached_property
+    def heartbeats(self) -> Heartbeats:
+        return Heartbeats(
+            settings=self.loaded.settings,
+            agents=self.agents,
+            reader=self.stores.reader,
+            events=self.stores.system_events,
+            targets=self.targets,
+        )
+
+    @cached_property
+    def declared_jobs(self) -> DeclaredJobs:
+        return DeclaredJobs(self.stores.schedules, self.stores.due, self.heartbeats, self.loaded.settings)
+
+    @cached_property
+    def due_jobs(self) -> DueJobs:
+        stores = self.stores
+        firing = firing_of(stores, self.waker)
+        enabled = self.loaded.settings.cron.enabled
+        return DueJobs(stores.schedules, stores.due, firing, self.heartbeats, is_enabled=enabled)
+
+    @cached_property
+    def due_firings(self) -> DueFirings:
+        stores, settings = self.stores, self.loaded.settings
+        return DueFirings(
+            store=stores.schedules,
+            due=stores.due,
+            inbox=stores.inbox,
+            reader=stores.reader,
+            sessions=stores.sessions,
+            tree=stores.tree,
+            outbox=stores.outbox,
+            targets=self.targets,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+            retention_ms=int(settings.cron.session_retention.total_seconds() * 1000),
+        )
+
+    @cached_property
     def due_kinds(self) -> Sequence[DueKind]:
         """The sweeper's table. A new kind of due item is one row here and a prefix in store/keys.py."""
         stores, settings = self.stores, self.loaded.settings
@@ -225,6 +290,8 @@ class WorkerEngine:
             DueKind(LOST_CALL, lost_calls.handle),
             DueKind(FORGET, DueRecords(tree).handle),
             DueKind(CLEANUP, DueCleanups(due, reader, tree, control).handle),
+            DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then),
+            DueKind(FIRING, self.due_firings.handle),
             DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
         )
 

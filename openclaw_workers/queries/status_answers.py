@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import WORKER_LANES
 from openclaw_workers.queries.usage_names import UsageNames
 from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.ledger import Ledger, Total, totals
@@ -27,7 +27,7 @@ def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str
     return status_json(
         workers=stores.workers.all(),
         held=overview.held(),
-        queues={lane: overview.queue(lane) for lane in Lane},
+        queues={lane: overview.queue(lane) for lane in WORKER_LANES},
         caps=stores.caps,
         waiting=overview.waiting(),
         totals=overview.totals(),

@@ -33,6 +33,10 @@ class DueItems:
         """Look at a claimed item again after a while; one that is done meanwhile stays done."""
         write(self._redis, (self._keys.due, "ZADD", "XX", "INCR", delay_ms - CLAIM_MS, item))
 
+    def add(self, item: str, delay_ms: int) -> None:
+        """Look at an item after a while, unless it is in the index already."""
+        write(self._redis, (self._keys.due, "ZADD", "NX", self.now_ms() + delay_ms, item))
+
     def done(self, item: str) -> None:
         with store_errors():
             self._redis.zrem(self._keys.due, item)

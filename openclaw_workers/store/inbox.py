@@ -52,6 +52,22 @@ class QueueRules:
 
 
 @dataclass(frozen=True, slots=True)
+class JobFiring:
+    """A time of a scheduled job, which is accepted once."""
+
+    job: str
+    time: int
+    following: int | None
+    """The time after it."""
+    is_manual: bool = False
+    """Somebody asked for it: the job's own times stay as they are."""
+
+    def as_json(self) -> str:
+        following = "" if self.following is None else str(self.following)
+        return json.dumps({"job": self.job, "at": str(self.time), "next": following, "manual": self.is_manual})
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     session: SessionKey
     """Where it is: of a repeat, where it went first."""
@@ -142,6 +158,7 @@ class Inbox:
         delivery: str = "",
         to_chat: Delivery = NO_DELIVERY,
         system_event: SystemEvent | None = None,
+        firing: JobFiring | None = None,
     ) -> Accepted | Refused:
         """Put a message into its inbox. A repeat with the same id changes nothing.
 
@@ -153,7 +170,8 @@ class Inbox:
         `wake` is pushed into the lane's queue in the same moment; without it the caller publishes the wake-up.
         `mode` is for this message alone, whatever the session or `rules` say. `to_chat`: what the chat of a dropped or
         rejected message is sent. `system_event`: what this message wakes the session for; while such a message waits,
-        further events join it and count as its repeats.
+        further events join it and count as its repeats. `firing`: the time of a scheduled job that this message is; it
+        is a repeat if the job does not wait for that time.
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
@@ -174,6 +192,8 @@ class Inbox:
                 "next_batch": k.batch(own_batch(run_id)),
                 "next_open": k.open(own_batch(run_id)),
                 "dedupe": k.dedupe(delivery),
+                "job": k.job(firing.job if firing else ""),
+                "firings": k.job_firings(firing.job if firing else ""),
             },
             args={
                 "session": key,
@@ -198,6 +218,7 @@ class Inbox:
                 "keep_s": DEDUPE_SECONDS if delivery else 0,
                 "delivery": to_chat.as_json,
                 "system_event": system_event.as_json() if system_event else "",
+                "firing": firing.as_json() if firing else "{}",
             },
         )
         match reply:

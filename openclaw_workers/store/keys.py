@@ -5,7 +5,8 @@
     {ns}:memory                    hash    10 s             how full Redis is, and whether it takes new work
     {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
                                                             `cleanup|session`, `lost_call|id`, `stop_children|session`,
-                                                            `stop_children|run session`, `forget|batch session`
+                                                            `stop_children|run session`, `forget|batch session`,
+                                                            `job|id`, `firing|job time`
                                                             -> when to look
     {ns}:due:before_step           zset    when shifted     what was due when Redis' clock stepped back
     {ns}:stop_orders               hash    when done        session key, or `run session` for what one run of it spawned
@@ -81,6 +82,10 @@
     {ns}:outbox:sent               zset    24 h             messages that were sent or dropped -> when (ms)
     {ns}:outbox:kept               zset    30 days          messages that are unknown or failed -> since when (ms)
     {ns}:outbox:senders            zset    never            `channel|account` -> when a sender last looked (ms)
+    {ns}:jobs                      zset    when removed     scheduled job -> when it was made (ms)
+    {ns}:job:{id}                  hash    when removed     job (JSON), next_at, paused, failures, retries, last_at …
+    {ns}:job:{id}:firings          hash    when ended       scheduled time (ms) -> firing that has not ended (JSON)
+    {ns}:job:{id}:log              list    7 days           run log (JSON), newest first, at most `cron.runLogEntries`
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
@@ -116,6 +121,8 @@ CLEANUP = "cleanup|"
 RELAY = "relay|"
 LOST_CALL = "lost_call|"
 FORGET = "forget|"
+JOB = "job|"
+FIRING = "firing|"
 
 
 def broker_prefix(namespace: str) -> str:
@@ -143,6 +150,19 @@ class Keys:
     @property
     def due(self) -> str:
         return f"{self.namespace}:due"
+
+    @property
+    def jobs(self) -> str:
+        return f"{self.namespace}:jobs"
+
+    def job(self, job_id: str) -> str:
+        return f"{self.namespace}:job:{job_id}"
+
+    def job_firings(self, job_id: str) -> str:
+        return f"{self.namespace}:job:{job_id}:firings"
+
+    def job_log(self, job_id: str) -> str:
+        return f"{self.namespace}:job:{job_id}:log"
 
     @property
     def memory(self) -> str:
@@ -376,7 +396,7 @@ class Keys:
         return f"{self.namespace}:lane:{lane}:ticket"
 
     def broker_queue(self, lane: str) -> str:
-        return f"{broker_prefix(self.namespace)}{lane}"
+        return f"{broker_prefix(self.namespace)}{'subagent' if lane == 'cron' else lane}"
 
     def row(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:row"

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
-from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.domain.runs import Lane, lane_of, queue_of
 from openclaw_workers.engine.wake import shown_args
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import FULL, Client, write
@@ -42,11 +42,11 @@ class CeleryWaker:
         self._keys = Keys(namespace)
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
-        lane = lane_of(session)
+        lane = queue_of(lane_of(session))
         return self._send(TURN, [session, run], lane, run, shown_args(session, run))
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
-        lane = lane_of(session)
+        lane = queue_of(lane_of(session))
         if lane not in self._blanks:
             self._blanks[lane] = blank_message(self._app, TURN, lane)
         return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session, run))

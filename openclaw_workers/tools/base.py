@@ -16,6 +16,7 @@ from openclaw_workers.domain.tool_spec import RAW_ARGUMENTS
 from openclaw_workers.errors import ToolInputInvalid
 
 if TYPE_CHECKING:
+    from openclaw_workers.tools.cron.port import SchedulePort
     from openclaw_workers.tools.sessions.port import SessionPort
 
 
@@ -60,6 +61,8 @@ class ToolContext:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
+    schedules: SchedulePort | None = None
+    """Scheduled jobs, for the cron tool."""
 
 
 InputT = TypeVar("InputT", bound=ToolInput)

@@ -8,6 +8,7 @@ from typing import Any
 
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.cron.cron import CronTool
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.files.write import Write
 from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionStatus
@@ -24,7 +25,7 @@ ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"} | dict.f
 @cache
 def _by_name() -> dict[str, Tool[Any]]:
     tools: list[Tool[Any]] = [Exec(), Read(), Write(), SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
-    tools += [SessionsList(), SessionsHistory(), SessionStatus()]
+    tools += [SessionsList(), SessionsHistory(), SessionStatus(), CronTool()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.domain.runs import WORKER_LANES, Lane, lane_of, queue_of
 from openclaw_workers.domain.tree import Batch, BatchState
 from openclaw_workers.store.ingresses import IngressInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
@@ -30,7 +30,7 @@ def status_json(
     known = [worker_json(info, held) for info in workers]
     lanes = [
         lane_json(lane, queues[lane], cap=caps.get(lane) or None, workers=known, held=held, waiting=waiting)
-        for lane in Lane
+        for lane in WORKER_LANES
     ]
     blocked = sum(batch.state is BatchState.BLOCKED for batch in undelivered)
     return {
@@ -96,12 +96,12 @@ def lane_json(
     waiting: Sequence[Waiting],
 ) -> dict[str, Any]:
     on_lane = [worker for worker in workers if worker["alive"] and lane in worker["lane"].split(",")]
-    waiting_here = [each for each in waiting if lane_of(each.session) is lane]
+    waiting_here = [each for each in waiting if queue_of(lane_of(each.session)) is lane]
     return {
         "lane": lane,
         "workers": len(on_lane),
         "concurrency": sum(worker["concurrency"] for worker in on_lane),
-        "running": sum(lane_of(each.session) is lane for each in held),
+        "running": sum(queue_of(lane_of(each.session)) is lane for each in held),
         "queued": queue.wakes,
         "cap": cap,
         "slots": queue.slots,

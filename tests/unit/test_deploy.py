@@ -13,7 +13,7 @@ import yaml
 
 from openclaw_workers.config.loader import ENVIRONMENT, load
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import WORKER_LANES
 
 ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
@@ -22,7 +22,7 @@ SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").rea
 def test_every_lane_has_its_workers() -> None:
     commands = {name: service["command"] for name, service in SERVICES.items()}
 
-    for lane in Lane:
+    for lane in WORKER_LANES:
         assert commands[lane] == ["ocw", "worker", "--lane", lane]
 
 
@@ -30,7 +30,7 @@ def test_workers_get_the_model_variables_and_flower_does_not() -> None:
     wanted = {name: f"${{{name}:-}}" for name, place in ENVIRONMENT.items() if place[0] == "models"}
     assert wanted
 
-    for lane in Lane:
+    for lane in WORKER_LANES:
         assert wanted.items() <= SERVICES[lane]["environment"].items()
     assert not wanted.keys() & SERVICES["flower"]["environment"].keys()
     assert SERVICES["flower"]["environment"].items() <= SERVICES["main"]["environment"].items()
@@ -61,7 +61,7 @@ def test_every_named_file_exists_and_secrets_come_from_files() -> None:
 
 
 def test_the_stop_grace_period_is_longer_than_the_workers_grace() -> None:
-    assert all(SERVICES[lane]["stop_grace_period"] == "40s" for lane in Lane)
+    assert all(SERVICES[lane]["stop_grace_period"] == "40s" for lane in WORKER_LANES)
 
 
 def test_no_secret_and_no_environment_is_copied_into_the_image() -> None:

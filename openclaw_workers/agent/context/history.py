@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from openclaw_workers.agent.output.heartbeat_reply import HEARTBEAT_OK
+from openclaw_workers.agent.output.heartbeat_reply import PROVENANCE as HEARTBEAT
 from openclaw_workers.agent.prompt.texts import MISSING_RESULT, REQUEST_HEADING, SUMMARY_HEADING, UNANSWERED
 from openclaw_workers.domain.ids import new_token
+from openclaw_workers.domain.system_event import PROVENANCE as SYSTEM_EVENT
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
@@ -48,9 +51,24 @@ def visible(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
     """What the model sees of a log: the latest summary as a user message, then the entries it does not cover."""
     at = last_compaction(entries)
     if at is None:
-        return list(entries)
+        return _without_quiet_beats(entries)
     following = [entry for entry in entries[seen_from(entries) :] if not isinstance(entry, CompactionEntry)]
-    return [summary_message(_compaction(entries, at)), *following]
+    return [summary_message(_compaction(entries, at)), *_without_quiet_beats(following)]
+
+
+def _without_quiet_beats(entries: Sequence[TranscriptEntry]) -> list[TranscriptEntry]:
+    """The entries without those of heartbeats after which nothing was told; unless somebody spoke meanwhile."""
+    spoken = [entry for entry in entries if type(entry) is UserEntry]
+    beats = {entry.run_id for entry in spoken if entry.provenance == HEARTBEAT}
+    if not beats:
+        return list(entries)
+    heard = {entry.run_id for entry in spoken if entry.provenance not in (HEARTBEAT, SYSTEM_EVENT)}
+    quiet = {
+        entry.run_id
+        for entry in entries
+        if isinstance(entry, AssistantEntry) and entry.run_id in beats - heard and entry.text.strip() == HEARTBEAT_OK
+    }
+    return [entry for entry in entries if getattr(entry, "run_id", None) not in quiet]
 
 
 def summary_message(compaction: CompactionEntry) -> UserEntry:

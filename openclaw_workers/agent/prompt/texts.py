@@ -227,6 +227,17 @@ WAITS_FOR_YOU = "that session waits for your answer itself; it reads your messag
 
 # --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
 
+SCHEDULED_TURN = """[Scheduled job {name}, due {time}. Nobody is waiting now: your final reply is the result.]
+{message}"""
+HEARTBEAT_PROMPT = (
+    "Read HEARTBEAT.md if it is there, and follow it strictly. Do not infer or repeat old tasks from earlier "
+    "conversations. If nothing needs attention, reply HEARTBEAT_OK."
+)
+HEARTBEAT_EVENTS = "Events wait above; look whether one of them needs attention."
+HEARTBEATS = """## Heartbeats
+From time to time you are asked: {prompt}
+If nothing needs attention, reply exactly HEARTBEAT_OK, at the start or the end of the reply. If something does, do \
+not write HEARTBEAT_OK: reply with the alert alone."""
 SYSTEM_EVENT = "[System event from {source}, {time}. No person wrote this.]"
 SYSTEM_EVENT_WITHOUT_TEXT = f"[System event] You were woken, but there is nothing new. Reply {NO_REPLY}."
 

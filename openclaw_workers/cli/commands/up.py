@@ -21,7 +21,7 @@ from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.errors import BadInput, ConflictError, StoreUnavailable
 from openclaw_workers.state_dir import (
     StateLock,
@@ -44,8 +44,8 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
         counts: dict[Lane, int] = {}
         for part in str(value).split(","):
             lane, _, count = part.strip().partition("=")
-            if lane not in list(Lane) or not count.isdecimal() or int(count) < 1:
-                self.fail(f"{part!r} is not LANE=N with a lane of {', '.join(Lane)} and N of 1 or more")
+            if lane not in WORKER_LANES or not count.isdecimal() or int(count) < 1:
+                self.fail(f"{part!r} is not LANE=N with a lane of {', '.join(WORKER_LANES)} and N of 1 or more")
             counts[Lane(lane)] = int(count)
         return counts
 
@@ -204,7 +204,7 @@ def _plan(
         config_path=loaded.source,
         redis_url=settings.redis.url.get_secret_value() if settings.redis.url else None,
         namespace=settings.engine.namespace,
-        concurrency={lane: concurrency.get(lane) or getattr(settings.lanes, lane).concurrency for lane in Lane},
+        concurrency={lane: concurrency.get(lane) or getattr(settings.lanes, lane).concurrency for lane in WORKER_LANES},
         grace_seconds=settings.engine.grace_seconds,
         with_flower=with_flower,
         task_events=settings.engine.task_events,

@@ -10,7 +10,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.config.loader import ACCEPT_OPTION
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import WORKER_LANES, Lane
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 """The log levels of Celery."""
@@ -23,7 +23,7 @@ accept_option = click.option(
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
 @click.option(
     "--lane",
-    type=click.Choice([lane.value for lane in Lane]),
+    type=click.Choice([lane.value for lane in WORKER_LANES]),
     required=True,
     help="Queue to consume: turns, sub-agents or service.",
 )

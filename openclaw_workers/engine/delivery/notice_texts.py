@@ -32,6 +32,11 @@ BLOCKED_RESULTS = (
     "❌ Results of sub-agents could not be delivered: {error}\n"
     "Next step: `ocw subagents retry {batch}` tries again; they are kept for seven days."
 )
+JOB_FAILED = "⚠️ The scheduled job {name} failed: {error}"
+JOB_PAUSED = (
+    "⏸️ The scheduled job {name} is paused, because it failed: {error}\n"
+    "Next step: mend what is wrong, then `ocw cron resume {id}`."
+)
 SUPPRESSED = "The reply was not sent to the chat: the send policy denies it. `/send on` allows it for this session."
 
 STEP_DEFAULT = "send the message again; `ocw runs show {run}` shows details."

@@ -25,7 +25,7 @@ from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_k
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
-from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused
+from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Receipt, Refused
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
@@ -162,10 +162,12 @@ class Intake:
         mode: QueueMode = QueueMode.FOLLOWUP,
         *,
         event: SystemEvent | None = None,
+        firing: JobFiring | None = None,
     ) -> Queued | Rejected:
         """Take a message from within: it is no command, and does not move where the session speaks.
 
-        `event`: what the message wakes the session for; while such a message waits, more events join it.
+        `event`: what the message wakes the session for; while such a message waits, more events join it. `firing`: the
+        time of a scheduled job that the message is; each time is taken once.
 
         It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
         there is no room; a repeat of it then is refused like the first.
@@ -173,7 +175,7 @@ class Intake:
         Raises:
             StoreUnavailable: as for `accept`.
         """
-        queued = self._enqueue(message, mode, event=event)
+        queued = self._enqueue(message, mode, event=event, firing=firing)
         known = queued.duplicate if isinstance(queued, Queued) else None
         if known is not None and known.state is MessageState.REJECTED:
             return Rejected(message.id, known.reason or "")
@@ -244,7 +246,9 @@ class Intake:
         mode: QueueMode | None,
         delivery: str = "",
         row: Mapping[str, str] | None = None,
+        *,
         event: SystemEvent | None = None,
+        firing: JobFiring | None = None,
     ) -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
@@ -269,6 +273,7 @@ class Intake:
                 delivery=delivery,
                 to_chat=to_chat,
                 system_event=event,
+                firing=firing,
             )
 
         accepted = within(self._settings.engine.accept_timeout_seconds, accept)

@@ -12,6 +12,7 @@ from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
 from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry
@@ -19,6 +20,7 @@ from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.tree.lineage import root_of
 from openclaw_workers.engine.turn import outcomes
+from openclaw_workers.engine.turn.heartbeat_outcome import is_beat, of_beat
 from openclaw_workers.engine.turn.journal import RedisJournal, persist
 from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.overrides import shown_in
@@ -40,6 +42,7 @@ from openclaw_workers.errors import (
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Outcome, Taken, WaitFor
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.sessions.port import SessionPort
 
 log = structlog.get_logger(__name__)
@@ -67,9 +70,10 @@ class TurnExecution:
         reader: Reader,
         process: WorkerState,
         sessions_of: Callable[[Taken], SessionPort],
+        schedules_of: Callable[[Taken], SchedulePort],
         transcripts: TranscriptCache,
     ) -> None:
-        """`sessions_of` gives what the session tools of a turn may reach."""
+        """`sessions_of` and `schedules_of` give what the session tools and the cron tool of a turn may reach."""
         self._turns = turns
         self._preparer = preparer
         self._models = models
@@ -78,6 +82,7 @@ class TurnExecution:
         self._reader = reader
         self._process = process
         self._sessions_of = sessions_of
+        self._schedules_of = schedules_of
         self._transcripts = transcripts
 
     def run(self, taken: Taken, handle: RunHandle) -> Outcome:
@@ -96,7 +101,8 @@ class TurnExecution:
                 if isinstance(ordered, Outcome):
                     return ordered
                 focus = ordered.compact
-            prepared = persist(lambda: self._preparer.prepare(taken, bound, self._sessions_of(taken)), self._process)
+            ports = self._sessions_of(taken), self._schedules_of(taken)
+            prepared = persist(lambda: self._preparer.prepare(taken, bound, *ports), self._process)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - logged and reported below
@@ -116,7 +122,10 @@ class TurnExecution:
             # the model's thinking, need the events.
             journal.flush()
         row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
-        return outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
+        whole = outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
+        if is_beat(bound):
+            return of_beat(whole, taken.row, now_ms(), ack_max_chars=prepared.agent.heartbeat.ack_max_chars)
+        return whole
 
     def _asker(
         self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal

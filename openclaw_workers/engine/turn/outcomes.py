@@ -11,11 +11,13 @@ from typing import Literal
 from openclaw_workers.agent.context.history import open_calls, result_for
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.agent.output.heartbeat_reply import PROVENANCE as HEARTBEAT
 from openclaw_workers.agent.output.silent_replies import is_silent, text_to_send
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.job import PROVENANCE as CRON
 from openclaw_workers.domain.messages import InboxEntry, MessageState
 from openclaw_workers.domain.outgoing import OutgoingKind
 from openclaw_workers.domain.runs import RunState
@@ -51,7 +53,7 @@ UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log
 
 TOLD_MODEL = "fallbackNotice"
 """Row field: the fallback model that the session's chat was told of; empty if the model asked for answers."""
-FROM_WITHIN = frozenset({"subagent", PROVENANCE, SYSTEM_EVENT})
+FROM_WITHIN = frozenset({"subagent", PROVENANCE, SYSTEM_EVENT, CRON, HEARTBEAT})
 """Provenances of messages that nobody in the chat wrote."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
@@ -26,7 +27,9 @@ from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
+from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.files.task_files import write_task_files
+from openclaw_workers.tools.registry import canonical
 from openclaw_workers.tools.sessions.port import SessionPort
 
 INTERNAL = "internal"
@@ -64,7 +67,13 @@ class Preparer:
         self._reader = reader
         self._tree = tree
 
-    def prepare(self, taken: Taken, bound: Sequence[InboxEntry], sessions: SessionPort | None = None) -> Prepared:
+    def prepare(
+        self,
+        taken: Taken,
+        bound: Sequence[InboxEntry],
+        sessions: SessionPort | None = None,
+        schedules: SchedulePort | None = None,
+    ) -> Prepared:
         """Build the turn.
 
         Raises:
@@ -92,6 +101,8 @@ class Preparer:
             steering_waits=taken.steering_waits,
             view=view,
             sessions=sessions,
+            schedules=schedules,
+            **_tools_left(frame.setup, bound),
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
@@ -115,4 +126,17 @@ class Preparer:
             tuple(filter(None, can.split(","))),
             taken.authority,
             is_private=is_direct and taken.authority.covers(Authority.OWNER),
+            is_light=bool(bound) and bound[0].metadata.get("lightContext") == "1",
         )
+
+
+def _tools_left(setup: TurnSetup, bound: Sequence[InboxEntry]) -> dict[str, Any]:
+    """The tools of a turn whose message allows only some."""
+    allowed = bound[0].metadata.get("toolsAllow", "") if bound else ""
+    if not allowed:
+        return {}
+    names = {canonical(name) for name in allowed.split(",")}
+    return {
+        "tools": {name: tool for name, tool in setup.tools.items() if name in names},
+        "specs": [spec for spec in setup.specs if spec.name in names],
+    }

@@ -35,7 +35,12 @@ class SessionPosition:
     is_private: bool = True
     """An owner asked for it in a direct chat; otherwise private files stay out of the prompt."""
 
+    is_light: bool = False
+    """Of the workspace files, only HEARTBEAT.md is loaded."""
+
     def file_names(self, mode: PromptMode | None) -> Sequence[str]:
+        if self.is_light:
+            return ("HEARTBEAT.md",)
         return file_names(mode, self.role, is_private=self.is_private)
 
 

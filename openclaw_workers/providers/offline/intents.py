@@ -22,6 +22,8 @@ ABOUT = (
     "I am offline/demo, a small built-in stand-in that follows simple requests while no model key is set. "
     "Set a provider's API key to talk to a real model."
 )
+REMIND = "Remind the user:"
+"""What the message of a reminder begins with, so that the scheduled turn is understood."""
 FAN_OUT_EXAMPLE = "ask three sub-agents to count to 3, 5 and 8 slowly"
 CAN_DO = (
     "Try: run `ls` · write hello to notes.txt · read notes.txt · count to 20 slowly · "
@@ -83,6 +85,17 @@ def _write(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     return _use([Call("write", {"path": path, "content": content})], f"I write to {path}.", tools)
 
 
+def _remind(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
+    what, unit = match["what"].strip().rstrip(".!。！"), match["unit"][0].lower()
+    delay = match["number"] + {"秒": "s", "分": "m", "小": "h"}.get(unit, unit)
+    job = {"name": f"reminder: {shorten(what, 40)}", "at": delay, "message": f"{REMIND} {what}"}
+    return _use([Call("cron", {"action": "add", "job": job})], f"I will remind you in {delay}: {what}.", tools)
+
+
+def _reminder(match: re.Match[str], _: list[ToolSpec]) -> Reply:
+    return Reply(f"⏰ Reminder: {match['what'].strip()}")
+
+
 def _path(match: re.Match[str]) -> str:
     return match["path"].rstrip(".,;:")
 
@@ -133,7 +146,19 @@ _FILE = (
 )
 _NUMBER = r"(?P<number>\d{1,6})"
 
+_UNIT = r"\s*(?P<unit>s|m|h)\w*"
+_ABOUT = r"(?:to\s+|about\s+|of\s+)?"
+
 INTENTS = (
+    Intent(_patterns(rf"\[Scheduled job .*\]\s*{REMIND}\s*(?P<what>.+)\Z"), _reminder),
+    Intent(
+        _patterns(
+            _START + r"remind\s+me\s+in\s+" + _NUMBER + _UNIT + r"\s+" + _ABOUT + r"(?P<what>.+)\Z",
+            _START + r"remind\s+me\s+" + _ABOUT + r"(?P<what>.+?)\s+in\s+" + _NUMBER + _UNIT + r"\W*\Z",
+            _NUMBER + r"\s*(?P<unit>秒|分|小时)钟?(?:之?后|以后)?提醒我(?P<what>.+)\Z",
+        ),
+        _remind,
+    ),
     # First, because a sub-agent's task may match any of the others.
     Intent(_patterns(_START + FAN_OUT, _START + FAN_OUT_CHINESE), _fan_out),
     Intent(

@@ -1,7 +1,8 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events
+  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
+            jobs
 
   keys
     row         hash    session row
@@ -23,6 +24,8 @@
     outgoing    stream  new messages to chats
     event_list  list    events for the session's next turn
     event_keys  zset    events that the session has been told of
+    job         hash    scheduled job that fires
+    firings     hash    its firings that have not ended
   args
     session         text    session key
     message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
@@ -47,6 +50,8 @@
     delivery        json    what goes to the chat of a dropped or rejected message: policies (by channel that pushes),
                             messages by their key (dropped, busy, full)
     system_event    text    event (JSON) that this message wakes the session for; empty for none
+    firing          json    of a scheduled job: job (id), at (time), next (the time after it, empty for none), manual
+                            (by hand: its times stay as they are); empty for other messages
 
   Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
            {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
@@ -58,7 +63,8 @@
     message that leaves the inbox here gets a receipt with the reason. Only the change from idle to queued makes a
     wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
     counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
-    the answer. A chat is told once per run that messages are dropped or rejected. While a wake-up waits, further
+    the answer. A time of a job is accepted once: the job moves on to its next time in the same moment, and whoever
+    comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits, further
     events join it.
 ]]
 local now = now_ms()
@@ -77,6 +83,16 @@ end
 local percent = lacks_memory(memory)
 if percent then
   return { "memory", percent }
+end
+
+if firing.job then
+  if not firing.manual and not waits_for_time(job, firing.at) then
+    return { "duplicate", "", session }
+  end
+  if not firing.manual then
+    set_next(job, due, firing.job, firing.next)
+  end
+  open_firing(firings, due, firing.job, firing.at, session, id, now)
 end
 
 if redis.call("EXISTS", row) == 0 then

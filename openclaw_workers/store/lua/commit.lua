@@ -223,6 +223,11 @@ local covers, by_person, exchanges, settled = settle_messages(bound, receipts, "
   outcome.reason)
 charge_session(by_person)
 deliver(settled)
+for _, entry in ipairs(settled) do
+  if entry.metadata and entry.metadata.firing then
+    redis.call("ZADD", due, now, "firing|" .. entry.metadata.firing) -- what follows for its job
+  end
+end
 local answered = wake_waiting_for(waiters, covers, due, now)
 for _, receiver in ipairs(pass_answers_on(exchanges)) do
   answered[#answered + 1] = receiver

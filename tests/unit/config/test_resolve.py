@@ -285,7 +285,7 @@ def test_the_cap_of_the_subagent_lane_has_two_names() -> None:
     by_lane = Settings.model_validate({"lanes": {"subagent": {"maxConcurrent": 3}}})
     by_agents = with_agents(defaults={"subagents": {"maxConcurrent": 2}})
 
-    assert [lane_cap(Settings(), lane) for lane in Lane] == [None, None, None]
+    assert [lane_cap(Settings(), lane) for lane in Lane] == [None, None, None, 2]
     assert lane_cap(by_lane, Lane.SUBAGENT) == 3
     assert lane_cap(by_agents, Lane.SUBAGENT) == 2
     assert lane_cap(by_agents, Lane.MAIN) is None

@@ -1,0 +1,170 @@
+"""A job whose time has come: one message enters its session for each time, whoever claims it and however often."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+
+from openclaw_workers.agent.prompt import texts
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.job import PROVENANCE, Job, firing_id
+from openclaw_workers.domain.messages import Authority, InboundMessage
+from openclaw_workers.domain.schedule import Plan, plan
+from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.intake.system_events import SystemEvents
+from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
+from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.store.due import DueItems
+from openclaw_workers.store.inbox import JobFiring
+from openclaw_workers.store.keys import JOB
+from openclaw_workers.store.schedules import Schedules, StoredJob
+
+log = structlog.get_logger(__name__)
+
+FIRED_AT_ONCE = 100
+OFF_MS = 60_000
+QUEUED_MS = 2_000
+
+
+class Beats(Protocol):
+    """Builds the turn of a heartbeat."""
+
+    def message(self, job: Job, time: int) -> InboundMessage | str | None:
+        """The message; or why there is none this time; None if there is nothing to say about it either."""
+
+
+class Firing:
+    """Puts a time of a job into its session."""
+
+    def __init__(self, store: Schedules, intake: Intake, events: SystemEvents, targets: Targets) -> None:
+        self._store = store
+        self._intake = intake
+        self._events = events
+        self._targets = targets
+
+    def fire(self, job: Job, firing: JobFiring) -> None:
+        """Fire one time of a job; a repeat changes nothing.
+
+        Raises:
+            NotFound, BadInput: its agent or session cannot be.
+            StoreFull, StoreUnavailable: not fired, as far as we know; repeating is safe.
+        """
+        session = self._targets.session(job, firing.time)
+        if job.system_event:
+            self._tell(job, firing, session)
+        else:
+            self.post(job, firing, self._message(job, firing.time, session))
+
+    def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> None:
+        posted = self._intake.post(message, firing=firing)
+        if isinstance(posted, Rejected):
+            why = f"the session takes no message ({posted.reason})"
+            self._store.settle(job.id, firing.time, state="error", reason=why, session=message.session_key)
+
+    def _tell(self, job: Job, firing: JobFiring, session: SessionKey) -> None:
+        self._events.add(
+            session,
+            source=f"cron {job.name or job.id}",
+            text=job.system_event,
+            key=firing_id(job.id, firing.time),
+            wake=job.wake_mode == "now",
+            is_trusted=job.authority.covers(Authority.OWNER),
+            authority=job.authority,
+        )
+        if firing.is_manual:
+            return
+        self._store.skip(job.id, firing.time, firing.following, state="ok", session=session)
+        if firing.following is None and job.removes_itself:
+            self._store.remove(job.id)
+
+    def _message(self, job: Job, time: int, session: SessionKey) -> InboundMessage:
+        due = datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        text = texts.SCHEDULED_TURN.format(name=job.name or job.id, time=due, message=job.message)
+        # An isolated turn may delegate: its answer is delivered when its tree has settled.
+        route = INTERNAL if job.is_isolated else self._targets.route(job, session)
+        return InboundMessage(
+            id=firing_id(job.id, time),
+            session_key=session,
+            text=text,
+            route=route,
+            sender=f"cron {job.name or job.id}",
+            authority=job.authority,
+            kind="internal",
+            model=job.model or None,
+            thinking=job.thinking,
+            timeout_seconds=job.timeout_seconds,
+            metadata={"provenance": PROVENANCE, "firing": f"{job.id} {time}", **terms(job)},
+        )
+
+
+def terms(job: Job) -> dict[str, str]:
+    """What a job's turn is not given, as metadata of its message."""
+    found = {"toolsAllow": ",".join(job.tools_allow)} if job.tools_allow else {}
+    return {**found, "lightContext": "1"} if job.light_context else found
+
+
+class DueJobs:
+    """Handles due jobs; one row of the sweeper's table."""
+
+    def __init__(self, store: Schedules, due: DueItems, firing: Firing, beats: Beats, *, is_enabled: bool) -> None:
+        self._store = store
+        self._due = due
+        self._firing = firing
+        self._beats = beats
+        self._is_enabled = is_enabled
+
+    def handle(self, job_id: str) -> None:
+        item = f"{JOB}{job_id}"
+        if not self._is_enabled:
+            self._due.later(item, OFF_MS)
+            return
+        for _ in range(FIRED_AT_ONCE):
+            stored = self._store.get(job_id)
+            if stored is None or stored.state.paused or stored.state.next_at is None:
+                self._due.done(item)
+                return
+            now = self._due.now_ms()
+            if stored.state.next_at > now:
+                return
+            if not self._step(stored, stored.state.next_at, now):
+                return
+
+    def _step(self, stored: StoredJob, due: int, now: int) -> bool:
+        """Fire or pass over the time that a job waits for; False if it must wait."""
+        job = stored.job
+        found = plan(job.schedule, due, now, job.misfire, job.window_ms)
+        if found.fire != due:
+            reason = f"missed by {(now - due) // 1000:,} s"
+            self._store.skip(job.id, due, _next(found), state="missed", reason=reason)
+            return True
+        if stored.at_work and job.overlap == "queue" and job.is_isolated:
+            self._due.later(f"{JOB}{job.id}", QUEUED_MS)
+            return False
+        if stored.at_work and job.overlap == "skip":
+            self._store.skip(job.id, due, found.following, state="skipped", reason="the run before is still at work")
+            return True
+        firing = JobFiring(job.id, due, found.following)
+        try:
+            self._fire(job, firing)
+        except (BadInput, NotFound) as error:
+            log.warning("job.not_fired", job=job.id, error=error.message)
+            self._store.skip(job.id, due, found.following, state="skipped", reason=error.message)
+        return True
+
+    def _fire(self, job: Job, firing: JobFiring) -> None:
+        if not job.is_heartbeat:
+            self._firing.fire(job, firing)
+            return
+        message = self._beats.message(job, firing.time)
+        if isinstance(message, InboundMessage):
+            self._firing.post(job, firing, message)
+        else:
+            self._store.skip(
+                job.id, firing.time, firing.following, state="skipped" if message else "", reason=message or ""
+            )
+
+
+def _next(found: Plan) -> int | None:
+    return found.following if found.fire is None else found.fire
