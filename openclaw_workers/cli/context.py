@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
+    from openclaw_workers.engine.schedules.service import JobService
     from openclaw_workers.engine.stores import Stores
     from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
@@ -112,6 +113,12 @@ class CliContext:
         from openclaw_workers.engine.client_graph import intake_of
 
         return intake_of(self.stores, self.waker)
+
+    @cached_property
+    def jobs(self) -> JobService:
+        from openclaw_workers.engine.client_graph import jobs_of
+
+        return jobs_of(self.stores, self.waker)
 
     @cached_property
     def control(self) -> Control:

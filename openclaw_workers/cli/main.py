@@ -29,6 +29,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
         "sessions": ("sessions:sessions", "List, read, export, label, reset and delete sessions."),
         "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
+        "cron": ("cron:cron", "Add, list, change, run, pause and remove scheduled jobs."),
+        "heartbeat": ("heartbeat:heartbeat", "Show, run, pause and resume heartbeats."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
         "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),

@@ -56,6 +56,7 @@ def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.
         "id": "wired",
         "model": {"primary": "wire/m", "fallbacks": ["offline/script"]},
         "thinkingDefault": "low",
+        "heartbeat": {"every": "12h", "activeHours": {"start": "00:00", "end": "00:01"}},
         "compaction": {"keepRecentTokens": 1, "memoryFlush": {"enabled": False}},
     }
     config = {
@@ -78,6 +79,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.subagents()
     asking.what_is_there()
     asking.outbox()
+    asking.schedules()
     asking.people()
     asking.runs_and_endings()
     asking.channels()
@@ -222,6 +224,24 @@ class Asking:
         self.ask("outbox retry", "outbox", "retry", "a")
         self.ask("outbox drop", "outbox", "drop", "b")
         self.ask("outbox list", "outbox", "list", "--all", "--state", "dropped")
+
+    def schedules(self) -> None:
+        added = self.ask("cron add", "cron", "add", "--every", "1h", "-m", "hello", "--name", "hourly")
+        job = added["id"]
+        self.ask("cron run", "cron", "run", job)
+        eventually(lambda: self.fleet.stores.schedules.log(job), within=60)
+        self.ask("cron runs", "cron", "runs", job)
+        self.ask("cron edit", "cron", "edit", job, "--cron", "@daily", "--tz", "Europe/Berlin")
+        self.ask("cron pause", "cron", "pause", job)
+        self.ask("cron resume", "cron", "resume", job)
+        self.ask("cron list", "cron", "list")
+        self.ask("cron remove", "cron", "remove", job)
+        eventually(lambda: self.fleet.stores.schedules.get("heartbeat-wired"), within=60)
+        self.ask("heartbeat run", "heartbeat", "run", "wired")
+        eventually(lambda: self.fleet.stores.schedules.log("heartbeat-wired"), within=60)
+        self.ask("heartbeat pause", "heartbeat", "pause", "wired")
+        self.ask("heartbeat resume", "heartbeat", "resume", "wired")
+        self.ask("heartbeat status", "heartbeat", "status")
 
     def people(self) -> None:
         pairings = self.fleet.stores.pairings

@@ -129,6 +129,11 @@ class JobService:
         self._store.resume(job_id, job.schedule.after(self._due.now_ms()))
         return self.get(job_id)
 
+    def make_due(self, job_id: str) -> StoredJob:
+        """Let a job's next time be now; a worker then decides as at any other time. Raises NotFound."""
+        self._store.resume(job_id, self._due.now_ms())
+        return self.get(job_id)
+
     def log(self, job_id: str, limit: int = 50) -> list[LogEntry]:
         return self._store.log(job_id, limit)
 

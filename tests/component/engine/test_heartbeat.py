@@ -15,6 +15,7 @@ from openclaw_workers.engine.schedules.heartbeat import is_within
 from openclaw_workers.store.turn_records import Taken
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 
+OK_PROGRAM = '{"steps": [{"text": "HEARTBEAT_OK fine"}]}'
 BEAT = f"{HEARTBEAT}main"
 CHAT = Route(channel="telegram", to="42", account_id="default")
 TELEGRAM = {"channels": {"telegram": {"enabled": True, "botToken": "1:x"}}}
@@ -109,7 +110,7 @@ def test_an_alert_goes_where_the_block_says(make_engine: MakeEngine, target: str
 
 
 def test_an_ok_leaves_no_trace_and_is_not_sent(make_engine: MakeEngine) -> None:
-    engine = beating(make_engine, {"target": "last", "prompt": "say: HEARTBEAT_OK fine", "ackMaxChars": 10_000})
+    engine = beating(make_engine, {"target": "last", "prompt": OK_PROGRAM})
     before, seen = sent(engine), visible(engine.log())
     row = engine.stores.reader.row(SESSION)
     beat(engine)

@@ -1,0 +1,172 @@
+"""`ocw cron`: scheduled jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.output import COUNT, echo_json, json_option
+from openclaw_workers.cli.render.jobs import firings_table, job_details, jobs_table, moment
+from openclaw_workers.domain.job import JobDraft
+from openclaw_workers.domain.messages import Authority
+from openclaw_workers.store.schedules import StoredJob
+from openclaw_workers.views.jobs import firing_json, job_json
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--name", help="A name for people."),
+    click.option("--at", help="Once: an ISO time, or a duration from now such as 20m."),
+    click.option("--every", help="At equal distances, such as 30m."),
+    click.option("--anchor", help="When --every counts from, as an ISO time."),
+    click.option("--cron", help="A cron expression, or @hourly, @daily, @weekly."),
+    click.option("--tz", help="Time zone of --at and --cron, such as Europe/Berlin."),
+    click.option("--agent", "agent_id", help="Whose job it is."),
+    click.option("--session", "session_target", help="main, isolated or session:KEY."),
+    click.option("-m", "--message", help="What the agent is asked in a turn."),
+    click.option("--event", "system_event", help="What the session is told as an event instead."),
+    click.option("--wake", "wake_mode", type=click.Choice(["now", "next-heartbeat"]), help="When an event is told."),
+    click.option("--model", help="Model of the turn."),
+    click.option("--thinking", type=click.Choice(["off", "minimal", "low", "medium", "high", "xhigh"])),
+    click.option("--timeout-seconds", type=COUNT, help="How long the turn may take."),
+    click.option("--light-context", is_flag=True, default=None, help="Leave the workspace files out of the prompt."),
+    click.option("--tool", "tools_allow", multiple=True, help="A tool that the turn has; repeat it. Without: all."),
+    click.option("--delivery", type=click.Choice(["announce", "none"]), help="Whether the answer goes to a chat."),
+    click.option("--channel", help="Channel to send to; without: where the session was last spoken to."),
+    click.option("--to", help="Chat on that channel."),
+    click.option("--account", "account_id", help="Account to send from."),
+    click.option("--thread", "thread_id", help="Thread of that chat."),
+    click.option("--misfire", type=click.Choice(["skip", "once", "all"]), help="What happens to missed times."),
+    click.option("--misfire-window", help="How old a missed time may be, such as 24h."),
+    click.option("--overlap", type=click.Choice(["skip", "queue"]), help="If the run before is still at work."),
+    click.option("--delete-after-run/--keep", "delete_after_run", default=None, help="Remove it after a success."),
+)
+
+
+def job_options(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value not in (None, ())}
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ocw cron add --at 20m -m "remind me to stretch"
+  ocw cron add --name report --cron "0 9 * * 1-5" --tz Europe/Berlin -m "write the report"
+  ocw cron list
+  ocw cron runs report-1a2b3c
+  ocw cron pause report-1a2b3c
+"""
+)
+def cron() -> None:
+    """Add, list, change, run, pause and remove scheduled jobs."""
+
+
+@cron.command("list", epilog="Example: ocw cron list --json")
+@json_option
+@pass_cli
+def list_jobs(cli: CliContext) -> None:
+    """List jobs, newest first."""
+    jobs = [job_json(each) for each in cli.jobs.jobs()]
+    if cli.json:
+        echo_json({"ok": True, "jobs": jobs})
+    else:
+        click.echo(jobs_table(jobs) if jobs else "no jobs")
+
+
+@cron.command("add", epilog='Example: ocw cron add --every 1h -m "look at the mail" --channel telegram --to 42')
+@click.option("--id", "job_id", default="", help="The job's id; without: made from its name.")
+@job_options
+@json_option
+@pass_cli
+def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
+    """Add a job, and show its next five times."""
+    draft = JobDraft(**_given(options))
+    _answer(cli, cli.jobs.add(draft, authority=Authority.OWNER, created_by="cli", job_id=job_id))
+
+
+@cron.command("edit", epilog='Example: ocw cron edit report-1a2b3c --cron "0 8 * * *"')
+@click.argument("job_id", metavar="JOB")
+@job_options
+@json_option
+@pass_cli
+def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
+    """Change what is given of a job; a new --at, --every or --cron replaces its schedule."""
+    _answer(cli, cli.jobs.change(job_id, _given(options)))
+
+
+@cron.command("remove", epilog="Example: ocw cron remove report-1a2b3c")
+@click.argument("job_id", metavar="JOB")
+@json_option
+@pass_cli
+def remove_job(cli: CliContext, job_id: str) -> None:
+    """Remove a job. A run of it that is at work goes on."""
+    cli.jobs.remove(job_id)
+    if cli.json:
+        echo_json({"ok": True, "id": job_id})
+    else:
+        click.echo(f"{job_id} is removed")
+
+
+@cron.command("run", epilog="Example: ocw cron run report-1a2b3c")
+@click.argument("job_id", metavar="JOB")
+@json_option
+@pass_cli
+def run_job(cli: CliContext, job_id: str) -> None:
+    """Fire a job now, besides its own times."""
+    time = cli.jobs.run(job_id)
+    if cli.json:
+        echo_json({"ok": True, "id": job_id, "time": time})
+    else:
+        click.echo(f"{job_id} fired at {moment(time)}; `ocw cron runs {job_id}` shows how it ended")
+
+
+@cron.command("runs", epilog="Example: ocw cron runs report-1a2b3c --limit 5")
+@click.argument("job_id", metavar="JOB")
+@click.option("--limit", type=COUNT, default=20, show_default=True, help="How many, newest first.")
+@json_option
+@pass_cli
+def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
+    """Show how earlier firings of a job ended, newest first."""
+    found = [firing_json(each) for each in cli.jobs.log(job_id, limit)]
+    if not found:
+        cli.jobs.get(job_id)
+    if cli.json:
+        echo_json({"ok": True, "id": job_id, "runs": found})
+    else:
+        click.echo(firings_table(found) if found else "it has not fired yet")
+
+
+@cron.command("pause", epilog="Example: ocw cron pause report-1a2b3c")
+@click.argument("job_id", metavar="JOB")
+@json_option
+@pass_cli
+def pause_job(cli: CliContext, job_id: str) -> None:
+    """Let a job not fire until it is resumed."""
+    _answer(cli, cli.jobs.pause(job_id))
+
+
+@cron.command("resume", epilog="Example: ocw cron resume report-1a2b3c")
+@click.argument("job_id", metavar="JOB")
+@json_option
+@pass_cli
+def resume_job(cli: CliContext, job_id: str) -> None:
+    """Let a paused job go on with its next time after now."""
+    _answer(cli, cli.jobs.resume(job_id))
+
+
+def _answer(cli: CliContext, stored: StoredJob) -> None:
+    times = [] if stored.state.paused else cli.jobs.next_times(stored.job)
+    answer = job_json(stored, times)
+    if cli.json:
+        echo_json({"ok": True, **answer})
+    else:
+        click.echo(job_details(answer))
