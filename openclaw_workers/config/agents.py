@@ -74,7 +74,7 @@ class AgentSettings(Section):
     """How old tool results are trimmed."""
 
     heartbeat: HeartbeatSettings = HeartbeatSettings()
-    """Turns the agent starts by itself. Not in effect yet: it starts none."""
+    """Turns the agent starts by itself: only with this block, or with a HEARTBEAT.md that asks for something."""
 
     subagents: SubagentsSettings = SubagentsSettings()
     """Sub-agents it may spawn."""

@@ -9,7 +9,7 @@ import pytest
 from openclaw_workers.agent.context.history import visible
 from openclaw_workers.config.heartbeat import HoursSettings
 from openclaw_workers.domain.job import HEARTBEAT
-from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.messages import InboxEntry, Route
 from openclaw_workers.engine.client_graph import system_events_of
 from openclaw_workers.engine.schedules.heartbeat import is_within
 from openclaw_workers.store.turn_records import Taken
@@ -73,6 +73,7 @@ def test_a_beat_is_a_job_that_every_worker_declares_alike(make_engine: MakeEngin
     ("prepare", "block", "why"),
     [
         ("hours", {"activeHours": {"start": "00:00", "end": "00:01", "timezone": "Pacific/Kiritimati"}}, "quiet-hours"),
+        ("hours", {"quietHours": {"start": "00:00", "end": "24:00", "timezone": "UTC"}}, "quiet-hours"),
         ("busy", {}, "requests-in-flight"),
         ("empty", {}, "empty-heartbeat-file"),
         ("group", {"session": "telegram:group:7"}, "group"),
@@ -122,6 +123,29 @@ def test_an_ok_leaves_no_trace_and_is_not_sent(make_engine: MakeEngine) -> None:
     assert after.get("lastInteractionAt") == row.get("lastInteractionAt")
     assert "lastHeartbeatText" not in after
     assert visible(engine.log()) == seen
+
+
+@pytest.mark.parametrize(("most", "told"), [(4, 0), (3, 1)])
+def test_no_more_than_a_few_characters_count_as_nothing(make_engine: MakeEngine, most: int, told: int) -> None:
+    engine = beating(make_engine, {"target": "last", "prompt": OK_PROGRAM, "ackMaxChars": most})
+    before = len(sent(engine))
+    beat(engine)
+    assert engine.work() == 1
+    assert len(sent(engine)) == before + told
+
+
+def test_a_beat_has_its_own_model_and_few_files(make_engine: MakeEngine) -> None:
+    engine = beating(make_engine, {"target": "last", "model": "offline/demo", "lightContext": True})
+    write_tasks(engine, "look at the mail\n")
+    (engine.loaded.state_dir / "workspace" / "AGENTS.md").write_text("be brief\n")
+    beat(engine)
+    taken = engine.take()
+    prepared = engine.built.preparer.prepare(taken, [InboxEntry.model_validate_json(taken.bound[0])])
+
+    assert prepared.agent.primary == "offline/demo"
+    system = prepared.setup.whole_system
+    assert "look at the mail" in system
+    assert "be brief" not in system
 
 
 def test_an_alert_is_sent_once_a_day(make_engine: MakeEngine) -> None:

@@ -306,6 +306,31 @@ def test_declared_jobs_follow_the_configuration(make_engine: MakeEngine) -> None
     assert [each.job.id for each in engine.stores.schedules.jobs()] == ["report"]
 
 
+def test_every_field_of_a_declared_job_is_stored(make_engine: MakeEngine) -> None:
+    fields: dict[str, Any] = {
+        "name": "n", "agentId": "main", "sessionTarget": "isolated", "message": "m", "model": "offline/demo",
+        "thinking": "low", "timeoutSeconds": 9, "lightContext": True, "toolsAllow": ["read"], "delivery": "none",
+        "channel": "telegram", "to": "7", "accountId": "a", "threadId": "t", "misfire": "all", "misfireWindow": "3h",
+        "overlap": "queue", "deleteAfterRun": True,
+    }  # fmt: skip
+    event = {"systemEvent": "e", "wakeMode": "next-heartbeat", "every": "1h", "anchor": "2026-01-01T00:00Z"}
+    jobs = {
+        "a": {**fields, "cron": "@daily", "tz": "Europe/Berlin"},
+        "b": event,
+        "c": {"at": "2999-01-01T00:00Z", "message": "m"},
+    }
+    engine = make_engine({"cron": {"jobs": jobs}})
+    engine.built.declared_jobs.sync()
+    stored = {each.job.id: each.job for each in engine.stores.schedules.jobs()}
+
+    shown = stored["a"].model_dump(mode="json", by_alias=True)
+    assert {name: shown[name] for name in fields} == fields
+    assert stored["a"].schedule.describe() == "cron @daily (Europe/Berlin)"
+    assert (stored["b"].system_event, stored["b"].wake_mode) == ("e", "next-heartbeat")
+    assert stored["b"].schedule.model_dump() == {"kind": "every", "every": 3_600_000, "anchor": 1_767_225_600_000}
+    assert stored["c"].schedule == At(at=32_472_144_000_000)
+
+
 def test_switched_off_nothing_fires(make_engine: MakeEngine) -> None:
     engine = make_engine({"cron": {"enabled": False, "jobs": {"x": {"every": "1h", "message": "x"}}}})
     job = add(engine, every="1h", session_target="main")

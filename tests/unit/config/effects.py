@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from openclaw_workers.domain.job import JobDraft
+
 _ACCEPT: Final = "tests/component/engine/test_accept.py"
 _ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
+_BEATS: Final = "tests/component/engine/test_heartbeat.py"
 _BINDINGS: Final = "tests/unit/engine/test_bindings.py"
 _CELERY: Final = "tests/component/test_celery_settings.py"
 _CHAT: Final = "tests/component/providers/test_openai_chat.py"
@@ -25,6 +28,7 @@ _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
 _GATE: Final = "tests/component/engine/test_access_gate.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
+_JOBS: Final = "tests/component/engine/test_jobs.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
@@ -50,6 +54,18 @@ _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
 _LISTED: Final = f"{_REGISTRY}::test_configured_models_extend_or_replace_the_built_in_ones"
 _CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
+
+
+_HEARTBEAT: Final = {
+    "test_a_beat_is_a_job_that_every_worker_declares_alike": "every",
+    "test_a_beat_is_skipped_with_a_recorded_reason": (
+        "activeHours.start activeHours.end activeHours.timezone quietHours.start quietHours.end quietHours.timezone "
+        "session"
+    ),
+    "test_an_alert_goes_where_the_block_says": "target to accountId prompt",
+    "test_no_more_than_a_few_characters_count_as_nothing": "ackMaxChars",
+    "test_a_beat_has_its_own_model_and_few_files": "model lightContext",
+}
 
 
 def _budget(path: str) -> dict[str, str]:
@@ -234,6 +250,19 @@ EFFECTS: Final = {
     "messages.groupChat.historyLimit": f"{_ACCESS}::test_a_topic_and_a_group_inherit_what_they_leave_unset",
     "messages.queue.cap": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
     "messages.queue.drop": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
+    **{
+        f"agents.*.heartbeat.{name}": f"{_BEATS}::{test}"
+        for test, names in _HEARTBEAT.items()
+        for name in names.split()
+    },
+    "cron.enabled": f"{_JOBS}::test_switched_off_nothing_fires",
+    "cron.maxConcurrent": f"{_JOBS}::test_an_isolated_job_runs_in_a_session_of_its_own_under_its_own_cap",
+    "cron.sessionRetention": f"{_JOBS}::test_an_isolated_job_runs_in_a_session_of_its_own_under_its_own_cap",
+    "cron.runLogEntries": f"{_JOBS}::test_the_sweep_fires_what_is_due_and_keeps_a_bounded_log",
+    **dict.fromkeys(
+        (f"cron.jobs.*.{field.alias}" for field in JobDraft.model_fields.values()),
+        f"{_JOBS}::test_every_field_of_a_declared_job_is_stored",
+    ),
     "lanes.main.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
     "lanes.main.maxConcurrent": "tests/faults/test_lanes.py::test_a_lane_cap_is_never_exceeded_by_three_workers",
     "lanes.subagent.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",

@@ -23,7 +23,7 @@ DENIED = "not in effect yet: these tools are still offered"
     [
         ("004-4.2-fallbacks.json", {}),
         ("004-5.2-tools-sandbox.json", {"sandbox.tools.deny": DENIED}),
-        ("004-7.2-heartbeat.json", {"heartbeat": "not in effect yet: it starts none"}),
+        ("004-7.2-heartbeat.json", {}),
         (
             "004-5.2-tools-group.json",
             {
@@ -50,13 +50,14 @@ def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) 
 
 
 def test_a_setting_that_repeats_its_default_is_also_reported(load_text: LoadText) -> None:
-    assert load_text("heartbeat: {every: 30m}").not_in_effect == {"heartbeat": "not in effect yet: it starts none"}
+    text = "session: {maintenance: {pruneAfter: 30d}}"
+    assert load_text(text).not_in_effect == {"session.maintenance": "not in effect yet: they are kept"}
 
 
 def test_writing_all_defaults_does_not_stop_a_start(load_text: LoadText) -> None:
     loaded = load_text(example())
 
-    assert "agents.defaults.heartbeat" in loaded.not_in_effect
+    assert "session.maintenance" in loaded.not_in_effect
     assert loaded.unenforced == ()
 
 
@@ -94,7 +95,7 @@ def test_an_ineffective_tool_restriction_stops_a_start(text: str, path: str, loa
         "sandbox: {mode: 'off', scope: session}",
         "tools: {byProvider: {openai: {alsoAllow: [read]}}}",
         "contextPruning: {tools: {deny: [exec]}}",
-        "heartbeat: {every: 5m}",
+        "session: {maintenance: {pruneAfter: 30d}}",
     ],
 )
 def test_other_ineffective_settings_do_not_stop_a_start(text: str, load_text: LoadText) -> None:
@@ -107,19 +108,19 @@ def test_an_ineffective_environment_variable_is_reported_by_name(load_text: Load
 
 def test_check_and_show_report_ineffective_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENCLAW_CONFIG", str(tmp_path / "openclaw.yaml"))
-    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\nheartbeat: {every: 5m}\n")
+    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsession: {maintenance: {pruneAfter: 30d}}\n")
 
     def ocw(*words: str) -> str:
         return CliRunner().invoke(config, words).output
 
     assert f"note: tools.deny: {DENIED}\n" in ocw("check")
     assert json.loads(ocw("check", "--json"))["pending"] == {
-        "heartbeat": "not in effect yet: it starts none",
+        "session.maintenance": "not in effect yet: they are kept",
         "tools.deny": DENIED,
     }
     assert json.loads(ocw("check", "--json"))["unenforced"] == ["tools.deny"]
     assert f"start with tools.deny only if {ACCEPT_OPTION} is given\n" in ocw("check")
     assert ocw("show", "tools.deny").endswith("file, not in effect yet\n")
     rows = {row["path"]: row["pending"] for row in json.loads(ocw("show", "--json"))["values"]}
-    assert rows["agents.defaults.heartbeat.every"] is True
+    assert rows["session.maintenance.pruneAfter"] is True
     assert rows["tools.loopDetection.enabled"] is False
