@@ -1,7 +1,7 @@
 --[[
   Pause a job, or let it go on.
 
-  includes  hashes, jobs
+  includes  jobs
 
   keys
     job  hash  the job

@@ -1,7 +1,7 @@
 --[[
   Add a job, or change one.
 
-  includes  clock, hashes, memory, jobs
+  includes  clock, memory, jobs
 
   keys
     jobs    zset  job id -> when it was made

@@ -1,7 +1,7 @@
 --[[
   Remove a job. Firings that are at work end by themselves.
 
-  includes  hashes, jobs
+  includes  jobs
 
   keys
     jobs     zset  job id -> when it was made

@@ -1,7 +1,7 @@
 --[[
   Pass over a time of a job without firing it.
 
-  includes  clock, hashes, jobs
+  includes  clock, jobs
 
   keys
     job  hash  the job
