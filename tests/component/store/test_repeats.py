@@ -11,11 +11,13 @@ import pytest
 import redis
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, WorkerId
+from openclaw_workers.domain.job import Job
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Lane, ModelAttempt
+from openclaw_workers.domain.schedule import Every
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
@@ -31,6 +33,7 @@ from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from openclaw_workers.store.tokens import Tokens
 from tests.component.store.conftest import MakeStore
@@ -544,6 +547,38 @@ def keep_context(store: StoreHarness) -> None:
     GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
 
 
+JOB = Job(id="tea", schedule=Every(every=60_000, anchor=0), session_target="main", message="tea")
+
+
+def _schedules(store: StoreHarness) -> Schedules:
+    return Schedules(store.redis, store.keys, log_entries=5)
+
+
+def job_put(store: StoreHarness) -> None:
+    _schedules(store).declare(JOB, 60_000)
+
+
+def job_pause(store: StoreHarness) -> None:
+    job_put(store)
+    _schedules(store).pause("tea", "by hand")
+
+
+def job_remove(store: StoreHarness) -> None:
+    job_put(store)
+    _schedules(store).remove("tea")
+
+
+def job_skip(store: StoreHarness) -> None:
+    job_put(store)
+    _schedules(store).skip("tea", 60_000, 120_000, state="missed", reason="late")
+
+
+def job_settle(store: StoreHarness) -> None:
+    job_put(store)
+    store.redis.hset(store.keys.job_firings("tea"), "60000", '{"session": "s", "message": "m", "at": 1}')
+    _schedules(store).settle("tea", 60_000, state="error", reason="x", is_transient=True)
+
+
 BOT_ACCOUNT = ChannelAccount("telegram", "default")
 WANTED = WantedThread(SESSION, Route(channel="telegram", account_id="default", to="-100", thread_id="sub-1234"))
 
@@ -635,6 +670,11 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "channel_refuse": [channel_refuse],
     "bind_topic": [bind_topic],
     "login": [login],
+    "job_put": [job_put],
+    "job_pause": [job_pause],
+    "job_remove": [job_remove],
+    "job_skip": [job_skip],
+    "job_settle": [job_settle],
     "ingress_beat": [ingress_beat],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
