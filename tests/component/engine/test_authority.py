@@ -53,7 +53,7 @@ def test_an_owner_has_all_tools_and_others_have_the_session_tools(engine: Engine
         *("session_status", "subagents"),
     }
     assert offered[Authority.ANYONE] == offered[Authority.AUTHORIZED] == session_tools
-    assert offered[Authority.OWNER] == session_tools | {"exec", "read", "write"}
+    assert offered[Authority.OWNER] == session_tools | {"cron", "exec", "read", "write"}
 
 
 @pytest.mark.parametrize("authority", BELOW_OWNER)
