@@ -11,7 +11,7 @@ from functools import lru_cache
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.session import SendPolicySettings
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.outgoing import NO_DELIVERY, ChatMessage, Delivery, OutgoingKind, SendDecision
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.shorten import shorten
@@ -80,6 +80,9 @@ class ChatDelivery:
 
     def of_late_results(self, session: SessionKey) -> Delivery:
         return self._notice(session, "late", texts.LATE_RESULTS)
+
+    def of_blocked_results(self, batch: BatchId, error: str, session: SessionKey) -> Delivery:
+        return self._notice(session, "blocked", texts.BLOCKED_RESULTS.format(error=_error(error), batch=batch))
 
     def _build_notice(self, session: SessionKey, key: str, text: str) -> Delivery:
         return Delivery(self._policies(session), (_notice(key, text),)) if self._channels else NO_DELIVERY

@@ -403,6 +403,28 @@ def ingress_beat(store: StoreHarness) -> None:
     Ingresses(store.redis, store.keys).beat("host/1/a", {"url": "http://127.0.0.1:1"})
 
 
+def _pairings(store: StoreHarness) -> Pairings:
+    return Pairings(store.redis, store.keys)
+
+
+def pairing_request(store: StoreHarness) -> None:
+    _pairings(store).request(ADA, name="Ada", message_id="m1")
+
+
+def pairing_approve(store: StoreHarness) -> None:
+    pairing_refuse(store)
+    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
+
+
+def pairing_refuse(store: StoreHarness) -> None:
+    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
+
+
+def keep_context(store: StoreHarness) -> None:
+    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
+    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+
+
 def to_chat(*keys: str) -> Delivery:
     messages = tuple(ChatMessage(key, OutgoingKind.NOTICE, key) for key in keys)
     return Delivery({"telegram": "allow"}, messages, suppressed="{}")
@@ -517,28 +539,6 @@ def outbox_file(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
 
 
-def _pairings(store: StoreHarness) -> Pairings:
-    return Pairings(store.redis, store.keys)
-
-
-def pairing_request(store: StoreHarness) -> None:
-    _pairings(store).request(ADA, name="Ada", message_id="m1")
-
-
-def pairing_approve(store: StoreHarness) -> None:
-    pairing_refuse(store)
-    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
-
-
-def pairing_refuse(store: StoreHarness) -> None:
-    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
-
-
-def keep_context(store: StoreHarness) -> None:
-    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
-    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
-
-
 BOT_ACCOUNT = ChannelAccount("telegram", "default")
 WANTED = WantedThread(SESSION, Route(channel="telegram", account_id="default", to="-100", thread_id="sub-1234"))
 
@@ -612,14 +612,8 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
-    "add_event": [add_event],
-    "outbox_claim": [claimed],
-    "outbox_sort": [outbox_sort],
-    "outbox_sending": [outbox_sending],
-    "outbox_record": [outbox_record(outcome) for outcome in PartOutcome],
-    "outbox_renew": [outbox_renew, outbox_release],
-    "outbox_settle": [outbox_retry, outbox_drop],
-    "outbox_file": [outbox_file],
+    "login": [login],
+    "ingress_beat": [ingress_beat],
     "pairing_request": [pairing_request],
     "pairing_approve": [pairing_approve],
     "pairing_refuse": [pairing_refuse],
@@ -628,8 +622,14 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "channel_receive": [channel_receive],
     "channel_refuse": [channel_refuse],
     "bind_topic": [bind_topic],
-    "login": [login],
-    "ingress_beat": [ingress_beat],
+    "add_event": [add_event],
+    "outbox_claim": [claimed],
+    "outbox_sort": [outbox_sort],
+    "outbox_sending": [outbox_sending],
+    "outbox_record": [outbox_record(outcome) for outcome in PartOutcome],
+    "outbox_renew": [outbox_renew, outbox_release],
+    "outbox_settle": [outbox_retry, outbox_drop],
+    "outbox_file": [outbox_file],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
