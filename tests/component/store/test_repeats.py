@@ -522,28 +522,6 @@ def outbox_file(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
 
 
-def _pairings(store: StoreHarness) -> Pairings:
-    return Pairings(store.redis, store.keys)
-
-
-def pairing_request(store: StoreHarness) -> None:
-    _pairings(store).request(ADA, name="Ada", message_id="m1")
-
-
-def pairing_approve(store: StoreHarness) -> None:
-    pairing_refuse(store)
-    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
-
-
-def pairing_refuse(store: StoreHarness) -> None:
-    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
-
-
-def keep_context(store: StoreHarness) -> None:
-    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
-    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
-
-
 BOT_ACCOUNT = ChannelAccount("telegram", "default")
 WANTED = WantedThread(SESSION, Route(channel="telegram", account_id="default", to="-100", thread_id="sub-1234"))
 
