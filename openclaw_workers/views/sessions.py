@@ -22,6 +22,7 @@ def session_json(row: SessionEntry, control: SessionState, main_key: str) -> dic
         "kind": classify(row.session_key, main_key=main_key),
         "label": row.label,
         "displayName": row.display_name,
+        "channel": row.channel or row.last_channel,
         "state": control.state,
         "runId": (control.run or None) if is_busy else None,
         "worker": control.owner or None,

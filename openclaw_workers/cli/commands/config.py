@@ -12,7 +12,7 @@ from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import BadInput, ConfigurationError
 from openclaw_workers.queries.config_answers import (
     check_answer,
     config_values,
@@ -85,10 +85,13 @@ Examples:
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value and its origin: default, file or environment. Secrets are hidden."""
     loaded = _load(ctx, as_json)
+    try:
+        rows = config_values(loaded, prefix)
+    except BadInput as error:
+        raise click.BadParameter(error.message) from error
     if as_json:
         _print_json(values_answer(loaded, prefix))
         return
-    rows = config_values(loaded, prefix)
     width = max(len(row["path"]) for row in rows)
     for row in rows:
         source = f"{row['origin']}, not in effect yet" if row["pending"] else row["origin"]
