@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.api.handlers import events, installation, models, runs, sending, sessions, subagents
+from ingress.api.handlers import events, installation, models, progress, runs, sending, sessions, subagents
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
@@ -57,6 +57,33 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/sessions/{key}/queue", "Messages that wait in a session", READ, sessions.get_queue, answers.QueueAnswer
+    ),
+    Endpoint(
+        "GET",
+        "/sessions/{key}/progress",
+        "How a message stands",
+        READ,
+        progress.get_progress,
+        progress.ProgressAnswer,
+        progress.ProgressQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/batches",
+        "Batches of sub-agents",
+        READ,
+        progress.get_batches,
+        progress.BatchesAnswer,
+        progress.BatchesQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/address",
+        "The session that a message would go to",
+        READ,
+        progress.get_address,
+        progress.AddressAnswer,
+        progress.AddressQuery,
     ),
     Endpoint(
         "GET",
