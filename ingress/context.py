@@ -109,7 +109,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     seconds = loaded.settings.engine.accept_timeout_seconds
     redis = connect_async(redis_url, timeout_seconds=seconds)
     stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
-    waker = QueueWaker(stores.redis, stores.keys, partial(_celery_waker, stores))
+    waker = QueueWaker(stores.redis, stores.keys, cache(partial(_celery_waker, stores)))
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
     gateway = loaded.settings.gateway
@@ -135,7 +135,6 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     )
 
 
-@cache
 def _celery_waker(stores: Stores) -> Waker:
     """For an installation whose workers have not kept the form of their messages yet."""
     from openclaw_workers.tasks.app import app  # noqa: PLC0415

@@ -28,6 +28,7 @@ def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
     """
     from ingress.process import run
 
+    cli.export_environment()  # for Celery, should it be needed to wake workers
     is_json = cli.json or os.environ.get("OPENCLAW_LOG_FORMAT") == "json"
     setup_logging(json=is_json)
     run(_with_options(cli.loaded, bind, port), cli.redis_url)
