@@ -7,6 +7,7 @@ from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
 
@@ -27,6 +28,10 @@ def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = No
         chats=chats_of(stores.settings),
         archives=archives,
     )
+
+
+def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:
+    return SystemEvents(store=stores.system_events, intake=intake_of(stores, waker), reader=stores.reader)
 
 
 def intake_of(stores: Stores, waker: Waker) -> Intake:

@@ -37,9 +37,6 @@ class FakeAdapter:
     """By text: the part arrives, but the sender is told this."""
     gates: dict[str, Callable[[], bool]] = field(default_factory=dict)
     """By text: the send waits until this is true."""
-    topics: list[tuple[str, str]] = field(default_factory=list)
-    """Chats and names of created threads."""
-    topic_plans: deque[Exception] = field(default_factory=deque)
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -64,12 +61,6 @@ class FakeAdapter:
 
     async def typing(self, route: Route) -> None:
         """Nobody looks."""
-
-    async def create_topic(self, route: Route, name: str) -> str:
-        if self.topic_plans:
-            raise self.topic_plans.popleft()
-        self.topics.append((route.to, name))
-        return f"topic-{len(self.topics)}"
 
     @property
     def texts(self) -> list[str]:

@@ -220,6 +220,11 @@ EXCHANGE_OVER = (
 MESSAGE_FROM_PARENT = "[Message from {sender}, which started you]\n{text}"
 WAITS_FOR_YOU = "that session waits for your answer itself; it reads your message after that"
 
+# --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
+
+SYSTEM_EVENT = "[System event from {source}, {time}. No person wrote this.]"
+SYSTEM_EVENT_WITHOUT_TEXT = f"[System event] You were woken, but there is nothing new. Reply {NO_REPLY}."
+
 # --- The model's own last words when a budget is used up (`engine.turn.outcomes`); the next turn reads them ---------
 
 OVER_BUDGET = "I have to stop here: {why}. {hint}"

@@ -78,6 +78,7 @@ def build_child(
     args, run = call.args, parent.taken.lease.run
     mode = args.mode or (SpawnMode.SESSION if args.thread else SpawnMode.RUN)
     uuid = child_uuid(parent.session_id, run, call.call_id)
+    place = thread_of(parent.taken.row, uuid) if mode is SpawnMode.SESSION else None
     session = subagent_key(agent.id, uuid)
     child_run, depth = child_run_id(parent.session_id, run, call.call_id), parent.depth + 1
     deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
@@ -90,13 +91,13 @@ def build_child(
         text=_first_message(
             parent, call, f"{depth} of {deepest}", role, [f"{files_dir(session)}/{name}" for name in files]
         ),
-        route=Route(channel="internal", to=parent.session),
+        # The answer of a child with a thread of its own goes there too.
+        route=place if place and place.channel else Route(channel="internal", to=parent.session),
         kind="internal",
         metadata={"provenance": "task"},
     )
     archive_ms = 0 if args.cleanup is Cleanup.DELETE else agent.subagents.archive_after_minutes * 60_000
     keeps = mode is SpawnMode.SESSION or (args.cleanup is Cleanup.KEEP and archive_ms == 0)
-    place = thread_of(parent.taken.row, uuid) if mode is SpawnMode.SESSION else None
     return NewChild(
         run=child_run,
         session=session,

@@ -8,7 +8,6 @@ from dataclasses import replace
 import structlog
 
 from openclaw_workers.agent.context.history import open_calls
-from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import RunId, SessionKey, new_run_id, new_token
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState, lane_of
@@ -242,7 +241,7 @@ class TurnRunner:
     ) -> str:
         following = new_run_id()
         wake = self._waker.sealed(lease.session, following)
-        delivery = self._chats.of_turn(lease.session, lease.run, outcome, now_ms())
+        delivery = self._chats.of_turn(lease.session, lease.run, outcome)
         committed = persist(
             lambda: self._turns.commit(
                 lease,

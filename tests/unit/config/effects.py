@@ -15,6 +15,7 @@ _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
 _CELERY: Final = "tests/component/test_celery_settings.py"
 _CHAT: Final = "tests/component/providers/test_openai_chat.py"
+_CHATS: Final = "tests/component/engine/test_chat_delivery.py"
 _CLI: Final = "tests/component/providers/test_program.py"
 _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
@@ -28,6 +29,7 @@ _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
 _RESOLVE: Final = "tests/unit/config/test_resolve.py"
+_SEND_POLICY: Final = "tests/unit/engine/test_send_policy.py"
 _SESSIONS: Final = "tests/component/engine/test_session_tools.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
@@ -163,6 +165,12 @@ EFFECTS: Final = {
     "session.resetTriggers": (
         "tests/component/engine/test_turn_runner.py::test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do"
     ),
+    "session.sendPolicy.rules.*.action": f"{_CHATS}::test_a_denied_reply_is_recorded_as_suppressed",
+    "session.sendPolicy.rules.*.match.channel": f"{_CHATS}::test_a_denied_reply_is_recorded_as_suppressed",
+    "session.sendPolicy.rules.*.match.chatType": f"{_SEND_POLICY}::test_rules",
+    "session.sendPolicy.rules.*.match.keyPrefix": f"{_SEND_POLICY}::test_rules",
+    "session.sendPolicy.rules.*.match.rawKeyPrefix": f"{_SEND_POLICY}::test_rules",
+    "session.sendPolicy.default": f"{_SEND_POLICY}::test_rules",
     "session.agentToAgent.maxPingPongTurns": (
         "tests/component/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
     ),
