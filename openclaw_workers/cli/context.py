@@ -140,7 +140,7 @@ class CliContext:
         return alive[0]
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
-        """The session to send to: the named one, the one bound to the thread, or the agent's main session.
+        """The session to send to: the named one, the one bound to the thread, or that of the agent's direct chats.
 
         Raises:
             BadInput: the name is not valid, or it names another agent's session.
@@ -151,7 +151,8 @@ class CliContext:
         from openclaw_workers.config.resolve import resolve_agent_id
         from openclaw_workers.engine.routing.addressing import Origin, session_for
 
-        agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
+        named = bool(agent or wanted)
+        agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted) if named else ""
         person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
         return session_for(person, self.session_rules)
 
@@ -173,17 +174,9 @@ class CliContext:
     @property
     def session_rules(self) -> SessionRules:
         """Which session a message, or a short session name, belongs to."""
-        from openclaw_workers.config.resolve import default_agent_id
-        from openclaw_workers.engine.routing.addressing import SessionRules
+        from openclaw_workers.engine.routing.addressing import session_rules
 
-        rules = self.loaded.settings.session
-        return SessionRules(
-            scope=rules.scope,
-            dm_scope=rules.dm_scope,
-            main_key=rules.main_key,
-            identity_links=rules.identity_links,
-            default_agent=default_agent_id(self.loaded.settings),
-        )
+        return session_rules(self.loaded.settings)
 
     def export_environment(self) -> None:
         """Pass our options on to Celery's processes, which read them from the environment."""

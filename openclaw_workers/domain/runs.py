@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, Role, SpawnMode
@@ -98,6 +99,8 @@ class Run(BaseModel):
     """Its number among all runs that the parent session has spawned."""
     depth: int = 0
     role: Role | None = None
+    authority: Authority = Authority.ANYONE
+    """The authority of who asked for it; the lowest, if several did. What follows from it has no more."""
     label: str = ""
     task: str = ""
     cleanup: Cleanup = Cleanup.KEEP

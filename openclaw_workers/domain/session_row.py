@@ -151,6 +151,8 @@ class SessionEntry(_Stored):
     last_to: str | None = None
     last_account_id: str | None = None
     last_thread_id: str | None = None
+    last_capabilities: str | None = None
+    """What that channel can do, separated by commas; the prompt lists it."""
 
     # heartbeat
     last_heartbeat_text: str | None = None

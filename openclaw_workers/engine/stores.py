@@ -10,12 +10,14 @@ from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
 from openclaw_workers.store.client import Client, connect
 from openclaw_workers.store.due import DueItems
+from openclaw_workers.store.group_context import GroupContext
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_calls import LostCallRecords
 from openclaw_workers.store.outbox import Outbox
+from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.system_events import SystemEvents
@@ -57,6 +59,8 @@ class Stores:
     exchanges: InterSession
     lost_calls: LostCallRecords
     archives: Archives
+    pairings: Pairings
+    group_context: GroupContext
     outbox: Outbox
     system_events: SystemEvents
 
@@ -83,6 +87,8 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         exchanges=InterSession(redis, keys),
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
+        pairings=Pairings(redis, keys),
+        group_context=GroupContext(redis, keys),
         outbox=Outbox(redis, keys),
         system_events=SystemEvents(redis, keys),
     )

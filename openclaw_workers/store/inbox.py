@@ -135,7 +135,8 @@ class Inbox:
         run_id: RunId,
         session_id: SessionId,
         row_new: dict[str, str],
-        row_each: dict[str, str],
+        row_each: dict[str, str] | None = None,
+        row_route: dict[str, str] | None = None,
         wake: str = "",
         mode: QueueMode | None = None,
         delivery: str = "",
@@ -145,6 +146,9 @@ class Inbox:
         """Put a message into its inbox. A repeat with the same id changes nothing.
 
         `delivery` is the same each time the channel delivers the message: a repeat is one whichever session it is for.
+
+        `row_each` and `row_route` are set by every message; an empty value clears a field. `row_route` says where the
+        session's replies go, and is not for sessions that are bound to a thread.
 
         `wake` is pushed into the lane's queue in the same moment; without it the caller publishes the wake-up.
         `mode` is for this message alone, whatever the session or `rules` say. `to_chat`: what the chat of a dropped or
@@ -176,6 +180,7 @@ class Inbox:
                 "message": stored_form(message),
                 "id": message.id,
                 "kind": message.kind,
+                "authority": message.authority,
                 "mode": rules.mode,
                 "cap": rules.cap,
                 "drop": rules.drop,
@@ -185,7 +190,8 @@ class Inbox:
                 "new_session_id": session_id,
                 "agent": agent_id,
                 "row_new": json.dumps(row_new),
-                "row_each": json.dumps(row_each),
+                "row_each": json.dumps(row_each or {}),
+                "row_route": json.dumps(row_route or {}),
                 "debounce_ms": rules.debounce_ms,
                 "wake_message": wake,
                 "own_mode": mode or "",

@@ -15,6 +15,10 @@
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
+    {ns}:pairing:admitted          hash    when revoked     person, group or member of a group -> who it is (JSON)
+    {ns}:pairing:pending           hash    1 hour each      person -> pairing code and who it is (JSON); 3 per account
+    {ns}:pairing:refusals          hash    newest 200       who was refused -> why and how often (JSON)
+    {ns}:pairing:refused           zset    newest 200       who was refused -> when last (ms)
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
@@ -85,6 +89,8 @@
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
     {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
+    {ns}:s:{key}:context           zset    1 day            messages of a group that the bot was not asked about (JSON)
+                                                            -> their order
 
 Scripts touch keys of one session and shared indexes together, so they assume a single Redis primary.
 """
@@ -213,6 +219,22 @@ class Keys:
     @property
     def threads(self) -> str:
         return f"{self.namespace}:threads"
+
+    @property
+    def admitted(self) -> str:
+        return f"{self.namespace}:pairing:admitted"
+
+    @property
+    def pending(self) -> str:
+        return f"{self.namespace}:pairing:pending"
+
+    @property
+    def refusals(self) -> str:
+        return f"{self.namespace}:pairing:refusals"
+
+    @property
+    def refused(self) -> str:
+        return f"{self.namespace}:pairing:refused"
 
     @property
     def outgoing(self) -> str:
@@ -363,3 +385,6 @@ class Keys:
 
     def files(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:files"
+
+    def context(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:context"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.session_key import agent_of
@@ -172,6 +173,7 @@ class Tree:
         message: str,
         message_id: MessageId,
         *,
+        authority: Authority,
         wake: str,
         run: RunId,
         shown: Sequence[dict[str, Any]],
@@ -208,6 +210,7 @@ class Tree:
                 "parent": s,
                 "message": message,
                 "id": message_id,
+                "authority": authority,
                 "run": run,
                 "lane": lane,
                 "agent": agent_of(s),

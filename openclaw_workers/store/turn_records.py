@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
-from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.messages import Authority, MessageState
 from openclaw_workers.domain.outgoing import ChatMessage, OutgoingKind
 from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.stored_json import to_json
@@ -77,6 +78,14 @@ class Taken:
     """Whether messages may wait that were sent into this turn while it had another owner, or none."""
     known_holds: bool = False
     """Whether the transcript still begins with what the caller said it knows."""
+
+    @property
+    def authority(self) -> Authority:
+        """The authority of who asked for the turn: the sender of the first message it answers."""
+        try:
+            return Authority(json.loads(self.bound[0])["authority"])
+        except (IndexError, KeyError, TypeError, ValueError):
+            return Authority.ANYONE  # a message without it, or none that can be read
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pytest
 from openclaw_workers.cli.main import cli
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.outbox_records import Account, PartOutcome
@@ -68,6 +69,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.subagents()
     asking.what_is_there()
     asking.outbox()
+    asking.people()
     asking.runs_and_endings()
     asking.set_up()
     asking.failures()
@@ -181,6 +183,7 @@ class Asking:
         self.ask("sessions list", "sessions", "list")
         self.ask("sessions show", "sessions", "show", "plain")
         self.ask("sessions tree", "sessions", "tree")
+        self.ask("sessions label", "sessions", "label", "plain", "a plain one")
         self.ask("runs list", "runs", "list")
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
@@ -209,6 +212,15 @@ class Asking:
         self.ask("outbox retry", "outbox", "retry", "a")
         self.ask("outbox drop", "outbox", "drop", "b")
         self.ask("outbox list", "outbox", "list", "--all", "--state", "dropped")
+
+    def people(self) -> None:
+        pairings = self.fleet.stores.pairings
+        for reason, person in (("not-allowed", "8"), ("dm-disabled", "9")):
+            pairings.refuse(Subject("telegram", person_id=person), name="Eve", reason=reason, message_id="1")
+        pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
+        self.ask("pairing approve", "pairing", "approve", "telegram:6")
+        self.ask("pairing list", "pairing", "list")
+        self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
 
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")

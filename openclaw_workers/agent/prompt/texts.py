@@ -12,6 +12,11 @@ from __future__ import annotations
 
 from openclaw_workers.agent.output.silent_replies import NO_REPLY
 
+# --- Messages of chats (assembled in `engine.access.message_text`) ------------------------------------------------
+
+CHAT_CONTEXT = "Written in this chat since your last turn. It was not addressed to you; use it as context only:"
+CHAT_ADDRESSED = "Addressed to you:"
+
 # --- The system prompt (assembled in `sections`) -----------------------------------------------------------------
 
 IDENTITY = "You are {name}, a personal assistant."

@@ -1,4 +1,4 @@
-"""`ocw sessions`: list, read, export, reset and delete sessions."""
+"""`ocw sessions`: list, read, export, label, reset and delete sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.cli.render.trees import session_tree_text
 from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.errors import BadInput
+from openclaw_workers.engine.routing.session_labels import check_label, sessions_labelled
+from openclaw_workers.errors import BadInput, ConflictError
 from openclaw_workers.queries.session_answers import check_agent, recent_sessions, session_details, sessions_answer
 from openclaw_workers.queries.sessions import find_key, find_session
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
@@ -36,7 +37,7 @@ KEY is a whole key (agent:main:main) or a short one of the default agent (main, 
 """
 )
 def sessions() -> None:
-    """List, read, export, reset and delete sessions."""
+    """List, read, export, label, reset and delete sessions."""
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
@@ -161,6 +162,35 @@ def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None
         click.echo(f"{len(rows)} session(s) written", err=True)
     report_left_out(left_out)
     _report_unreadable(exported.unreadable)
+
+
+@sessions.command(
+    "label",
+    epilog="""\b
+Examples:
+  ocw sessions label notes "release notes"
+  ocw sessions label notes --remove
+""",
+)
+@click.argument("key")
+@click.argument("label", required=False)
+@click.option("--remove", is_flag=True, help="Remove the label.")
+@json_option
+@pass_cli
+def label_session(cli: CliContext, key: str, label: str | None, remove: bool) -> None:
+    """Give a session a label, by which other sessions find it with sessions_send."""
+    if remove == (label is not None):
+        raise BadInput("expected a label, or --remove", hint="`ocw sessions label --help` has examples")
+    session, _ = find_session(cli, key)
+    wanted = check_label(label) if label is not None else ""
+    others = sessions_labelled(cli.stores.reader, wanted, besides=session) if wanted else []
+    if others:
+        raise ConflictError(f"{others[0]} is labelled {wanted!r} already", hint="choose another label")
+    cli.stores.sessions.patch(session, {"label": wanted})
+    if cli.json:
+        echo_json({"ok": True, "sessionKey": session, "label": wanted or None})
+    else:
+        click.echo(f"{session} is labelled {wanted!r}" if wanted else f"{session} has no label")
 
 
 @sessions.command("reset", epilog="Example: ocw sessions reset notes")

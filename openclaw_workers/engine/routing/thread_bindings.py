@@ -26,14 +26,3 @@ def thread_of(row: Mapping[str, str], uuid: str) -> Route:
         account_id=row.get("lastAccountId", ""),
         thread_id=f"sub-{uuid[:8]}",
     )
-
-
-def routing(route: Route) -> dict[str, str]:
-    """Where a session was last spoken to, as its row keeps it: replies go there."""
-    fields = {
-        "lastChannel": route.channel,
-        "lastTo": route.to,
-        "lastAccountId": route.account_id,
-        "lastThreadId": route.thread_id,
-    }
-    return {name: value for name, value in fields.items() if value}

@@ -54,6 +54,7 @@ class AnswerRelay:
             to,
             relay.session,
             turn_text(relay.session, relay.text, turn + 1, self._max_turns),
+            authority=relay.authority,
             about={
                 **{name: relay.metadata[name] for name in ("exchange", "origin", "origin_id", "target")},
                 "target_id": _target_id(relay),
@@ -74,7 +75,8 @@ class AnswerRelay:
             thread_id=row.get("lastThreadId", ""),
         )
         text = announce_text(origin, latest)
-        return internal(f"{relay.metadata['exchange']}-announce", target, origin, text, route=route)
+        ident = f"{relay.metadata['exchange']}-announce"
+        return internal(ident, target, origin, text, authority=relay.authority, route=route)
 
     def _is_same_generation(self, relay: Relay, session: SessionKey) -> bool:
         """Rule 18: an answer is for the session generation that took part; after a reset or deletion nobody gets it."""

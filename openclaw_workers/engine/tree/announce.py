@@ -15,7 +15,7 @@ import structlog
 from redis.exceptions import ResponseError
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, new_run_id
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import InboundMessage, Route, least_authority
 from openclaw_workers.domain.runs import Run, lane_of
 from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_batch
 from openclaw_workers.engine.agent_configs import AgentConfigs
@@ -101,6 +101,7 @@ class Announcer:
             lane_of(hearer),
             stored_form(message),
             message.id,
+            authority=message.authority,
             wake=self._waker.sealed(hearer, opening),
             run=opening,
             shown=[_brief(run) for run in members],
@@ -143,6 +144,7 @@ class Announcer:
             text=report([(run, self._descendants(run)) for run in members]),
             route=route,
             sender="sub-agents",
+            authority=least_authority(run.authority for run in members),
             kind="internal",
             metadata={
                 "provenance": "subagent",

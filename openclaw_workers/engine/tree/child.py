@@ -11,11 +11,12 @@ from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.domain.session_key import subagent_key
 from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
-from openclaw_workers.engine.routing.thread_bindings import routing, thread_of
+from openclaw_workers.engine.routing.row_fields import delivery_fields
+from openclaw_workers.engine.routing.thread_bindings import thread_of
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import TreeLimits, limits_of
 from openclaw_workers.errors import ToolError
@@ -47,6 +48,11 @@ class Parent:
     @property
     def session_id(self) -> str:
         return self.taken.row.get("sessionId", "")
+
+    @property
+    def authority(self) -> Authority:
+        """That of who asked for the turn; what it starts or writes elsewhere has no more."""
+        return self.taken.authority
 
     @property
     def limits(self) -> TreeLimits:
@@ -93,6 +99,7 @@ def build_child(
         ),
         # The answer of a child with a thread of its own goes there too.
         route=place if place and place.channel else Route(channel="internal", to=parent.session),
+        authority=parent.authority,
         kind="internal",
         metadata={"provenance": "task"},
     )
@@ -110,7 +117,7 @@ def build_child(
             **parent.limits.as_row(),
             "forkedFromParent": "true" if forked else "false",
             "archiveAfterMs": str(archive_ms),
-            **(routing(place) if place else {}),
+            **({name: value for name, value in delivery_fields(place).items() if value} if place else {}),
             **_workspace(parent, call, agent, workspace_dir(settings, agent.id, state_dir)),
             **_choices(parent, call, agent, settings),
         },
@@ -151,6 +158,7 @@ def _record(parent: Parent, args: SpawnInput, depth: int, role: Role, mode: Spaw
         "label": args.label or DEFAULT_LABEL,
         "task": args.task,
         "depth": str(depth),
+        "authority": parent.authority,
         "role": role,
         "controller_session_key": parent.session,
         "root_session_key": parent.root,

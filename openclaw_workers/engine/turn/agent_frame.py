@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from openclaw_workers.agent.prompt.sections import PromptPart, for_programs, prompt_parts, split, with_extra
-from openclaw_workers.agent.prompt.workspace_files import FULL, Signature, file_names, signature
+from openclaw_workers.agent.prompt.workspace_files import FULL, Signature, signature
 from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.clock import zone_of
 from openclaw_workers.config.resolve import AgentConfig, Overrides
@@ -84,7 +84,7 @@ class AgentFrames:
             ProviderError: its model is not known.
         """
         workspace = self._agents.workspace(agent_id, session, call)
-        names = file_names(self._agents.resolve(agent_id, session, call).prompt_mode, position.role)
+        names = position.file_names(self._agents.resolve(agent_id, session, call).prompt_mode)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
         return self._get(agent_id, session, call, position, shown, files)
@@ -116,7 +116,7 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = tools_at(position.depth, position.role)
+        tools = tools_at(position.depth, position.role, position.authority)
         facts = prompt_facts(agent, position, shown, workspace, specs(tools), model_aliases=self._model_aliases)
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)

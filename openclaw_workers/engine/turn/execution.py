@@ -133,6 +133,7 @@ class TurnExecution:
             calls.tree,
             taken.row,
             cancel,
+            authority=taken.authority,
             seconds_left=handle.seconds_left,
             on_skip=calls.note_attempt,
             on_wait=lambda why: journal.show("model.waiting", {"why": why}),

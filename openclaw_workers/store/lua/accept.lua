@@ -1,7 +1,7 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events
+  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events
 
   keys
     row         hash    session row
@@ -28,6 +28,7 @@
     message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
     id              text    message id
     kind            text    user | command | internal
+    authority       text    how far its sender is trusted: anyone | authorized | owner
     mode            text    queue mode of the channel
     cap             number  most messages in the inbox
     drop            text    what happens to a message too many: old | new | summarize
@@ -37,7 +38,8 @@
     new_session_id  text    session id, if the session is new
     agent           text    agent id
     row_new         text    row fields of a new session
-    row_each        text    row fields that every message sets
+    row_each        text    row fields that every message sets; an empty value clears one
+    row_route       text    the same, for where the session's replies go
     debounce_ms     number  debounce of the channel
     wake_message    text    wake-up message for the run to open; empty if the caller publishes it
     own_mode        text    queue mode of this message alone; empty for none
@@ -109,6 +111,9 @@ end
 local overrides = fields(row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
 debounce_ms = tonumber(overrides.queueDebounceMs) or debounce_ms
 mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
+if mode == "interrupt" and not has_authority(authority, "authorized") then
+  mode = "followup" -- who may not stop a turn does not interrupt one either
+end
 cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
 
 -- Tell the chat of a message what happens to it, once per run: a flood of messages must not lead to one of notices.
@@ -173,7 +178,14 @@ local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mod
 redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 redis.call("ZADD", ages, now, id)
-set_fields(row, cjson.decode(row_each))
+change_fields(row, cjson.decode(row_each))
+local routed = cjson.decode(row_route)
+-- A session with a thread of its own answers there. One that belongs to a chat is not moved by a message that comes
+-- from no chat, such as one from the command line.
+local has_chat = redis.call("HEXISTS", row, "lastTo") == 1 and (routed.lastTo or "") == ""
+if redis.call("HEXISTS", row, "threadBinding") == 0 and not has_chat then
+  change_fields(row, routed)
+end
 if mode == "steer" or mode == "steer-backlog" then
   redis.call("HSET", ctl, "steer_seq", seq)
 end
@@ -200,7 +212,7 @@ if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0"
   unpark(ctl, due, session, now, rewake_ms)
   wake, opened = 1, redis.call("HGET", ctl, "run")
 elseif state == "idle" then
-  open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
+  open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms, authority)
   if last then
     follow_up(last, run_key, run, next_batch, next_open, now)
   end

@@ -30,6 +30,7 @@
     message       text    message, a JSON object without its place
     id            text    message id
     run           text    run id to open if the parent is idle
+    authority     text    authority of the message
     lane          text    parent's lane
     agent         text    parent's agent id
     rewake_ms     number  milliseconds after which an unanswered wake-up counts as lost
@@ -170,7 +171,7 @@ if state == "parked" and c.resumed == "0" then
   unpark(ctl, due, parent, now, rewake_ms)
   woken = c.run
 elseif state == "idle" then
-  open_run(ctl, run_key, runs, due, parent, run, lane, agent, now, 0, rewake_ms)
+  open_run(ctl, run_key, runs, due, parent, run, lane, agent, now, 0, rewake_ms, authority)
   if c.run_key then
     follow_up(c.run_key, run_key, run, next_batch, next_open, now)
   end

@@ -113,7 +113,7 @@ local function pass_answers_on(exchanges)
   for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
     redis.call("HSET", relays, entry.id, cjson.encode({
       session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
-      metadata = entry.metadata,
+      metadata = entry.metadata, authority = redis.call("HGET", run_key, "authority") or nil,
     }))
     redis.call("ZADD", due, now, "relay|" .. entry.id)
     receivers[#receivers + 1] = entry.metadata.from
@@ -207,7 +207,7 @@ local function open_next()
     local last = read_message(redis.call("ZRANGE", inbox, -1, -1)[1])
     ready_at = quiet_at(head, math.min(last.accepted_at, now), last.debounce_ms)
   end
-  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
+  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms, head.authority)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)
   local is_pushed = ready_at <= now and push_wake(queue, wake_message)
   return is_pushed and "" or next_run, math.max(0, ready_at - now)

@@ -101,8 +101,10 @@ event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = rea
   raw = { covers = list_of(cancelled) } })
 leave_to_waiter(run_key, run, cancelled)
 local is_settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
-if redis.call("ZCARD", inbox) > 0 then
-  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms)
+local waiting = redis.call("ZRANGE", inbox, 0, 0)[1]
+if waiting then
+  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms,
+    read_message(waiting).authority)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)
 else
   redis.call("HSET", ctl, "state", "idle")

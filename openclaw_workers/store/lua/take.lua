@@ -1,8 +1,8 @@
 --[[
   Make a worker the owner of a session that has work, and return all it needs for the turn.
 
-  includes  clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches, tree,
-            outgoing, system_events
+  includes  authority, clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches,
+            tree, outgoing, system_events
 
   keys
     row             hash    session row
@@ -209,7 +209,7 @@ local function bind()
 end
 
 local known = fields(run_key, "attempts", "deadline_at", "covers", "timeout_ms", "session_id", "events_key", "ctl_key",
-  "label", "metadata")
+  "label", "metadata", "authority")
 local deadline, messages, covers, first = known.deadline_at, nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known.attempts, worker, now, c.how) }
 if resumed then
@@ -237,6 +237,10 @@ else
   end
 end
 if first then
+  -- Who asked. What follows from the run, such as its announce, has the lowest authority of all its turns.
+  local asked = first.authority or "anyone"
+  local authority = known.attempts and lesser(known.authority, asked) or asked
+  changed[#changed + 1], changed[#changed + 2] = "authority", authority
   -- Kept with the run: whoever records the call of a dead owner may not find the message any more.
   changed[#changed + 1], changed[#changed + 2] = "wanted_model", first.model or ""
 end

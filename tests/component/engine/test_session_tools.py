@@ -27,7 +27,8 @@ def port(engine: EngineHarness, session: SessionKey = SESSION) -> TurnSessions:
     """What a turn of the session would be given."""
     row = engine.stores.reader.row(session)
     lease = Lease(session, RunId("run-x"), "main", "1:x")  # type: ignore[arg-type]
-    taken = Taken(lease, 0, 1, False, False, "", 10**15, 0, "", [], 0, [], row)
+    asked = ['{"authority": "owner"}']
+    taken = Taken(lease, 0, 1, False, False, "", 10**15, 0, "", asked, 0, [], row)
     return engine.built.session_tools.for_turn(taken)
 
 

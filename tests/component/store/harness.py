@@ -170,6 +170,7 @@ class StoreHarness:
             lane,
             stored_form(message),
             message.id,
+            authority=message.authority,
             wake="",
             run=RunId(run),
             shown=[],

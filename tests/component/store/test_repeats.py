@@ -14,6 +14,7 @@ from openclaw_workers.domain.ids import BatchId, MessageId, RunId, WorkerId
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.tokens import Scope
@@ -21,12 +22,14 @@ from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
 from openclaw_workers.store.client import connect, run_script
+from openclaw_workers.store.group_context import ContextMessage, GroupContext
 from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
+from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from openclaw_workers.store.tokens import Tokens
 from tests.component.store.conftest import MakeStore
@@ -40,6 +43,7 @@ CHAT = Route(channel="telegram", account_id="bot", to="42")
 BOT = Account("telegram", "bot")
 SAID = AssistantEntry(content=[TextBlock(text="said")])
 OTHER, THIRD = session_named("other", "third")
+ADA = Subject("telegram", person_id="7")
 
 
 def accept_first(store: StoreHarness) -> None:
@@ -403,6 +407,28 @@ def seed(store: StoreHarness) -> None:
     store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
 
 
+def _pairings(store: StoreHarness) -> Pairings:
+    return Pairings(store.redis, store.keys)
+
+
+def pairing_request(store: StoreHarness) -> None:
+    _pairings(store).request(ADA, name="Ada", message_id="m1")
+
+
+def pairing_approve(store: StoreHarness) -> None:
+    pairing_refuse(store)
+    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
+
+
+def pairing_refuse(store: StoreHarness) -> None:
+    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
+
+
+def keep_context(store: StoreHarness) -> None:
+    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
+    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+
+
 def to_chat(*keys: str) -> Delivery:
     messages = tuple(ChatMessage(key, OutgoingKind.NOTICE, key) for key in keys)
     return Delivery({"telegram": "allow"}, messages, suppressed="{}")
@@ -568,6 +594,10 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "login": [login],
     "seed": [seed],
     "ingress_beat": [ingress_beat],
+    "pairing_request": [pairing_request],
+    "pairing_approve": [pairing_approve],
+    "pairing_refuse": [pairing_refuse],
+    "keep_context": [keep_context],
     "add_event": [add_event],
     "outbox_claim": [claimed],
     "outbox_sort": [outbox_sort],

@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 _ACCEPT: Final = "tests/component/engine/test_accept.py"
+_ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
+_BINDINGS: Final = "tests/unit/engine/test_bindings.py"
 _CELERY: Final = "tests/component/test_celery_settings.py"
 _CHAT: Final = "tests/component/providers/test_openai_chat.py"
 _CHATS: Final = "tests/component/engine/test_chat_delivery.py"
@@ -21,6 +23,7 @@ _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
+_GATE: Final = "tests/component/engine/test_access_gate.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
@@ -67,6 +70,29 @@ def _reset(path: str) -> dict[str, str]:
     return {f"{path}.mode": _BEGINS_ANEW, f"{path}.atHour": _AT_ITS_HOUR, f"{path}.idleMinutes": _BEGINS_ANEW}
 
 
+def _place(path: str) -> dict[str, str]:
+    """A group, or a topic of it."""
+    return {
+        f"{path}.enabled": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        f"{path}.requireMention": f"{_GATE}::test_activation_is_by_the_group_unless_the_session_has_its_own",
+        f"{path}.allowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        f"{path}.agentId": f"{_GATE}::test_an_agent_is_chosen_by_topic_group_or_binding",
+        f"{path}.historyLimit": f"{_ACCESS}::test_a_topic_and_a_group_inherit_what_they_leave_unset",
+    }
+
+
+def _access(path: str) -> dict[str, str]:
+    return {
+        f"{path}.owners": f"{_ACCESS}::test_owners_are_named_for_an_agent_a_channel_or_all",
+        f"{path}.dmPolicy": f"{_ACCESS}::test_a_direct_message_is_heard_by_its_policy",
+        f"{path}.allowFrom": f"{_ACCESS}::test_a_direct_message_is_heard_by_its_policy",
+        f"{path}.groupPolicy": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        f"{path}.groupAllowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        **_place(f"{path}.groups.*"),
+        **_place(f"{path}.groups.*.topics.*"),
+    }
+
+
 def _loops(path: str) -> dict[str, str]:
     return {
         f"{path}.enabled": f"{_LOOPS}::test_it_can_be_switched_off",
@@ -82,6 +108,7 @@ def _loops(path: str) -> dict[str, str]:
 _AGENT: Final = {
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
     "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
+    "identity.ownerNumbers": f"{_GATE}::test_an_agents_owner_is_one_for_that_agent",
     "workspace": f"{_FORCE}::test_an_agent_works_in_the_directory_that_is_set",
     "thinkingDefault": "tests/component/engine/test_recreated_sessions.py"
     "::test_a_refused_thinking_level_is_an_attempt_and_in_the_ledger",
@@ -178,6 +205,8 @@ EFFECTS: Final = {
     "messages.queue.byChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.debounceMs": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.debounceMsByChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
+    "messages.groupChat.mentionPatterns": f"{_GATE}::test_in_a_group_the_bot_answers_when_it_is_asked",
+    "messages.groupChat.historyLimit": f"{_ACCESS}::test_a_topic_and_a_group_inherit_what_they_leave_unset",
     "messages.queue.cap": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
     "messages.queue.drop": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
     "lanes.main.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
@@ -246,6 +275,18 @@ EFFECTS: Final = {
     "models.cli.*.contextWindow": f"{_REGISTRY}::test_configured_programs_make_a_provider",
     "models.cooldownScope": f"{_KEYS}::test_with_scope_model_other_models_of_the_key_go_on",
     "models.aliases": "tests/component/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
+    "bindings.*.agentId": f"{_GATE}::test_an_agent_is_chosen_by_topic_group_or_binding",
+    **dict.fromkeys(
+        [f"bindings.*.match.{each}" for each in ("channel", "accountId", "peer.kind", "peer.id")],
+        f"{_BINDINGS}::test_every_condition_must_hold",
+    ),
+    "commands.allowFrom": f"{_GATE}::test_commands_are_for_those_who_are_listed",
+    "commands.ownerAllowFrom": f"{_GATE}::test_commands_are_for_those_who_are_listed",
+    **_access("channels.telegram"),
+    **dict.fromkeys(
+        _access("channels.telegram.accounts.*"),
+        f"{_ACCESS}::test_an_account_has_its_own_rules_where_it_writes_them",
+    ),
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
     "redis.url": (

@@ -4,10 +4,11 @@
   includes  hashes
 ]]
 local RUN_KEPT_S = 7 * 86400
--- Open the next run of a session that has messages waiting.
-local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms)
+-- Open the next run of a session that has messages waiting. `authority` is that of the message that it will answer.
+local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms, authority)
   redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
-    "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1)
+    "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1,
+    "authority", authority or "anyone")
   redis.call("ZADD", runs, now, run)
   redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0,
     "progress", 0,
