@@ -31,6 +31,12 @@ def client(fleet: Fleet, ingress: Ingress) -> openai.OpenAI:
     return make_client(ingress, new_token(fleet, Scope.CHAT))
 
 
+@pytest.fixture(scope="module")
+def owner(fleet: Fleet, ingress: Ingress) -> openai.OpenAI:
+    """Whose turns have every tool."""
+    return make_client(ingress, new_token(fleet, Scope.ADMIN))
+
+
 def ask(client: openai.OpenAI, *messages: Any, **more: Any) -> Any:
     said = [{"role": "user", "content": each} if isinstance(each, str) else each for each in messages]
     return client.chat.completions.create(**{"model": "openclaw", "messages": said, **more})
@@ -91,10 +97,10 @@ def test_the_streaming_helper_of_the_client_works_too(client: openai.OpenAI) -> 
     assert final.choices[0].message.content == "in the end"
 
 
-def test_text_before_a_tool_call_is_streamed_apart_and_not_part_of_a_whole_answer(client: openai.OpenAI) -> None:
+def test_text_before_a_tool_call_is_streamed_apart_and_not_part_of_a_whole_answer(owner: openai.OpenAI) -> None:
     steps = program(call(execute("true"), text="Looking."), say("Found."))
-    assert text_of(list(ask(client, as_text(steps), stream=True))) == "Looking.\n\nFound."
-    assert ask(client, as_text(steps)).choices[0].message.content == "Found."
+    assert text_of(list(ask(owner, as_text(steps), stream=True))) == "Looking.\n\nFound."
+    assert ask(owner, as_text(steps)).choices[0].message.content == "Found."
 
 
 def test_without_a_session_the_earlier_messages_are_the_transcript(client: openai.OpenAI, fleet: Fleet) -> None:
@@ -113,6 +119,19 @@ def test_without_a_session_the_earlier_messages_are_the_transcript(client: opena
     assert parse_key(new).path[0] == "openai"
     assert sessions(fleet)[new].transient
     assert fleet.stores.redis.zscore(fleet.stores.keys.due, f"cleanup|{new}") is not None
+
+
+def test_a_system_message_is_part_of_the_prompt_for_an_owner_and_of_the_message_for_others(
+    client: openai.OpenAI, owner: openai.OpenAI, fleet: Fleet
+) -> None:
+    message = as_text(program(say("ok")))
+    for asking, user in ((owner, "its-owner"), (client, "its-guest")):
+        ask(asking, {"role": "system", "content": "be brief"}, message, user=user)
+    texts = [fleet.transcript(f"agent:main:openai:dm:{user}")[0] for user in ("its-owner", "its-guest")]
+    assert [entry.content[0].text for entry in texts if isinstance(entry, UserEntry)] == [
+        message,
+        f"be brief\n\n{message}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -248,18 +267,18 @@ def test_the_replies_to_sub_agents_are_part_of_the_answer_if_the_client_waits_fo
 
 @pytest.mark.parametrize("is_stream", [True, False])
 def test_a_stateless_turn_stops_when_its_client_goes_away_and_another_goes_on(
-    client: openai.OpenAI, fleet: Fleet, is_stream: bool
+    owner: openai.OpenAI, fleet: Fleet, is_stream: bool
 ) -> None:
     gate = Gate(fleet, f"gone-{is_stream}")
     steps = as_text(program(gate.step, say("late")))
     before = {run.id for run in fleet.runs()}
     for more in ({}, {"user": f"stays-{is_stream}"}):
         if is_stream:
-            with ask(client, steps, stream=True, **more) as stream:
+            with ask(owner, steps, stream=True, **more) as stream:
                 next(iter(stream))
         else:
             with pytest.raises(openai.APITimeoutError):
-                ask(client.with_options(timeout=1.0), steps, **more)
+                ask(owner.with_options(timeout=1.0), steps, **more)
 
     def states() -> dict[bool, str]:
         return {":dm:" in run.session_key: run.state for run in fleet.runs() if run.id not in before}
