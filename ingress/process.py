@@ -22,6 +22,7 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.errors import ConflictError
 
 STOP_SECONDS = 5
+SEND_BUFFER_BYTES = 256 << 10
 
 log = structlog.get_logger(__name__)
 
@@ -99,10 +100,13 @@ def listen(address: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family, backlog=2048)
+        sock = socket.create_server((address, port), family=family, backlog=2048)
     except OSError as error:
         hint = "choose another with gateway.port or --port, or end the process that uses it"
         raise ConflictError(f"cannot listen on {address} port {port}: {error.strerror}", hint=hint) from error
+    # Connections inherit it. The kernel would keep megabytes for each viewer that reads slowly.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    return sock
 
 
 def url_of(sock: socket.socket) -> str:

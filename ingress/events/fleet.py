@@ -48,7 +48,8 @@ class FleetFeed:
         self._wanted = asyncio.Event()
         self._runs: dict[str, Fields] = {}
         """Runs that have not ended, as they were seen last."""
-        self._fleet: dict[str, Any] = {}
+        self._fleet: dict[str, Any] | None = None
+        """Workers, ingress processes and queues, as they were seen last; None while nobody watches."""
         self._since = 0
         self._seq = 0
 
@@ -56,6 +57,8 @@ class FleetFeed:
     async def watch(self) -> AsyncIterator[Viewer]:
         viewer = Viewer()
         self._viewers.add(viewer)
+        if self._fleet is not None:
+            viewer.put(self._fleet_event())
         self._wanted.set()
         try:
             yield viewer
@@ -70,7 +73,7 @@ class FleetFeed:
         while True:
             if not self._viewers:
                 self._wanted.clear()
-                self._runs, self._since = {}, 0
+                self._runs, self._since, self._fleet = {}, 0, None
                 await self._wanted.wait()
             try:
                 await self._look()
@@ -95,16 +98,16 @@ class FleetFeed:
         await self._look_at_runs(now, [str(run) for run in runs or []], quietly=first)
         if not first:
             for session in sessions or []:
-                self._publish("session.changed", now, {}, session=str(session))
+                self._publish(self._event("session.changed", now, {}, session=str(session)))
         alive = {
             "workers": sorted(str(name) for name, beat in workers or [] if abs(now - beat) < DEAD_AFTER_MS),
             "ingresses": sorted(str(name) for name, beat in ingresses or [] if abs(now - beat) < DEAD_AFTER_MS),
             "queued": dict(zip(map(str, Lane), depths, strict=True)),
         }
+        self._since = now
         if alive != self._fleet:
             self._fleet = alive
-            self._publish("fleet.changed", now, alive)
-        self._since = now
+            self._publish(self._fleet_event())
 
     async def _look_at_runs(self, now: int, found: list[str], *, quietly: bool) -> None:
         """`quietly`: only note how they stand."""
@@ -116,15 +119,21 @@ class FleetFeed:
         for name, row in zip(names, rows, strict=True):
             fields: Fields = dict(zip(FIELDS, row or [None] * len(FIELDS), strict=True))
             if fields != self._runs.get(name) and fields["session_key"] and not quietly:
-                self._publish("run.changed", now, _as_data(name, fields), session=fields["session_key"])
+                data = _as_data(name, fields)
+                self._publish(self._event("run.changed", now, data, session=fields["session_key"]))
             if fields["state"] is None or fields["state"] in _FINAL:
                 self._runs.pop(name, None)
             else:
                 self._runs[name] = fields
 
-    def _publish(self, kind: str, now: int, data: Mapping[str, Any], session: str = "") -> None:
+    def _fleet_event(self) -> Shown:
+        return self._event("fleet.changed", self._since, self._fleet or {})
+
+    def _event(self, kind: str, now: int, data: Mapping[str, Any], session: str = "") -> Shown:
         self._seq += 1
-        shown = Shown(session, Event("", kind, self._seq, now, dict(data)))
+        return Shown(session, Event("", kind, self._seq, now, dict(data)))
+
+    def _publish(self, shown: Shown) -> None:
         for viewer in list(self._viewers):
             viewer.put(shown)
 

@@ -44,8 +44,8 @@ class Stream:
         self.viewers: dict[Viewer, Position] = {}
         """Each with the last event that it must not get again."""
 
-    def pass_on(self, event: Event) -> None:
-        shown, at = Shown(self.session, event), position_of(event.id)
+    def pass_on(self, event: Event, size: int) -> None:
+        shown, at = Shown(self.session, event, size), position_of(event.id)
         for viewer, known in self.viewers.items():
             if at > known:
                 viewer.put(shown)
@@ -58,8 +58,8 @@ class Hub:
         self._commands = commands
         self._keys = keys
         self._streams: dict[str, Stream] = {}
-        self._asked: frozenset[str] = frozenset()
-        """The streams of the read that is under way."""
+        self._asked: dict[str, str] = {}
+        """The streams of the read that is under way, and the position of each in it."""
         self._changed = asyncio.Event()
         self._client_id = 0
         self._block_ms = BLOCK_MS
@@ -67,15 +67,13 @@ class Hub:
         self._is_closed = False
 
     @asynccontextmanager
-    async def watch(self, session: SessionKey, after: str | None = None) -> AsyncIterator[Viewer]:
-        """A viewer of a session's events after an id; without one, of those from now on.
+    async def watch(self, session: SessionKey, after: str) -> AsyncIterator[Viewer]:
+        """A viewer of a session's events after an id.
 
         Raises:
             StoreUnavailable: Redis does not answer.
         """
         key = self._keys.events(session)
-        if after is None:
-            after = await self.last_id(session)
         viewer = Viewer()
         stream = self._streams.get(key)
         try:
@@ -117,7 +115,7 @@ class Hub:
             except (RedisError, OSError) as error:
                 if not is_away:
                     log.warning("events.interrupted", error=str(error))
-                is_away, self._client_id, self._asked = True, 0, frozenset()
+                is_away, self._client_id, self._asked = True, 0, {}
                 with suppress(RedisError, OSError):
                     await self._reading.connection_pool.disconnect()
                 await asyncio.sleep(RETRY_SECONDS)
@@ -140,15 +138,16 @@ class Hub:
             return
         if not self._client_id:
             self._client_id = int(await self._reading.client_id())
-        self._asked = frozenset(self._streams)
+        asked: Any = {key: stream.position for key, stream in self._streams.items()}
+        self._asked = asked
         try:
-            positions: Any = {key: stream.position for key, stream in self._streams.items()}
-            reply: Any = await self._reading.xread(positions, count=PAGE, block=self._block_ms)
+            reply: Any = await self._reading.xread(asked, count=PAGE, block=self._block_ms)
         finally:
-            self._asked = frozenset()
+            self._asked = {}
         for key, items in reply or []:
             stream = self._streams.get(str(key))
-            if stream is not None:
+            # It may have been left meanwhile, and watched again from an earlier place.
+            if stream is not None and stream.position == asked[str(key)]:
                 _pass_on(stream, items)
         await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, PAUSE_PER_STREAM_SECONDS * len(self._streams)))
 
@@ -161,7 +160,7 @@ class Hub:
             for event_id, fields in items:
                 after = str(event_id)
                 if (event := _readable(after, fields)) is not None:
-                    viewer.put(Shown(stream.session, event))
+                    viewer.put(Shown(stream.session, event, len(fields["data"])))
             if not items or position_of(stream.position) <= position_of(after):
                 break
         stream.viewers[viewer] = position_of(after)
@@ -173,7 +172,7 @@ class Hub:
 
     async def _unblock(self) -> None:
         """Have the reader ask again, also for the sessions that were added. Its read may not have begun to block."""
-        while self._asked and not self._asked >= self._streams.keys():
+        while self._asked and any(self._asked.get(key) != each.position for key, each in self._streams.items()):
             try:
                 if await self._commands.client_unblock(self._client_id):
                     return
@@ -197,7 +196,7 @@ def _pass_on(stream: Stream, items: list[tuple[str, dict[str, str]]]) -> None:
     for event_id, fields in items:
         stream.position = str(event_id)
         if (event := _readable(stream.position, fields)) is not None:
-            stream.pass_on(event)
+            stream.pass_on(event, len(fields["data"]))
 
 
 def _readable(event_id: str, fields: dict[str, str]) -> Event | None:

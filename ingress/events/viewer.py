@@ -10,16 +10,19 @@ from openclaw_workers.store.reader import Event
 
 MOST_EVENTS = 2000
 """As many as a session's stream keeps: whoever is further behind has to read the session again anyway."""
+MOST_BYTES = 8 << 20
 
 
 class Shown:
     """An event with its form for viewers, which is made once for all of them."""
 
-    __slots__ = ("_text", "event", "session")
+    __slots__ = ("_text", "event", "session", "size")
 
-    def __init__(self, session: str, event: Event) -> None:
+    def __init__(self, session: str, event: Event, size: int = 0) -> None:
+        """`size`: of its data, in characters."""
         self.session = session
         self.event = event
+        self.size = size
         self._text: bytes | None = None
 
     @property
@@ -32,9 +35,9 @@ class Shown:
 
 
 class Viewer:
-    def __init__(self, *, most: int = MOST_EVENTS) -> None:
+    def __init__(self) -> None:
         self._waiting: deque[Shown] = deque()
-        self._most = most
+        self._size = 0
         self._news = asyncio.Event()
         self.is_over = False
         """It was too slow, or the process ends."""
@@ -42,7 +45,8 @@ class Viewer:
     def put(self, shown: Shown) -> None:
         if self.is_over:
             return
-        if len(self._waiting) >= self._most:
+        self._size += shown.size
+        if len(self._waiting) >= MOST_EVENTS or self._size > MOST_BYTES:
             self.end()
             return
         self._waiting.append(shown)
@@ -66,6 +70,7 @@ class Viewer:
             self._news.set()
         found = list(self._waiting)
         self._waiting.clear()
+        self._size = 0
         return found
 
 

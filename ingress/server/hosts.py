@@ -7,12 +7,14 @@ request carries a Host or an Origin that is not ours.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from openclaw_workers.config.gateway import GatewaySettings
 
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -40,11 +42,9 @@ def hosts_of(gateway: GatewaySettings) -> Hosts:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without the port; empty if there is none."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    """The name in a Host header, without the port; empty if it has another form."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return (found[1] or found[2]).rstrip(".") if found else ""
 
 
 def is_same_origin(origin: str, host: str) -> bool:

@@ -18,7 +18,10 @@ async def follow_session(call: Call[EventsQuery, NoInput]) -> EventStream:
     key = await call.context.call(existing_key, call)
     last = call.request.headers.get("last-event-id", "")
     after = last if _EVENT_ID.fullmatch(last) else call.query.after
-    return EventStream(session_events(call.context.hub, key, after, _still_allowed(call)))
+    # Before the answer begins: whoever has read its head sees all that happens after that.
+    has_gap = after is not None and await call.context.hub.has_forgotten(key, after)
+    start = after or await call.context.hub.last_id(key)
+    return EventStream(session_events(call.context.hub, key, start, _still_allowed(call), has_gap=has_gap))
 
 
 async def follow_fleet(call: Call[NoInput, NoInput]) -> EventStream:
