@@ -126,6 +126,7 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
     ),
+    Endpoint("GET", "/trees/active", "Trees that have not settled", READ, runs.list_active_trees, answers.TreesAnswer),
     Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, answers.TreesAnswer, inputs.LimitQuery),
     Endpoint(
         "GET",

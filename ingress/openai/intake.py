@@ -114,7 +114,7 @@ def accept(context: IngressContext, wanted: Wanted) -> Queued | Rejected | Answe
         session=wanted.session,
         route=Route(channel=CHANNEL),
         authority=authority,
-        # Only an owner may add to the system prompt. What others tell the agent about themselves is a part of the message.
+        # Only an owner may add to the system prompt. For others it is a part of the message.
         shown_as=f"{system}\n\n{text}" if system and authority is Authority.AUTHORIZED else "",
         message_id=wanted.message_id,
         model=wanted.model,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from openclaw_workers.engine.control import Control
     from openclaw_workers.queries.installation import Installation
 
+
 def subagents_answer(
     place: Installation, key: str | None, limit: int, *, live: bool = False, agent: str | None = None
 ) -> dict[str, Any]:
