@@ -68,8 +68,8 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.talks()
     asking.subagents()
     asking.what_is_there()
-    asking.outbox()
     asking.people()
+    asking.outbox()
     asking.runs_and_endings()
     asking.set_up()
     asking.failures()
@@ -199,6 +199,15 @@ class Asking:
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.ask("completion", "completion", "bash")
 
+    def people(self) -> None:
+        pairings = self.fleet.stores.pairings
+        for reason, person in (("not-allowed", "8"), ("dm-disabled", "9")):
+            pairings.refuse(Subject("telegram", person_id=person), name="Eve", reason=reason, message_id="1")
+        pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
+        self.ask("pairing approve", "pairing", "approve", "telegram:6")
+        self.ask("pairing list", "pairing", "list")
+        self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
+
     def outbox(self) -> None:
         store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")
         file = store.files.store("photo.png", "image/png", b"png")
@@ -212,15 +221,6 @@ class Asking:
         self.ask("outbox retry", "outbox", "retry", "a")
         self.ask("outbox drop", "outbox", "drop", "b")
         self.ask("outbox list", "outbox", "list", "--all", "--state", "dropped")
-
-    def people(self) -> None:
-        pairings = self.fleet.stores.pairings
-        for reason, person in (("not-allowed", "8"), ("dm-disabled", "9")):
-            pairings.refuse(Subject("telegram", person_id=person), name="Eve", reason=reason, message_id="1")
-        pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
-        self.ask("pairing approve", "pairing", "approve", "telegram:6")
-        self.ask("pairing list", "pairing", "list")
-        self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
 
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")

@@ -16,13 +16,12 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.attachments import attach
-from openclaw_workers.engine.routing.session_labels import check_label, sessions_labelled
-from openclaw_workers.errors import ConflictError
+from openclaw_workers.engine.routing.session_labels import check_label
 from openclaw_workers.queries.agent_answers import agents_answer
 from openclaw_workers.queries.model_answers import keys_answer, resume_keys, resumed_answer
 from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer, stop_answer
 from openclaw_workers.queries.session_answers import recent_sessions, session_details, sessions_answer
-from openclaw_workers.queries.sessions import find_key, find_session
+from openclaw_workers.queries.sessions import check_label_is_free, find_key, find_session
 from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
 from openclaw_workers.queries.subagent_answers import (
     retry_answer,
@@ -128,9 +127,7 @@ class LocalBackend:
     def label_session(self, key: str, label: str | None) -> Json:
         session, _ = find_session(self._cli, key)
         wanted = check_label(label) if label is not None else ""
-        others = sessions_labelled(self._cli.stores.reader, wanted, besides=session) if wanted else []
-        if others:
-            raise ConflictError(f"{others[0]} is labelled {wanted!r} already", hint="choose another label")
+        check_label_is_free(self._cli, session, wanted)
         self._cli.stores.sessions.patch(session, {"label": wanted})
         return {"ok": True, "sessionKey": session, "label": wanted or None}
 
