@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
 from openclaw_workers.config.model_names import find_model
@@ -15,10 +15,13 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.engine.client_graph import pairing_of
 from openclaw_workers.engine.intake.attachments import attach
 from openclaw_workers.engine.routing.session_labels import check_label
 from openclaw_workers.queries.agent_answers import agents_answer
+from openclaw_workers.queries.installation import Installation
 from openclaw_workers.queries.model_answers import keys_answer, resume_keys, resumed_answer
+from openclaw_workers.queries.outbox_answers import outbox_answer
 from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer, stop_answer
 from openclaw_workers.queries.session_answers import recent_sessions, session_details, sessions_answer
 from openclaw_workers.queries.sessions import check_label_is_free, find_key, find_session
@@ -34,23 +37,43 @@ from openclaw_workers.queries.subagent_answers import (
 )
 from openclaw_workers.queries.subagents import find_subagent
 from openclaw_workers.queries.trees import TreeQuery, trees_answer
+from openclaw_workers.views.outbox import entry_details_json, entry_json
+from openclaw_workers.views.pairing import admission_json, pairing_json
 from openclaw_workers.views.runs import run_json
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
 
 if TYPE_CHECKING:
-    from openclaw_workers.cli.context import CliContext
     from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.domain.ledger import Dimension
     from openclaw_workers.domain.transcript import Attachment
-    from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+    from openclaw_workers.engine.control import Control
+    from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected
 
 CHANNEL = "cli"
+
+
+class Opened(Installation, Protocol):
+    """An installation with the doors of its engine; the context of the commands is such."""
+
+    @property
+    def intake(self) -> Intake: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def conversations(self) -> BlockingReader: ...
+
+    @property
+    def main_key(self) -> str: ...
+
+    def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey: ...
 
 
 class LocalBackend:
     """Implements `Backend` with the rights of the owner."""
 
-    def __init__(self, cli: CliContext) -> None:
+    def __init__(self, cli: Opened) -> None:
         self._cli = cli
 
     @cached_property
@@ -193,3 +216,31 @@ class LocalBackend:
 
     def agents(self) -> Json:
         return agents_answer(self._cli.loaded)
+
+    def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json:
+        return outbox_answer(self._cli, limit, state=state, with_sent=with_sent)
+
+    def outgoing(self, message: str) -> Json:
+        return {"ok": True, **entry_details_json(*self._cli.stores.outbox.get(message))}
+
+    def retry_outgoing(self, message: str) -> Json:
+        self._cli.stores.outbox.retry(message)
+        return self._settled(message)
+
+    def drop_outgoing(self, message: str) -> Json:
+        self._cli.stores.outbox.drop(message)
+        return self._settled(message)
+
+    def _settled(self, message: str) -> Json:
+        return {"ok": True, **entry_json(self._cli.stores.outbox.get(message)[0])}
+
+    def pairings(self) -> Json:
+        service = pairing_of(self._cli.stores)
+        return {"ok": True, **pairing_json(service.admissions(), service.requests(), service.refusals())}
+
+    def approve(self, who: str, *, share_session: bool) -> Json:
+        admitted = pairing_of(self._cli.stores).approve(who, share_session=share_session)
+        return {"ok": True, **admission_json(admitted)}
+
+    def revoke(self, who: str) -> Json:
+        return {"ok": True, "subject": pairing_of(self._cli.stores).revoke(who)}

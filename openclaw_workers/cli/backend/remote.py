@@ -13,7 +13,7 @@ from openclaw_workers.client.protocol import Steps, Update
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.remote.address import REJECTIONS, ApiAddress, RemoteConflict, path_of
+from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
 from openclaw_workers.remote.reader import HttpReader
 from openclaw_workers.remote.transport import AsyncTransport
 
@@ -83,10 +83,8 @@ class RemoteBackend:
         }
         try:
             answer = self._post("/send", **body)
-        except RemoteConflict as error:
-            if error.code not in REJECTIONS:
-                raise
-            return Rejected(message.message_id, error.code)
+        except MessageRejected as error:
+            return Rejected(message.message_id, error.reason)
         if "eventId" not in answer:
             return Answered(answer["text"])
         run = RunId(answer["runId"]) if answer["runId"] else None
@@ -193,6 +191,41 @@ class RemoteBackend:
 
     def agents(self) -> Json:
         return self._get("/agents")
+
+    def config(self, prefix: str) -> Json:
+        return self._get("/config", prefix=prefix)
+
+    def check_config(self, path: Path | None) -> Json:
+        """Check the configuration in use there, or a file of this machine."""
+        if path is None:
+            return self._post("/config/check")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{path} cannot be read: {error}") from error
+        form = "json" if path.suffix in (".json", ".json5") else "yaml"
+        return {**self._post("/config/check", text=text, format=form), "source": str(path)}
+
+    def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json:
+        return self._get("/outbox", limit=min(limit, MOST_LISTED), state=state, all=with_sent)
+
+    def outgoing(self, message: str) -> Json:
+        return self._get(path_of("outbox", message))
+
+    def retry_outgoing(self, message: str) -> Json:
+        return self._post(path_of("outbox", message, "retry"))
+
+    def drop_outgoing(self, message: str) -> Json:
+        return self._post(path_of("outbox", message, "drop"))
+
+    def pairings(self) -> Json:
+        return self._get("/pairing")
+
+    def approve(self, who: str, *, share_session: bool) -> Json:
+        return self._post("/pairing/approve", who=who, shareSession=share_session)
+
+    def revoke(self, who: str) -> Json:
+        return self._post("/pairing/revoke", who=who)
 
     def _pages(self, path: str, limit: int | None) -> list[Json]:
         """The newest entries of a transcript, read from the end."""

@@ -28,6 +28,7 @@ from openclaw_workers.cli.output import (
     leave,
     report,
 )
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
@@ -134,8 +135,9 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: 
         after=queued.event_id,
         deadline=deadline,
     )
-    screen = answer_stream_for(cli, queued.session_key)
+    screen = AnswerStream(is_quiet=cli.json)
     try:
+        screen = answer_stream_for(cli, queued.session_key)
         answer = show(cli, conversation, screen)
     except WaitOver as error:
         screen.finish(None)
