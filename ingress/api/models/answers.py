@@ -86,6 +86,8 @@ class Session(Shape):
     agent_id: str
     kind: str
     label: str | None
+    display_name: str | None
+    channel: str | None
     state: str
     run_id: str | None
     worker: str | None

@@ -13,7 +13,7 @@ from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import BadInput, ConfigurationError
 from openclaw_workers.queries.config_answers import (
     check_answer,
     failed_check_answer,
@@ -89,7 +89,10 @@ Examples:
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value and its origin: default, file or environment. Secrets are hidden."""
     backend = _remote(ctx)
-    answer = backend.config(prefix) if backend else values_answer(_load(ctx, as_json), prefix)
+    try:
+        answer = backend.config(prefix) if backend else values_answer(_load(ctx, as_json), prefix)
+    except BadInput as error:
+        raise click.BadParameter(error.message) from error
     if as_json:
         _print_json(answer)
         return

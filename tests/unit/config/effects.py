@@ -14,6 +14,7 @@ _ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
+_BINDING: Final = "tests/integration/ingress/test_binding.py"
 _BINDINGS: Final = "tests/unit/engine/test_bindings.py"
 _CELERY: Final = "tests/component/test_celery_settings.py"
 _CHAT: Final = "tests/component/providers/test_openai_chat.py"
@@ -24,7 +25,9 @@ _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
 _GATE: Final = "tests/component/engine/test_access_gate.py"
+_HOSTILE: Final = "tests/integration/ingress/test_hostile.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
+_INGRESS: Final = "tests/integration/ingress"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
@@ -289,6 +292,15 @@ EFFECTS: Final = {
     ),
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
+    "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
+    "gateway.port": f"{_INGRESS}/test_up.py::test_a_default_port_in_use_is_given_way_to_and_a_configured_one_is_not",
+    "gateway.auth": f"{_INGRESS}/test_auth.py::test_without_authentication_everybody_on_this_machine_is_the_owner",
+    "gateway.allowedHosts": f"{_HOSTILE}::test_only_our_own_host_names_are_served",
+    "gateway.allowedOrigins": f"{_HOSTILE}::test_an_allowed_origin_may_call_with_a_token_but_not_with_a_cookie",
+    "gateway.limits.body": f"{_HOSTILE}::test_a_body_that_is_too_large_is_refused_before_it_is_read",
+    "gateway.limits.requestsPerMinute": f"{_INGRESS}/test_auth.py::test_a_token_may_make_so_many_requests_a_minute",
+    "gateway.limits.connections": f"{_HOSTILE}::test_too_many_connections_are_turned_away_and_then_served_again",
+    "gateway.limits.idleSeconds": f"{_HOSTILE}::test_a_client_that_sends_its_head_slowly_is_cut_off",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
