@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from ingress.api.handlers import events, installation, models, outbox, pairing, runs, sending, sessions, subagents
+from ingress.api.handlers import (
+    events,
+    installation,
+    models,
+    outbox,
+    pairing,
+    progress,
+    runs,
+    sending,
+    sessions,
+    subagents,
+)
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
@@ -60,6 +71,33 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "/sessions/{key}/progress",
+        "How a message stands",
+        READ,
+        progress.get_progress,
+        progress.ProgressAnswer,
+        progress.ProgressQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/batches",
+        "Batches of sub-agents",
+        READ,
+        progress.get_batches,
+        progress.BatchesAnswer,
+        progress.BatchesQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/address",
+        "The session that a message would go to",
+        READ,
+        progress.get_address,
+        progress.AddressAnswer,
+        progress.AddressQuery,
+    ),
+    Endpoint(
+        "GET",
         "/sessions/{key}/events",
         "Follow a session's events",
         READ,
@@ -99,6 +137,7 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
     ),
+    Endpoint("GET", "/trees/active", "Trees that have not settled", READ, runs.list_active_trees, answers.TreesAnswer),
     Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, answers.TreesAnswer, inputs.LimitQuery),
     Endpoint(
         "GET",

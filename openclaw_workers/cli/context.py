@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import click
 
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.errors import NotFound, StoreUnavailable
+from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.remote.address import ApiAddress
     from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
@@ -41,6 +43,39 @@ class CliContext:
     json: bool = False
 
     @cached_property
+    def remote(self) -> ApiAddress | None:
+        """The installation that OPENCLAW_URL names; without it, commands work on the one of this machine."""
+        from openclaw_workers.remote.address import TOKEN_VARIABLE, URL_VARIABLE, ApiAddress
+
+        url = os.environ.get(URL_VARIABLE)
+        return ApiAddress(url, os.environ.get(TOKEN_VARIABLE, "")) if url else None
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What commands ask and order."""
+        if self.remote is None:
+            from openclaw_workers.cli.backend.local import LocalBackend
+
+            return LocalBackend(self)
+        from openclaw_workers.cli.backend.remote import RemoteBackend
+
+        backend = RemoteBackend(self.remote)
+        click.get_current_context().find_root().call_on_close(backend.close)
+        return backend
+
+    def require_local(self, command: str) -> None:
+        """Refuse what works on the installation itself.
+
+        Raises:
+            BadInput: OPENCLAW_URL is set.
+        """
+        if self.remote is not None:
+            raise BadInput(
+                f"{command} works on the machine of the installation, not through {self.remote.url}",
+                hint="run it there, or unset OPENCLAW_URL",
+            )
+
+    @cached_property
     def loaded(self) -> Loaded:
         from openclaw_workers.config.loader import load
 
@@ -48,6 +83,7 @@ class CliContext:
 
     @cached_property
     def redis_url(self) -> str:
+        self.require_local(f"`{click.get_current_context().command_path}`")
         from openclaw_workers.cli.invocation import typed
         from openclaw_workers.state_dir import resolve_redis_url
 

@@ -53,6 +53,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 
 _FLAT = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
+LOCAL_PROCESSES = frozenset(("up", "down", "worker", "ingress"))
+"""Commands that start or stop processes of this machine."""
+
 DEBUG_VARIABLE = "OPENCLAW_DEBUG"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
@@ -133,6 +136,7 @@ Examples:
   ocw runs watch                            watch the active runs
   ocw status --json | jq '.workers[]'
 The first three options may also stand after the command.
+OPENCLAW_URL=http://host:18789 and OPENCLAW_TOKEN let commands work on another machine's installation.
 Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 """,
 )
@@ -146,10 +150,13 @@ Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 )
 @click.option("--json", is_flag=True, help="Answer in JSON.")
 @click.version_option(__version__, "-V", "--version", prog_name="ocw", message="%(prog)s %(version)s")
-@click.pass_obj
-def cli(obj: CliContext, config_path: str | None, state_dir: Path | None, json: bool) -> None:
+@click.pass_context
+def cli(ctx: click.Context, config_path: str | None, state_dir: Path | None, json: bool) -> None:
     """Agents as durable jobs on a fleet of workers."""
+    obj: CliContext = ctx.obj
     obj.config_path, obj.state_dir, obj.json = config_path, state_dir, json
+    if ctx.invoked_subcommand in LOCAL_PROCESSES:
+        obj.require_local(f"`ocw {ctx.invoked_subcommand}`")
 
 
 def run(args: Sequence[str]) -> int:

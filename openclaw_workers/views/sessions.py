@@ -52,6 +52,7 @@ def session_details_json(
         "quarantined": list(damaged),
         "cost": spent.cost,
         "modelCalls": spent.calls,
+        "failedCalls": spent.failed,
         **session_levels(row, thinking_default),
         "row": row.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

@@ -46,6 +46,11 @@ def status_json(
             "pendingAnnounces": len(undelivered) - blocked,
             "blockedAnnounces": blocked,
         },
+        "blockedResults": [
+            {"batch": batch.id, "sessionKey": batch.parent_session, "error": batch.last_error}
+            for batch in undelivered
+            if batch.state is BatchState.BLOCKED
+        ],
         "unsafeSettings": dict(unsafe_settings),
         "ingress": ingress_json(ingresses),
     }

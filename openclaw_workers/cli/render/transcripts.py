@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from openclaw_workers.cli.render.text import printable
 from openclaw_workers.domain.shorten import shorten
@@ -15,11 +17,17 @@ from openclaw_workers.domain.transcript import (
     ToolResultEntry,
     TranscriptEntry,
     UserEntry,
+    load_entry,
 )
 from openclaw_workers.domain.untrusted import unwrap
 
 RESULT_LINES = 12
 ARGUMENT_CHARS = 200
+
+
+def entry_of(fields: Mapping[str, Any]) -> TranscriptEntry:
+    """An entry from its JSON."""
+    return load_entry(json.dumps(fields))
 
 
 def entry_lines(entry: TranscriptEntry) -> list[str]:
