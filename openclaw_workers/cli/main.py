@@ -34,6 +34,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
+        "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),
     },
     "Serve": {
         "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),

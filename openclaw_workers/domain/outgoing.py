@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -95,7 +96,7 @@ class ChatMessage:
     """Sent whatever the send policy says: the answer to a command."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Delivery:
     """What a script may send to chats. Channels that do not push are not in `policies` and get nothing."""
 
@@ -105,7 +106,9 @@ class Delivery:
     suppressed: str = ""
     """The transcript entry (JSON) that is written if a reply is held back."""
 
+    @cached_property
     def as_json(self) -> str:
+        """As scripts read it. Most are the same for every message of a session, so it is kept."""
         if not self.policies:
             return '{"policies":{},"messages":[]}'
         messages = [

@@ -196,7 +196,7 @@ class Inbox:
                 "wake_message": wake,
                 "own_mode": mode or "",
                 "keep_s": DEDUPE_SECONDS if delivery else 0,
-                "delivery": to_chat.as_json(),
+                "delivery": to_chat.as_json,
                 "system_event": system_event.as_json() if system_event else "",
             },
         )
@@ -273,7 +273,7 @@ class Inbox:
                     "partial": partial(current) if current else "",
                     "given_at": given_at,
                     "keep_s": DEDUPE_SECONDS if delivery else 0,
-                    "delivery": to_chat.as_json(),
+                    "delivery": to_chat.as_json,
                 },
             )
             match reply:

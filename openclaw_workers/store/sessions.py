@@ -132,7 +132,7 @@ class Sessions:
                     "grant_ms": self._grant_ms,
                     "partial": taken_away,
                     "unused_since": "" if order.unused_since is None else order.unused_since,
-                    "delivery": order.to_chat.as_json(),
+                    "delivery": order.to_chat.as_json,
                 },
             )
             if reply[0] == "done":

@@ -218,7 +218,7 @@ class Tree:
                 "wake_message": wake,
                 "shown": json.dumps(list(shown)),
                 "climbs": climbs,
-                "delivery": to_chat.as_json(),
+                "delivery": to_chat.as_json,
             },
         )
         if reply[0] == "vanished":
@@ -246,11 +246,16 @@ class Tree:
         )
 
     def block(
-        self, batch_id: BatchId, error: str, partial: Callable[[SessionKey, RunId], str] = lambda session, run: ""
+        self,
+        batch_id: BatchId,
+        error: str,
+        partial: Callable[[SessionKey, RunId], str] = lambda session, run: "",
+        to_chat: Callable[[SessionKey], Delivery] = lambda session: NO_DELIVERY,
     ) -> RunId | None:
         """Note that the last try failed. Returns the child's run that waited for it, if that is settled now.
 
-        `partial`: what a child that waits for the batch had written so far.
+        `partial`: what a child that waits for the batch had written so far. `to_chat`: what the chat of the session is
+        sent that asked for the results, if it is nobody's child.
         """
         k = self._keys
         with store_errors():
@@ -261,9 +266,9 @@ class Tree:
             self._redis,
             "block",
             keys={
-                **k.for_session(session, "ctl", "events"),
+                **k.for_session(session, "row", "ctl", "events"),
+                **k.shared("due", "outgoing"),
                 "batch": k.batch(batch_id),
-                "due": k.due,
                 "parent_key": k.run(run),
             },
             args={
@@ -271,6 +276,7 @@ class Tree:
                 "parent": session,
                 "why": error,
                 "partial": partial(SessionKey(session), RunId(run)) if run else "",
+                "delivery": (to_chat(SessionKey(session)) if session else NO_DELIVERY).as_json,
             },
         )
         return RunId(run) if settled == [1] else None

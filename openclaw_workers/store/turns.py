@@ -98,7 +98,7 @@ class Turns:
                 "known_length": known.length,
                 "grant_ms": rules.grant_ms,
                 "known_digest": known.digest,
-                "delivery": delivery.as_json(),
+                "delivery": delivery.as_json,
             },
             repeats=True,
         )
@@ -250,7 +250,7 @@ class Turns:
                 "agent": agent_id,
                 "new_session_id": new_session_id(),
                 "wake_message": wake,
-                "delivery": delivery.as_json(),
+                "delivery": delivery.as_json,
                 "ledger_entries": calls.entries(),
             },
             more_keys=calls.budget_keys(k),

@@ -13,9 +13,12 @@ import click
 import pytest
 
 from openclaw_workers.cli.main import cli
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.cli_docs import PAGE, CliDocs
 from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Gate, Ocw, finish
@@ -66,6 +69,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.subagents()
     asking.what_is_there()
     asking.people()
+    asking.outbox()
     asking.runs_and_endings()
     asking.set_up()
     asking.failures()
@@ -203,6 +207,20 @@ class Asking:
         self.ask("pairing approve", "pairing", "approve", "telegram:6")
         self.ask("pairing list", "pairing", "list")
         self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
+
+    def outbox(self) -> None:
+        store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")
+        file = store.files.store("photo.png", "image/png", b"png")
+        for name in ("a", "b"):
+            store.put(OutgoingMessage(id=name, kind=OutgoingKind.REPLY, route=route, text="hello", files=(file,)))
+        (claim,) = store.claim([Account("telegram", "bot")], lease_ms=5000, most=1).claims
+        store.sending(claim, 0, ['{"payload": {"text": "hello"}}'], lease_ms=5000)
+        store.record(claim, 0, PartOutcome.UNKNOWN, error="cut off", lease_ms=5000)
+        self.ask("outbox list", "outbox", "list")
+        self.ask("outbox show", "outbox", "show", "a")
+        self.ask("outbox retry", "outbox", "retry", "a")
+        self.ask("outbox drop", "outbox", "drop", "b")
+        self.ask("outbox list", "outbox", "list", "--all", "--state", "dropped")
 
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")

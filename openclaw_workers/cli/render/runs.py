@@ -51,6 +51,7 @@ def run_details(run: Run) -> list[tuple[str, object]]:
         *((f"attempt {number}", _failed_call(each)) for number, each in enumerate(run.model_attempts, start=1)),
         ("fallback", f"{run.model} answered instead of {run.fallback_from}" if run.fallback_from else None),
         *((f"owner {number}", _owner(attempt)) for number, attempt in enumerate(run.attempts, start=1)),
+        ("suppressed", "the send policy held the reply back" if run.suppressed else None),
         ("error", run.error),
     ]
 

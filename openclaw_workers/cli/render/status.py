@@ -16,6 +16,8 @@ def status_text(status: Mapping[str, Any], undelivered: Sequence[Batch]) -> str:
     if status["leases"]:
         parts.append(_leases(status["leases"]))
     lines = [", ".join(f"{totals[name]} {name}" for name in ("sessions", "runs", "running", "waiting"))]
+    if totals["outboxUnsent"]:
+        lines.append(f"{totals['outboxUnsent']} message(s) to chats unknown or failed; `ocw outbox list` shows them")
     if totals["quarantined"]:
         lines.append(f"{totals['quarantined']} damaged record(s) quarantined; `ocw status --damaged` lists them")
     if undelivered:

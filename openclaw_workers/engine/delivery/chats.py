@@ -11,17 +11,20 @@ from functools import lru_cache
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.session import SendPolicySettings
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.outgoing import NO_DELIVERY, ChatMessage, Delivery, OutgoingKind, SendDecision
 from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.transcript import NoticeEntry, dump_entry
 from openclaw_workers.engine.delivery import notice_texts as texts
 from openclaw_workers.engine.delivery.send_policy import send_decision
+from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.store.turn_records import Outcome
 
 STOPPED_BY_CHAT = frozenset({"interrupt"})
 """Reasons for a stop that need no notice: the chat itself goes on."""
 SESSION_CACHE = 4096
+ERROR_CHARS = 400
 
 
 def push_channels(settings: Settings) -> frozenset[str]:
@@ -40,6 +43,8 @@ class ChatDelivery:
         self._policy = policy
         self._channels = sorted(push_channels)
         self._policies = lru_cache(maxsize=SESSION_CACHE)(self._decide)
+        self._notice = lru_cache(maxsize=SESSION_CACHE)(self._build_notice)
+        self._dropped = lru_cache(maxsize=SESSION_CACHE)(self._build_dropped)
 
     def of_turn(self, session: SessionKey, run: RunId, outcome: Outcome) -> Delivery:
         """The answer of a turn, and what people must know about how it ended."""
@@ -53,6 +58,9 @@ class ChatDelivery:
         return self._notice(session, "reset", texts.RESET_BY_TIME)
 
     def of_accept(self, session: SessionKey, cap: int) -> Delivery:
+        return self._dropped(session, cap)
+
+    def _build_dropped(self, session: SessionKey, cap: int) -> Delivery:
         if not self._channels:
             return NO_DELIVERY
         notices = {"dropped": texts.DROPPED, "busy": texts.BUSY, "full": texts.FULL}
@@ -73,7 +81,10 @@ class ChatDelivery:
     def of_late_results(self, session: SessionKey) -> Delivery:
         return self._notice(session, "late", texts.LATE_RESULTS)
 
-    def _notice(self, session: SessionKey, key: str, text: str) -> Delivery:
+    def of_blocked_results(self, batch: BatchId, error: str, session: SessionKey) -> Delivery:
+        return self._notice(session, "blocked", texts.BLOCKED_RESULTS.format(error=_error(error), batch=batch))
+
+    def _build_notice(self, session: SessionKey, key: str, text: str) -> Delivery:
         return Delivery(self._policies(session), (_notice(key, text),)) if self._channels else NO_DELIVERY
 
     def _decide(self, session: SessionKey) -> dict[str, SendDecision]:
@@ -91,10 +102,10 @@ def turn_messages(outcome: Outcome, run: RunId) -> list[ChatMessage]:
     match outcome.state:
         case RunState.ERROR:
             step = texts.STEPS.get(outcome.reason, texts.STEP_DEFAULT).format(run=run)
-            text = texts.FAILED.format(error=outcome.error, step=step)
+            text = texts.FAILED.format(error=_error(outcome.error), step=step)
             messages.append(ChatMessage("failed", OutgoingKind.NOTICE, text, always=outcome.is_command))
         case RunState.TIMEOUT:
-            messages.append(_notice("failed", texts.TIMED_OUT.format(error=outcome.error)))
+            messages.append(_notice("failed", texts.TIMED_OUT.format(error=_error(outcome.error))))
         case RunState.KILLED if outcome.reason not in STOPPED_BY_CHAT:
             messages.append(_notice("stopped", texts.STOPPED))
     return messages
@@ -107,7 +118,12 @@ def fallback_notice(wanted: str, answered: str, why: str, told: str) -> ChatMess
         return None
     if not current:
         return _notice("model", texts.FALLBACK_OVER.format(wanted=wanted))
-    return _notice("model", texts.FALLBACK.format(wanted=wanted, why=why, answered=answered))
+    return _notice("model", texts.FALLBACK.format(wanted=wanted, why=_error(why), answered=answered))
+
+
+def _error(text: str) -> str:
+    """An error as a chat may read it, where strangers may be too."""
+    return shorten(mask_secrets(text), ERROR_CHARS)
 
 
 def _notice(key: str, text: str) -> ChatMessage:

@@ -28,6 +28,10 @@ CANCELLED = "⏹️ Waiting messages were cancelled: somebody stopped this sessi
 LATE_RESULTS = (
     "📦 Results of sub-agents came after the session was reset. They are in its archive, not in this session."
 )
+BLOCKED_RESULTS = (
+    "❌ Results of sub-agents could not be delivered: {error}\n"
+    "Next step: `ocw subagents retry {batch}` tries again; they are kept for seven days."
+)
 SUPPRESSED = "The reply was not sent to the chat: the send policy denies it. `/send on` allows it for this session."
 
 STEP_DEFAULT = "send the message again; `ocw runs show {run}` shows details."

@@ -169,7 +169,8 @@ class Announcer:
             self._tree.announce_failed(batch_id, error, delay)
             return
         before = self._readable(batch_id)
-        settled = self._tree.block(batch_id, error, partial(partial_of, self._reader))
+        to_chat = partial(self._chats.of_blocked_results, batch_id, error)
+        settled = self._tree.block(batch_id, error, partial(partial_of, self._reader), to_chat)
         run = self._reader.run(settled) if settled else None
         if run is not None:
             wake_run(self._waker, run)

@@ -134,6 +134,15 @@ def test_nobody_but_an_owner_reads_or_writes_to_other_sessions(engine: EngineHar
     assert heard(engine, OTHER) == []
 
 
+@pytest.mark.parametrize("authority", list(Authority))
+def test_a_turn_for_a_stranger_does_not_choose_the_model(engine: EngineHarness, authority: Authority) -> None:
+    ask(engine, text(use("session_status", model="offline/demo"), say("done")), authority)
+    engine.work()
+
+    chosen = engine.stores.reader.row(SESSION).get("modelOverride")
+    assert chosen == (None if authority is Authority.ANYONE else "demo")
+
+
 def test_a_message_of_somebody_trusted_less_is_not_steered_into_a_running_turn(engine: EngineHarness) -> None:
     first = ask(engine, text(EXEC, say("for the owner")), Authority.OWNER, GROUP)
     lower = ask(engine, text(EXEC, say("for a member")), Authority.AUTHORIZED, GROUP, mode=QueueMode.STEER)

@@ -201,6 +201,25 @@ def test_dropped_and_rejected_messages_are_told(make_engine: MakeEngine) -> None
     assert (kind, "2 messages wait" in told) == ("notice", True)
 
 
+def commands(engine: EngineHarness) -> int:
+    stats = engine.stores.redis.info("commandstats")
+    return sum(int(each["calls"]) for name, each in stats.items() if name != "cmdstat_info")
+
+
+def commands_of_a_turn(engine: EngineHarness, route: Route) -> int:
+    for _ in range(2):  # the first turn creates the session
+        before = commands(engine)
+        engine.say(text(say("hello")), route=route)
+        engine.work()
+    return commands(engine) - before
+
+
+def test_a_turn_that_sends_to_no_chat_costs_no_command_more(make_engine: MakeEngine) -> None:
+    without = commands_of_a_turn(make_engine({"channels": {"telegram": {"enabled": False}}}), CLI)
+    assert commands_of_a_turn(make_engine(), CLI) == without
+    assert commands_of_a_turn(make_engine(), CHAT) == without + 2
+
+
 # --- system events ---
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from openclaw_workers.domain.ids import BatchId
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import (
     NO_DELIVERY,
@@ -195,6 +196,16 @@ def test_results_that_come_after_a_reset_are_told_in_the_chat(store: StoreHarnes
     assert announced is not None
     assert announced.how == "archived"
     assert sent(store) == [("42", "the late")]
+
+
+def test_results_that_cannot_be_delivered_are_told_once(store: StoreHarness) -> None:
+    store.say("one", route=CHAT)
+    parent = store.take()
+    store.spawn(parent, "a")
+    store.commit(parent)
+    for _ in range(2):
+        store.tree.block(BatchId("batch-1"), "no room", to_chat=lambda session: to_chat("blocked"))
+    assert sent(store) == [("42", "the blocked")]
 
 
 def test_a_message_that_cannot_be_read_does_not_break_the_commit(store: StoreHarness) -> None:

@@ -91,7 +91,7 @@ def test_what_scripts_are_given_follows_the_policy() -> None:
     assert chats.of_take(SessionKey(DM)).policies == {"slack": "allow", "telegram": "allow"}
     assert chats.of_stop(SessionKey(DM), by_channel="telegram").policies == {"slack": "allow"}
     nowhere = ChatDelivery(policy(), frozenset())
-    assert nowhere.of_accept(SessionKey(DM), 20).as_json() == '{"policies":{},"messages":[]}'
+    assert nowhere.of_accept(SessionKey(DM), 20).as_json == '{"policies":{},"messages":[]}'
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,9 @@ def test_a_failed_turn_says_why_and_what_to_do() -> None:
     assert message.kind is OutgoingKind.NOTICE
     assert "the model call failed" in message.text
     assert "/model" in message.text
+    leaky = Outcome(RunState.ERROR, "error", MessageState.FAILED, error="key sk-0123456789abcdef " + "x" * 1000)
+    assert "0123456789abcdef" not in turn_messages(leaky, RUN)[0].text
+    assert len(turn_messages(leaky, RUN)[0].text) < 600
     unexpected = Outcome(RunState.ERROR, "error", MessageState.FAILED, error="it broke")
     assert "ocw runs show run-1" in turn_messages(unexpected, RUN)[0].text
 

@@ -1,0 +1,91 @@
+"""`ocw outbox`: messages to chats that wait, that are not certain, or that failed."""
+
+from __future__ import annotations
+
+import click
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.output import COUNT, echo_json, json_option
+from openclaw_workers.cli.render.outbox import missing_senders, outbox_details, outbox_table
+from openclaw_workers.domain.outgoing import OutgoingState
+from openclaw_workers.views.outbox import entry_details_json, entry_json, outbox_json
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ocw outbox list                           what waits, is unknown or failed
+  ocw outbox list --all --json              also what was sent in the last day
+  ocw outbox show out-run-0123456789abcdef-1-reply
+  ocw outbox retry out-run-0123456789abcdef-1-reply
+  ocw outbox drop out-run-0123456789abcdef-1-reply
+"""
+)
+def outbox() -> None:
+    """Show messages to chats; send unknown and failed ones again, or drop them."""
+
+
+@outbox.command("list", epilog="Example: ocw outbox list --state unknown")
+@click.option("--all", "with_sent", is_flag=True, help="Also those that were sent or dropped in the last 24 hours.")
+@click.option("--state", type=click.Choice([state.value for state in OutgoingState]), help="Only those in this state.")
+@click.option("--limit", type=COUNT, default=50, show_default=True, help="How many, newest first.")
+@json_option
+@pass_cli
+def list_messages(cli: CliContext, with_sent: bool, state: str | None, limit: int) -> None:
+    """List messages that wait, are unknown or failed, newest first."""
+    store = cli.stores.outbox
+    with_sent = with_sent or state in (OutgoingState.SENT, OutgoingState.DROPPED)
+    # A state is looked for among more messages than are shown.
+    found = store.entries(with_sent=with_sent, limit=limit if state is None else max(limit, 10_000))
+    entries = [entry for entry in found if state is None or entry.state == state][:limit]
+    answer = outbox_json(entries, store.senders(), cli.stores.due.now_ms())
+    if cli.json:
+        echo_json({"ok": True, **answer})
+        return
+    click.echo(outbox_table(answer["messages"]) if entries else "no messages")
+    for line in missing_senders(answer):
+        click.echo(line, err=True)
+
+
+@outbox.command("show", epilog="Example: ocw outbox show out-run-0123456789abcdef-1-reply --json")
+@click.argument("message_id", metavar="MESSAGE")
+@json_option
+@pass_cli
+def show_message(cli: CliContext, message_id: str) -> None:
+    """Show one message: its text, its parts, and what became of each."""
+    answer = entry_details_json(*cli.stores.outbox.get(message_id))
+    if cli.json:
+        echo_json({"ok": True, **answer})
+    else:
+        click.echo(outbox_details(answer))
+
+
+@outbox.command("retry", epilog="Example: ocw outbox retry out-run-0123456789abcdef-1-reply")
+@click.argument("message_id", metavar="MESSAGE")
+@json_option
+@pass_cli
+def retry_message(cli: CliContext, message_id: str) -> None:
+    """Send a message again that is unknown or failed; parts that were sent for certain are left out.
+
+    A part that is unknown may have arrived, and is then there twice.
+    """
+    cli.stores.outbox.retry(message_id)
+    _answer(cli, message_id, "is sent again")
+
+
+@outbox.command("drop", epilog="Example: ocw outbox drop out-run-0123456789abcdef-1-reply")
+@click.argument("message_id", metavar="MESSAGE")
+@json_option
+@pass_cli
+def drop_message(cli: CliContext, message_id: str) -> None:
+    """Never send a message; it is listed as dropped for another 24 hours."""
+    cli.stores.outbox.drop(message_id)
+    _answer(cli, message_id, "is dropped")
+
+
+def _answer(cli: CliContext, message_id: str, what: str) -> None:
+    entry, _ = cli.stores.outbox.get(message_id)
+    if cli.json:
+        echo_json({"ok": True, **entry_json(entry)})
+    else:
+        click.echo(f"{message_id} {what}")
