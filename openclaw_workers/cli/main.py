@@ -38,7 +38,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),
     },
     "Serve": {
-        "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),
+        "up": ("up:up", "Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),

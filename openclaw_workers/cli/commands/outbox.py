@@ -8,7 +8,8 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.outbox import missing_senders, outbox_details, outbox_table
 from openclaw_workers.domain.outgoing import OutgoingState
-from openclaw_workers.views.outbox import entry_details_json, entry_json, outbox_json
+from openclaw_workers.queries.outbox_answers import outbox_answer
+from openclaw_workers.views.outbox import entry_details_json, entry_json
 
 
 @click.group(
@@ -33,16 +34,11 @@ def outbox() -> None:
 @pass_cli
 def list_messages(cli: CliContext, with_sent: bool, state: str | None, limit: int) -> None:
     """List messages that wait, are unknown or failed, newest first."""
-    store = cli.stores.outbox
-    with_sent = with_sent or state in (OutgoingState.SENT, OutgoingState.DROPPED)
-    # A state is looked for among more messages than are shown.
-    found = store.entries(with_sent=with_sent, limit=limit if state is None else max(limit, 10_000))
-    entries = [entry for entry in found if state is None or entry.state == state][:limit]
-    answer = outbox_json(entries, store.senders(), cli.stores.due.now_ms())
+    answer = outbox_answer(cli, limit, state=state, with_sent=with_sent)
     if cli.json:
-        echo_json({"ok": True, **answer})
+        echo_json(answer)
         return
-    click.echo(outbox_table(answer["messages"]) if entries else "no messages")
+    click.echo(outbox_table(answer["messages"]) if answer["messages"] else "no messages")
     for line in missing_senders(answer):
         click.echo(line, err=True)
 

@@ -16,10 +16,10 @@ from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines
 from openclaw_workers.cli.render.trees import session_tree_text
 from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.engine.routing.session_labels import check_label, sessions_labelled
-from openclaw_workers.errors import BadInput, ConflictError
+from openclaw_workers.engine.routing.session_labels import check_label
+from openclaw_workers.errors import BadInput
 from openclaw_workers.queries.session_answers import check_agent, recent_sessions, session_details, sessions_answer
-from openclaw_workers.queries.sessions import find_key, find_session
+from openclaw_workers.queries.sessions import check_label_is_free, find_key, find_session
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
 
 DAY_MS = 86_400_000
@@ -183,9 +183,7 @@ def label_session(cli: CliContext, key: str, label: str | None, remove: bool) ->
         raise BadInput("expected a label, or --remove", hint="`ocw sessions label --help` has examples")
     session, _ = find_session(cli, key)
     wanted = check_label(label) if label is not None else ""
-    others = sessions_labelled(cli.stores.reader, wanted, besides=session) if wanted else []
-    if others:
-        raise ConflictError(f"{others[0]} is labelled {wanted!r} already", hint="choose another label")
+    check_label_is_free(cli, session, wanted)
     cli.stores.sessions.patch(session, {"label": wanted})
     if cli.json:
         echo_json({"ok": True, "sessionKey": session, "label": wanted or None})
