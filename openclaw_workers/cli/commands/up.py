@@ -15,6 +15,7 @@ from openclaw_workers.cli.commands.worker import accept_option
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.local import banner
+from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.local.ingress import admin_token
@@ -187,6 +188,7 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline, unsafe = _is_offline(loaded), _unsafe_settings(runtime.redis_url)
     login_url = _login_url(loaded, runtime)
+    bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
     if cli.json:
         echo_json(
             banner.as_json(
@@ -196,6 +198,7 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
                 pending=loaded.not_in_effect,
                 unsafe=unsafe,
                 login_url=login_url,
+                bots=bots,
             )
         )
         return
@@ -208,6 +211,7 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
             unsafe=unsafe,
             show_password=sys.stdout.isatty(),
             login_url=login_url,
+            bots=bots,
             next_command=typed('agent -m "hello"', loaded),
             to_stop=to_stop,
         )

@@ -12,6 +12,7 @@ from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import Runtime
 from openclaw_workers.store.tokens import CODE_SECONDS
 
+NOT_YET = "not reached yet; `ocw channels status` shows why"
 OFFLINE_NOTICE = "No API key and no model server is configured: agents answer with the built-in model, offline/demo."
 
 
@@ -24,6 +25,7 @@ def as_text(
     unsafe: Mapping[str, str],
     show_password: bool,
     login_url: str | None,
+    bots: Mapping[str, str | None],
     next_command: str,
     to_stop: str | None,
 ) -> str:
@@ -36,6 +38,7 @@ def as_text(
         rows.insert(0, ("Web", runtime.ingress_url))
     if login_url:
         rows.insert(1, ("Log in", f"{login_url}  (once, within {CODE_SECONDS // 60} minutes)"))
+    rows += [(name.capitalize(), address or NOT_YET) for name, address in bots.items()]
     lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
     if is_offline:
         lines += [f"  {OFFLINE_NOTICE}", ""]
@@ -59,6 +62,7 @@ def as_json(
     pending: Mapping[str, str],
     unsafe: Mapping[str, str],
     login_url: str | None,
+    bots: Mapping[str, str | None],
 ) -> dict[str, Any]:
     return {
         "ok": True,
@@ -68,6 +72,7 @@ def as_json(
         "flowerUrl": runtime.flower_url,
         "ingressUrl": runtime.ingress_url,
         "loginUrl": login_url,
+        "bots": dict(bots),
         "pids": runtime.pids,
         "startedAt": runtime.started_at,
         "offline": is_offline,
