@@ -16,8 +16,8 @@ from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.isolated import run_isolated
 from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_as_tool_errors, parent_directory
+from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 
-MAX_OUTPUT_BYTES = 50 * 1024
 _PATTERN_SECONDS = 5.0
 _SAMPLE_BYTES = 8_192
 _LISTED_NAMES = 50

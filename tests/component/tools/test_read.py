@@ -18,7 +18,8 @@ from openclaw_workers.errors import ToolError, ToolInputInvalid, ToolTimedOut, T
 from openclaw_workers.tools.base import Effect
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files import read as read_module
-from openclaw_workers.tools.files.read import MAX_OUTPUT_BYTES, Read
+from openclaw_workers.tools.files.read import Read
+from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 from tests.component.tools.conftest import Call
 
 CATASTROPHE = {"path": "evil.txt", "pattern": "(a+)+$"}
