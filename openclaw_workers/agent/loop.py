@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -61,7 +62,7 @@ class AgentLoop:
     def __init__(self, setup: TurnSetup, history: Sequence[TranscriptEntry], journal: Journal, asker: Asker) -> None:
         self._setup = setup
         self._journal = journal
-        self._asker = asker
+        self._asker = replace(asker, on_chosen=self._check_window)
         self._cancel = asker.cancel
         self._budget = int(min(setup.window, setup.context_tokens or setup.window) * WINDOW_SHARE)
         self.history = list(history)
@@ -71,7 +72,6 @@ class AgentLoop:
         """Seconds spent in tools since the last record."""
         self.begun = {setup.started_call}
         """Ids of tool calls that this or an earlier owner started: they may have taken effect."""
-        asker.on_chosen = self._check_window
 
     @property
     def partial(self) -> str:
@@ -109,7 +109,7 @@ class AgentLoop:
 
     def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
         self.history += entries
-        self._asker.partial = ""
+        self._asker.forget_partial()
         worked, self.worked = self.worked, 0.0
         self.history += self._journal.record(list(entries), starting=starting, may_steer=may_steer, worked=worked)
 
@@ -237,8 +237,8 @@ class AgentLoop:
                 results = self._execute_group(group)
             else:
                 results = [self._recover(group[0]) if resuming else self._execute(group[0])]
-            for result in results:
-                result.timestamp, result.run_id = now_ms(), self._setup.run_id
+            at = {"timestamp": now_ms(), "run_id": self._setup.run_id}
+            results = [result.model_copy(update=at) for result in results]
             following = groups[index][0].id if index < len(groups) else ""
             self._record(*results, starting=following, may_steer=not following)
 

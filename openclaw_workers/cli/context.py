@@ -101,16 +101,17 @@ class CliContext:
 
     @cached_property
     def intake(self) -> Intake:
-        from openclaw_workers.engine.intake.accept import Intake
+        from openclaw_workers.engine.client_graph import intake_of
 
-        return Intake(self.stores, self.waker)
+        return intake_of(self.stores, self.waker)
 
     @cached_property
     def control(self) -> Control:
         from openclaw_workers.engine.archives.writer import ArchiveWriter
-        from openclaw_workers.engine.control import Control
+        from openclaw_workers.engine.client_graph import control_of
 
-        return Control(self.stores, self.waker, ArchiveWriter(self.stores.archives, self.loaded))
+        archives = ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
+        return control_of(self.stores, self.waker, archives)
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
         """The session to send to: the named one, the one bound to the thread, or the agent's main session.
@@ -132,7 +133,7 @@ class CliContext:
         from openclaw_workers.domain.messages import Route
         from openclaw_workers.engine.routing.thread_bindings import session_in_thread
 
-        session = session_in_thread(self.stores, Route(channel="cli", thread_id=thread))
+        session = session_in_thread(self.stores.sessions, Route(channel="cli", thread_id=thread))
         if session is None:
             hint = "`ocw subagents info ID` shows the thread that a sub-agent is bound to"
             raise NotFound(f"no session is bound to thread {thread}", hint=hint)

@@ -1,30 +1,48 @@
-"""Acting on sessions from outside a turn: stop, reset, delete. Each names exactly what it hits, and its subtree."""
+"""Stop, reset and delete sessions from outside a turn, with everything they have spawned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 import structlog
 
 from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.runs import RunState, lane_of
+from openclaw_workers.domain.runs import Lane, RunState, lane_of
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.report import partial_of
 from openclaw_workers.engine.wake import Waker, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound, StoreUnavailable
-from openclaw_workers.store.inbox import Stopped
-from openclaw_workers.store.sessions import SessionEnded
+from openclaw_workers.store.inbox import Inbox, Stopped
+from openclaw_workers.store.inter_session import InterSession
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.sessions import SessionEnded, Sessions
+from openclaw_workers.store.tree import Tree
 
 log = structlog.get_logger(__name__)
 
 
 class Control:
-    def __init__(self, stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> None:
-        """`archives`: writes the archive of a session that is deleted here; without it the sweep does."""
-        self._stores = stores
+    def __init__(
+        self,
+        *,
+        inbox: Inbox,
+        sessions: Sessions,
+        reader: Reader,
+        tree: Tree,
+        exchanges: InterSession,
+        caps: Mapping[Lane, int],
+        waker: Waker,
+        archives: ArchiveWriter | None = None,
+    ) -> None:
+        """`archives` writes the archive of a session that is deleted here; without it the sweep does."""
+        self._inbox = inbox
+        self._sessions = sessions
+        self._reader = reader
+        self._tree = tree
+        self._exchanges = exchanges
+        self._caps = caps
         self._waker = waker
         self._archives = archives
 
@@ -47,38 +65,37 @@ class Control:
         Raises:
             NotFound: there is no such run.
         """
-        run = self._stores.reader.run(run_id)
+        run = self._reader.run(run_id)
         if run is None:
             raise NotFound(f"no run {run_id}", hint="`ocw runs list` shows recent runs")
         stopped = self._stop(run.session_key, run_id, reason, waiting=False, children=False)
         return self._with_children(stopped, run_id)
 
     def reset(self, session: SessionKey) -> None:
-        """Begin a new life of the session at once; a turn in flight ends with it."""
-        self._end(session, self._stores.sessions.reset)
+        """Reset the session at once; a running turn ends with it."""
+        self._end(session, self._sessions.reset)
 
     def delete(self, session: SessionKey) -> None:
         """Delete a session. Its archive is written at once, so that this frees memory although nobody sweeps."""
-        self._write_archive(self._end(session, self._stores.sessions.delete))
+        self._write_archive(self._end(session, self._sessions.delete))
 
     def retire(self, session: SessionKey, *, unused_since: int) -> bool:
         """Delete a session if nobody has used it since, and say whether it is gone."""
         lane = lane_of(session)
-        cap = self._stores.caps.get(lane, 0)
-        ended = self._stores.sessions.retire(session, lane, cap=cap, unused_since=unused_since)
+        cap = self._caps.get(lane, 0)
+        ended = self._sessions.retire(session, lane, cap=cap, unused_since=unused_since)
         if ended is None:
-            return not self._stores.reader.row(session)
+            return not self._reader.row(session)
         self._ended(session, ended)
         self._write_archive(ended)
         return True
 
-    def reap(self, session: SessionKey, run: RunId | None = None) -> None:
-        """Stop the children that a session, or one run of it, is to lose: those still waiting first, then those at
-        work."""
-        order = self._stores.tree.reap(session, run)
+    def stop_children(self, session: SessionKey, run: RunId | None = None) -> None:
+        """Carry out the order to stop children of a session, or of one run of it: first the waiting ones."""
+        order = self._tree.stop_order(session, run)
         if order is None:
             return
-        live, damaged = filter(order.is_for, self._stores.tree.live(session, order.upto)), None
+        live, damaged = filter(order.is_for, self._tree.live(session, order.upto)), None
         for child in sorted(live, key=lambda run: run.state is RunState.RUNNING):
             try:
                 # The whole session: all runs of a child belong to the run that spawned it.
@@ -87,11 +104,11 @@ class Control:
                 damaged = error  # its siblings are stopped all the same
         if damaged is not None:
             raise damaged
-        self._stores.tree.reaped(session, order)
+        self._tree.children_stopped(session, order)
 
     def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> SessionEnded:
-        lane, said = lane_of(session), partial(partial_of, self._stores.reader, session)
-        ended = end(session, lane, cap=self._stores.caps.get(lane, 0), partial=said)
+        lane, said = lane_of(session), partial(partial_of, self._reader, session)
+        ended = end(session, lane, cap=self._caps.get(lane, 0), partial=said)
         if ended is None:
             raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")
         self._ended(session, ended)
@@ -107,9 +124,9 @@ class Control:
 
     def _ended(self, session: SessionKey, ended: SessionEnded) -> None:
         wake_all(self._waker, ended.granted)
-        self._stores.exchanges.wake_waiters(session)
-        self.reap(session)
-        self._tell_batch(ended.settled)
+        self._exchanges.wake_waiters(session)
+        self.stop_children(session)
+        self._wake_chord(ended.settled)
 
     def _stop(
         self,
@@ -123,36 +140,36 @@ class Control:
     ) -> Stopped:
         """Stop a run; `waiting`: cancel what waits behind it too; `children`: also what other runs have spawned."""
         lane = lane_of(session)
-        stopped = self._stores.inbox.stop(
+        stopped = self._inbox.stop(
             session,
             lane,
             run=run,
             reason=reason,
-            cap=self._stores.caps.get(lane, 0),
+            cap=self._caps.get(lane, 0),
             with_waiting=waiting,
             with_all_children=children,
-            partial=partial(partial_of, self._stores.reader, session),
+            partial=partial(partial_of, self._reader, session),
             delivery=delivery,
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.
             self._waker.turn(session, stopped.wake)
         wake_all(self._waker, stopped.granted)
-        self._stores.exchanges.wake_waiters(session)
-        self.reap(session, None if children else run or stopped.run)
-        self._tell_batch(stopped.run if stopped.settled else None)
+        self._exchanges.wake_waiters(session)
+        self.stop_children(session, None if children else run or stopped.run)
+        self._wake_chord(stopped.run if stopped.settled else None)
         return stopped
 
     def _with_children(self, stopped: Stopped, run_id: RunId | None) -> Stopped:
         """Say how many children were stopped: all that were at work, or those of one run, which may be over itself."""
-        children = [run for run in self._stores.reader.some_runs(stopped.live) if run_id in (None, run.parent_run_id)]
+        children = [run for run in self._reader.some_runs(stopped.live) if run_id in (None, run.parent_run_id)]
         if stopped.run is None and children:
             begun = any(not run.state.is_final for run in children)
             return replace(stopped, run=run_id, begun=begun, children=len(children))
         return replace(stopped, children=len(children))
 
-    def _tell_batch(self, settled: RunId | None) -> None:
+    def _wake_chord(self, settled: RunId | None) -> None:
         """Rule 4: whoever settles a child from outside has its chord count it."""
-        run = self._stores.reader.run(settled) if settled else None
+        run = self._reader.run(settled) if settled else None
         if run is not None:
             wake_run(self._waker, run)

@@ -16,7 +16,7 @@ class _HelperThread(threading.Thread):
     """Makes calls for others, one at a time; kept for the next caller, because starting one costs more than a call."""
 
     def __init__(self) -> None:
-        super().__init__(name="ocw-within", daemon=True)
+        super().__init__(name="ocw-deadline", daemon=True)
         self.work: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
 
     def run(self) -> None:
@@ -29,19 +29,19 @@ class _HelperThread(threading.Thread):
                 answer = None, error
             _idle.put(self)
             outcome.put(answer)
-            del call, outcome, answer  # what was asked is not kept until something else is
+            del call, outcome, answer  # or the thread would keep them in memory until its next call
 
 
 _idle: queue.SimpleQueue[_HelperThread] = queue.SimpleQueue()
 
 
-def _hand() -> _HelperThread:
+def _idle_helper() -> _HelperThread:
     try:
         return _idle.get_nowait()
     except queue.Empty:
-        hand = _HelperThread()
-        hand.start()
-        return hand
+        helper = _HelperThread()
+        helper.start()
+        return helper
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
@@ -54,7 +54,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
         StoreUnavailable: it took too long; what it does may still happen.
     """
     outcome: queue.SimpleQueue[tuple[T, Exception | None]] = queue.SimpleQueue()
-    _hand().work.put((call, outcome))
+    _idle_helper().work.put((call, outcome))
     try:
         value, error = outcome.get(timeout=seconds)
     except queue.Empty:

@@ -1,9 +1,9 @@
 """Hooks for installed plugins: entry points of the group `openclaw_workers.plugins`.
 
 An entry point names an object that may have `subagent_spawned(record)` and `subagent_ended(record)`; each is called
-with the run record as a dict. Spawned is called by the worker that spawns; for another run of a child that was spoken
-to after it had ended, by the one that takes it. Ended is called by the one that announces, or gives up doing so. Each
-once per run, unless that process dies in between. A plugin that fails is logged and changes nothing.
+with the run record as a dict. The worker that spawns a child calls `subagent_spawned`. If a child gets a message after
+it had ended, the worker that takes the new run does. The worker that announces the result, or gives up on it, calls
+`subagent_ended`. Each is called once per run, unless the process dies in between. A failing plugin is only logged.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ GROUP = "openclaw_workers.plugins"
 Hook = Literal["subagent_spawned", "subagent_ended"]
 
 
-def listens(hook: Hook) -> bool:
-    """Whether any plugin wants to hear it; where finding out what to tell costs something."""
+def is_used(hook: Hook) -> bool:
+    """Whether any plugin has this hook; asked where reading the record for it costs something."""
     return any(hasattr(plugin, hook) for _, plugin in _plugins())
 
 
@@ -38,7 +38,7 @@ def fire(hook: Hook, run: Run) -> None:
         try:
             called(run.model_dump(mode="json"))
         except Exception:
-            log.exception("plugin.failed", plugin=name, hook=hook, **named(run.session_key, run.id))
+            log.exception("hook.failed", plugin=name, hook=hook, **named(run.session_key, run.id))
 
 
 @cache
@@ -48,5 +48,5 @@ def _plugins() -> tuple[tuple[str, Any], ...]:
         try:
             found.append((entry.name, entry.load()))
         except Exception:
-            log.exception("plugin.unloadable", plugin=entry.name)
+            log.exception("hook.load_failed", plugin=entry.name)
     return tuple(found)

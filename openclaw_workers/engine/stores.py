@@ -14,7 +14,7 @@ from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases
-from openclaw_workers.store.llm.lost_calls import Orphans
+from openclaw_workers.store.llm.lost_calls import LostCallRecords
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
@@ -53,7 +53,7 @@ class Stores:
     reader: Reader
     tree: Tree
     exchanges: InterSession
-    orphans: Orphans
+    lost_calls: LostCallRecords
     archives: Archives
 
 
@@ -77,7 +77,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=InterSession(redis, keys),
-        orphans=Orphans(redis, keys),
+        lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
     )
 

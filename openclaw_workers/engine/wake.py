@@ -1,4 +1,4 @@
-"""The one thing the engine needs from a message queue: a wake-up that may be lost, repeated or late."""
+"""All that the engine needs from a message queue: wake-ups, which may be lost, repeated or late."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from openclaw_workers.domain.tree import own_batch
 
 class Waker(Protocol):
     def turn(self, session: SessionKey, run: RunId) -> bool:
-        """Ask any worker of the session's lane to look at it. False when the queue could not be reached;
-        nothing is lost then, the sweep looks again."""
+        """Ask any worker of the lane to run it. False if the queue could not be reached; the sweep tries again."""
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
-        """The same wake-up as text, for a script to push into the lane's queue itself; "" if it cannot be."""
+        """The same wake-up as text, which a script pushes into the lane's queue; "" if that is not possible."""
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
         """Publish the children of a batch, each counted when its task returns; the last one fires the announce."""
@@ -26,7 +25,7 @@ class Waker(Protocol):
         """Publish one child of a batch again, so that the chord counts it."""
 
     def forget_chord(self, batch: BatchId) -> None:
-        """The batch is announced; what is left of its chord is of no use."""
+        """Delete the chord's keys after the batch was announced."""
 
     def oldest_ms(self, lane: Lane) -> int:
         """When the oldest wake-up still in the lane's queue was published; 0 if it is empty or unknown."""

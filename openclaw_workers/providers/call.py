@@ -60,7 +60,7 @@ class Call:
         return tokens + (len(self.system.encode(errors="replace")) + tools) // 4
 
     def estimated_input(self) -> Usage:
-        """What is booked where the API does not count, or has not yet: a call that is given up is not free."""
+        """The usage for the ledger where the API has not counted it: a call that is given up is not free."""
         return Usage(input=self.approx_input)
 
     def output_limit(self) -> int:

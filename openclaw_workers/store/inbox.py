@@ -231,7 +231,7 @@ class Inbox:
                 "stop",
                 keys={
                     **k.for_session(key, "ctl", "inbox", "receipts", "events", "live", "bound"),
-                    **k.shared("due", "runs", "reaps"),
+                    **k.shared("due", "runs", "stop_orders"),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(current),
                     "next_key": k.run(following),

@@ -4,13 +4,14 @@
     -----------------------------  ------  ---------------  --------------------------------------------------
     {ns}:memory                    hash    10 s             how full Redis is, and whether it takes new work
     {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
-                                                            `cleanup|session`, `orphan|id`, `reap|session`,
-                                                            `reap|run session`, `forget|batch session` -> when to look
+                                                            `cleanup|session`, `lost_call|id`, `stop_children|session`,
+                                                            `stop_children|run session`, `forget|batch session`
+                                                            -> when to look
     {ns}:due:before_step           zset    when shifted     what was due when Redis' clock stepped back
-    {ns}:reaps                     hash    when done        session key, or `run session` for what one run of it spawned
+    {ns}:stop_orders               hash    when done        session key, or `run session` for what one run of it spawned
                                                             -> which children to stop, and why (JSON)
     {ns}:relays                    hash    when passed on   message id -> an answer for another session (JSON)
-    {ns}:orphans                   hash    when recorded    `run:fence` -> a model call whose run was taken away (JSON)
+    {ns}:lost_calls                hash    when recorded    `run:fence` -> a model call whose run was taken away (JSON)
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
@@ -70,10 +71,10 @@ from dataclasses import dataclass
 TURN = "turn|"
 ARCHIVE = "archive|"
 BATCH = "batch|"
-REAP = "reap|"
+STOP_CHILDREN = "stop_children|"
 CLEANUP = "cleanup|"
 RELAY = "relay|"
-ORPHAN = "orphan|"
+LOST_CALL = "lost_call|"
 FORGET = "forget|"
 
 
@@ -148,16 +149,16 @@ class Keys:
         return f"{self.namespace}:quarantine:times"
 
     @property
-    def reaps(self) -> str:
-        return f"{self.namespace}:reaps"
+    def stop_orders(self) -> str:
+        return f"{self.namespace}:stop_orders"
 
     @property
     def relays(self) -> str:
         return f"{self.namespace}:relays"
 
     @property
-    def orphans(self) -> str:
-        return f"{self.namespace}:orphans"
+    def lost_calls(self) -> str:
+        return f"{self.namespace}:lost_calls"
 
     @property
     def threads(self) -> str:

@@ -96,7 +96,7 @@ class Sessions:
                         "children",
                         "files",
                     ),
-                    **k.shared("due", "running", "sessions", "archives", "reaps", "threads", "orphans"),
+                    **k.shared("due", "running", "sessions", "archives", "stop_orders", "threads", "lost_calls"),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(RunId(run)),
                     "archive_prefix": k.archive(""),

@@ -13,7 +13,7 @@ from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState, own_batch
 from openclaw_workers.errors import LeaseLost
 from openclaw_workers.store.client import Client, run_script, store_errors, write
-from openclaw_workers.store.keys import BATCH, FORGET, REAP, Keys
+from openclaw_workers.store.keys import BATCH, FORGET, STOP_CHILDREN, Keys
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Lease
 
@@ -64,7 +64,7 @@ class Vanished(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reap:
+class StopOrder:
     """An order to stop children: those of the whole session, or those that one run of it has spawned."""
 
     upto: int
@@ -75,11 +75,11 @@ class Reap:
         return self.run is None or child.parent_run_id == self.run
 
 
-def reap_name(session: SessionKey, run: RunId | None) -> str:
+def stop_order_name(session: SessionKey, run: RunId | None) -> str:
     return f"{run} {session}" if run else session
 
 
-def reap_named(name: str) -> tuple[SessionKey, RunId | None]:
+def parse_stop_order_name(name: str) -> tuple[SessionKey, RunId | None]:
     """Session and run of an order; a run's id holds no blank, whatever a session's key does."""
     run, blank, session = name.partition(" ")
     return (SessionKey(session), RunId(run)) if blank and run.startswith("run-") else (SessionKey(name), None)
@@ -297,22 +297,22 @@ class Tree:
             },
         )
 
-    def reap(self, session: SessionKey, run: RunId | None = None) -> Reap | None:
+    def stop_order(self, session: SessionKey, run: RunId | None = None) -> StopOrder | None:
         """Which children of the session, or of one of its runs, are to be stopped."""
         with store_errors():
-            raw = self._redis.hget(self._keys.reaps, reap_name(session, run))
-        return Reap(**json.loads(raw)) if raw else None
+            raw = self._redis.hget(self._keys.stop_orders, stop_order_name(session, run))
+        return StopOrder(**json.loads(raw)) if raw else None
 
-    def reaped(self, session: SessionKey, done: Reap) -> None:
-        """They are marked; forget it, unless more came meanwhile."""
-        k, name = self._keys, reap_name(session, done.run)
+    def children_stopped(self, session: SessionKey, done: StopOrder) -> None:
+        """Remove the order that was carried out, unless it covers more children by now."""
+        k, name = self._keys, stop_order_name(session, done.run)
         run_script(
             self._redis,
-            "reaped",
-            keys={**k.shared("reaps", "due")},
+            "children_stopped",
+            keys={**k.shared("stop_orders", "due")},
             args={
                 "order": name,
-                "item": REAP + name,
+                "item": STOP_CHILDREN + name,
                 "upto": done.upto,
             },
         )

@@ -22,7 +22,7 @@ from openclaw_workers.store.client import Client, run_script
 from openclaw_workers.store.inbox import MOST_COLLECTED, pairs
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
-from openclaw_workers.store.llm.lost_calls import Orphans
+from openclaw_workers.store.llm.lost_calls import LostCallRecords
 from openclaw_workers.store.turn_records import (
     Committed,
     Granted,
@@ -70,7 +70,7 @@ class Turns:
             "take",
             keys={
                 **k.for_session(session, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live"),
-                **k.shared("due", "running", "suspects", "archives", "reaps", "sessions"),
+                **k.shared("due", "running", "suspects", "archives", "stop_orders", "sessions"),
                 **k.for_lane(lane, "slots", "line"),
                 "run_key": k.run(run),
                 "ticket_key": k.ticket(lane),
@@ -130,7 +130,7 @@ class Turns:
         may_steer: bool = False,
         worked: float = 0.0,
         events: Sequence[dict[str, Any]] = (),
-        books: LedgerEntries = NO_ENTRIES,
+        calls: LedgerEntries = NO_ENTRIES,
     ) -> tuple[str, list[Any]]:
         """Journal a step; returns the abort reason, if any, and the steered user entries as parsed JSON.
 
@@ -143,7 +143,7 @@ class Turns:
             "step",
             keys={
                 **k.for_session(s, "ctl", "inbox", "bound", "receipts", "log", "events"),
-                **books.ledger_keys(k),
+                **calls.ledger_keys(k),
                 "run_key": k.run(lease.run),
             },
             args={
@@ -154,31 +154,31 @@ class Turns:
                 "may_steer": may_steer,
                 "worked": worked,
                 "shown": to_json(list(events)),
-                "ledger_entries": books.entries(),
+                "ledger_entries": calls.entries(),
             },
-            more_keys=books.budget_keys(k),
+            more_keys=calls.budget_keys(k),
             more_args=[*map(dump_entry, entries)],
             repeats=True,
         )
         self._check(reply, lease)
         return str(reply[1]), json.loads(reply[2])
 
-    def record_calls(self, lease: Lease, books: LedgerEntries) -> None:
+    def record_calls(self, lease: Lease, calls: LedgerEntries) -> None:
         """Enter calls into the ledger; whoever owns the run by now, they were made (rule 14)."""
         k = self._keys
         run_script(
             self._redis,
             "record_calls",
-            keys={**books.ledger_keys(k), "run_key": k.run(lease.run), "ctl": k.ctl(lease.session)},
-            args={"run": lease.run, "lease": lease.token, "ledger_entries": books.entries()},
-            more_keys=books.budget_keys(k),
+            keys={**calls.ledger_keys(k), "run_key": k.run(lease.run), "ctl": k.ctl(lease.session)},
+            args={"run": lease.run, "lease": lease.token, "ledger_entries": calls.entries()},
+            more_keys=calls.budget_keys(k),
         )
 
-    def let_go(self, lease: Lease, books: LedgerEntries) -> None:
-        """The run was taken away, and the calls of its owner are recorded: nobody has to estimate them."""
-        if books.calls or books.attempts:
-            self.record_calls(lease, books)
-        Orphans(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")
+    def record_last_calls(self, lease: Lease, calls: LedgerEntries) -> None:
+        """Record the calls of an owner whose run was taken away, so that nobody estimates them."""
+        if calls.calls or calls.attempts:
+            self.record_calls(lease, calls)
+        LostCallRecords(self._redis, self._keys).forget(f"{lease.run}:{lease.fence}")
 
     def emit(self, lease: Lease, events: Sequence[dict[str, Any]]) -> None:
         """Show viewers something that is not journalled.
@@ -203,7 +203,7 @@ class Turns:
         *,
         next_run: RunId | None = None,
         wake: str = "",
-        books: LedgerEntries = NO_ENTRIES,
+        calls: LedgerEntries = NO_ENTRIES,
     ) -> Committed:
         """End the turn. Safe to repeat with the same lease.
 
@@ -220,8 +220,10 @@ class Turns:
             keys={
                 **k.for_session(s, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live", "waiters"),
                 **k.for_lane(lane, "slots", "line"),
-                **k.shared("due", "running", "runs", "suspects", "archives", "reaps", "relays", "threads", "sessions"),
-                **books.ledger_keys(k),
+                **k.shared(
+                    "due", "running", "runs", "suspects", "archives", "stop_orders", "relays", "threads", "sessions"
+                ),
+                **calls.ledger_keys(k),
                 "run_key": k.run(lease.run),
                 "next_key": k.run(following),
                 "next_batch": k.batch(own_batch(following)),
@@ -237,9 +239,9 @@ class Turns:
                 "agent": agent_id,
                 "new_session_id": new_session_id(),
                 "wake_message": wake,
-                "ledger_entries": books.entries(),
+                "ledger_entries": calls.entries(),
             },
-            more_keys=books.budget_keys(k),
+            more_keys=calls.budget_keys(k),
             more_args=[*map(dump_entry, outcome.entries)],
             repeats=True,
         )
@@ -248,7 +250,7 @@ class Turns:
         return Committed(RunId(run) if run else None, int(delay_ms), pairs(granted), how, tuple(answered))
 
     def release(
-        self, lease: Lease, wait: WaitFor | None = None, *, books: LedgerEntries = NO_ENTRIES
+        self, lease: Lease, wait: WaitFor | None = None, *, calls: LedgerEntries = NO_ENTRIES
     ) -> tuple[bool, Granted]:
         """Give the turn back for another worker to continue; or park it until an answer has come or its time is over.
 
@@ -265,7 +267,7 @@ class Turns:
                 **k.for_session(s, "ctl", "events"),
                 **k.for_lane(lane, "slots", "line"),
                 **k.shared("due", "running", "suspects"),
-                **books.ledger_keys(k),
+                **calls.ledger_keys(k),
                 "run_key": k.run(lease.run),
                 "waiters": k.waiters(wait.session if wait else s),
             },
@@ -273,9 +275,9 @@ class Turns:
                 **self._whose(lease),
                 "wait_ms": wait.milliseconds if wait else 0,
                 "message": wait.message if wait else "",
-                "ledger_entries": books.entries(),
+                "ledger_entries": calls.entries(),
             },
-            more_keys=books.budget_keys(k),
+            more_keys=calls.budget_keys(k),
             repeats=True,
         )
         self._check(reply, lease)

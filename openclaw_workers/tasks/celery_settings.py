@@ -45,7 +45,7 @@ broker_transport_options = {
     "socket_keepalive": True,
 }
 # A frozen Redis would hold up whoever begins or ends a chord, a turn or a sweeper, for two minutes or twenty tries. The
-# sweep sees to children whose chord was not published.
+# sweep wakes children whose chord was not published.
 result_backend_transport_options = {
     "global_keyprefix": _broker_prefix,
     "retry_policy": {"max_retries": 0},

@@ -1,7 +1,7 @@
-"""Celery and kombu without lines that tell nothing.
+"""Removes useless output of Celery and kombu.
 
-When a signal tells Celery to leave, it writes "Warm shutdown" straight to stdout. Our ticker logs that a worker leaves
-as a line like any other. When Redis is full, kombu logs a traceback each second, because it cannot refresh the address
+On a signal to shut down, Celery writes "Warm shutdown" straight to stdout. Our ticker logs that a worker is leaving as
+a line like any other. When Redis is full, kombu logs a traceback each second, because it cannot refresh the address
 of its remote control. Our ticker says once that Redis is filling up.
 """
 
@@ -22,7 +22,7 @@ _say: Callable[[str, TextIO | None], None] = _module.safe_say
 
 
 def _say_what_was_asked(text: str, stream: TextIO | None = sys.__stderr__) -> None:
-    """On stdout Celery tells of its shutdown; on stderr is what a person asked for, such as the stacks at SIGUSR1."""
+    """Celery announces its shutdown on stdout, and writes what a person asked for, such as stacks, to stderr."""
     if stream is not sys.__stdout__:
         _say(text, stream)
 
@@ -31,7 +31,7 @@ def _is_worth_a_line(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], OutOfMemoryError)
 
 
-def bear_a_full_redis() -> None:
+def silence_full_redis_tracebacks() -> None:
     logging.getLogger("kombu.transport.redis").addFilter(_is_worth_a_line)
 
 

@@ -19,6 +19,6 @@ def announce(batch_id: str) -> None:
 
 @app.task(name=PROMPT, ignore_result=False, resultrepr_maxsize=1)  # logs and Flower must not show it
 def prompt(agent_id: str) -> dict[str, Any]:
-    """An agent's system prompt as this worker would send it: the workspace is here, and not where it is asked for."""
-    frame = current_worker().preparer.prompt(agent_id)
-    return {**frame.report, "texts": [asdict(part) for part in frame.told]}
+    """An agent's system prompt as this worker would send it. Workers have the workspace; the caller may not."""
+    frame = current_worker().frames.default(agent_id)
+    return {**frame.report, "texts": [asdict(part) for part in frame.sent_parts]}

@@ -1,4 +1,4 @@
-"""Finding configuration inside Celery's own processes, which are given no arguments of ours."""
+"""Finds the configuration inside Celery's processes, which do not get our command line options."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Celery's life-cycle signals, tied to our worker process. Importing this module connects them.
+"""Connects Celery's life-cycle signals to our worker process, when this module is imported.
 
 With the threads pool the process that consumes also runs the turns. With prefork each pool child is a worker of its
-own, made after the fork; the parent starts no threads and only passes on that it was told to leave.
+own, made after the fork. The parent starts no threads and only passes on that it must shut down.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.server_settings import unsafe_settings
-from openclaw_workers.tasks.command_line import bear_a_full_redis, silence_shutdown_message
+from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, silence_shutdown_message
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.revoke import replace_revoke
@@ -57,14 +57,14 @@ def current_worker() -> Worker:
 @setup_logging.connect
 def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     setup_our_logging(json=os.environ.get("OPENCLAW_LOG_FORMAT") == "json", level=loglevel)
-    # Celery would add two lines to each run's own; a wake-up that found nothing to do is not worth any.
+    # Celery would add two lines to each run's own, and log wake-ups that found nothing to do.
     celery = ("celery.worker.strategy", "celery.app.trace", "celery.worker.consumer", "celery.apps.worker")
-    # These would add one to each model call, and at DEBUG all that was said in it.
+    # These would log each model call, and at DEBUG everything that was said in it.
     http = ("httpx2", "httpcore2", "anthropic", "openai")
     for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     silence_shutdown_message()
-    bear_a_full_redis()
+    silence_full_redis_tracebacks()
 
 
 @celeryd_init.connect
@@ -80,10 +80,10 @@ def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
 
 
 @celeryd_init.connect
-def _without_neighbours(instance: Any, **_: Any) -> None:
-    """No gossip and no greeting, also by Celery's own command: nothing here needs them, and there is no setting.
+def _without_gossip_and_mingle(instance: Any, **_: Any) -> None:
+    """Switch gossip and mingle off, also for Celery's own command: nothing here needs them, and there is no setting.
 
-    With gossip each worker reads the events of all others; with mingle each waits a second at start for their answers.
+    With gossip each worker reads the events of all others. With mingle each waits a second at start for their answers.
     """
     instance.prepare_args = lambda **given: {**given, "without_gossip": True, "without_mingle": True}
 
@@ -123,17 +123,17 @@ def _ready(**_: Any) -> None:
     log.info("worker.ready", lane=_Current.facts.lane if _Current.facts else "")
     if os.geteuid() == 0:
         log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
-    if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` tells it once
-        for setting, told in loaded().not_in_effect.items():
-            log.warning("setting.pending", setting=setting, told=told)
-        _tell_unsafe_settings()
+    if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` prints it once
+        for setting, problem in loaded().not_in_effect.items():
+            log.warning("setting.pending", setting=setting, problem=problem)
+        _log_unsafe_settings()
 
 
-def _tell_unsafe_settings() -> None:
+def _log_unsafe_settings() -> None:
     client = connect(redis_url())
     try:
-        for setting, told in unsafe_settings(client).items():
-            log.warning("redis.unsafe_setting", setting=setting, told=told)
+        for setting, problem in unsafe_settings(client).items():
+            log.warning("redis.unsafe_setting", setting=setting, problem=problem)
     except StoreUnavailable as error:
         log.warning("redis.settings_unknown", error=error.message)
     finally:

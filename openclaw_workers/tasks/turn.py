@@ -1,4 +1,4 @@
-"""The queue entry point of turns: thin, idempotent, ids in and nothing out."""
+"""The Celery tasks that run turns: idempotent, with ids as arguments and no result."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from openclaw_workers.tasks.waker import SUBAGENT, TURN
 
 
 class TurnNotAnswered(Exception):
-    """The run ended without an answer. It is recorded and told already; raised so that Flower shows it as failed."""
+    """The run ended without an answer. That is recorded already; Flower is to show the task as failed."""
 
 
 @app.task(name=TURN, bind=True, ignore_result=True, throws=(TurnNotAnswered,))
 def turn(self: Task[Any, Any], session: str, run: str) -> None:
-    """Carry a session's run as far as it will go. Safe to deliver any number of times.
+    """Run a session's turn. Safe to deliver any number of times.
 
-    A delivery that finds nothing to do, or hands the run over, raises Ignore: Flower must not show a run as done that
-    someone else is still carrying.
+    A delivery that finds nothing to do, or hands the run over, raises Ignore: Flower must not show a run as done while
+    another worker is still running it.
     """
-    state = _carry(session, run)
+    state = _run(session, run)
     if state is None:
         raise Ignore
     if state is not RunState.OK:
@@ -36,21 +36,21 @@ def turn(self: Task[Any, Any], session: str, run: str) -> None:
 
 @app.task(name=SUBAGENT, bind=True, ignore_result=True)
 def subagent(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
-    """Carry a child's run, as one part of its batch's chord. Safe to deliver any number of times.
+    """Run a child's turn, as one header task of its batch's chord. Safe to deliver any number of times.
 
     It returns only when the child and all it spawned has settled (rule 1), and never raises: the chord counts returns,
     and the records are the truth.
     """
-    state = _carry(session, run, is_header=True)
+    state = _run(session, run, is_header=True)
     if state is None:
-        record = current_worker().stores.reader.run(RunId(run))
+        record = current_worker().reader.run(RunId(run))
         if record is None or record.settled_at is None:
             raise Ignore
         state = record.state
     return {"run_id": run, "status": state.value}
 
 
-def _carry(session: str, run: str, *, is_header: bool = False) -> RunState | None:
+def _run(session: str, run: str, *, is_header: bool = False) -> RunState | None:
     key, run_id = SessionKey(session), RunId(run)
     with run_context(**named(key, run_id)):
         return current_worker().runner.run(key, run_id, is_header=is_header)

@@ -1,4 +1,4 @@
-"""Sending tasks by name. Ids only: no message text ever enters a queue or Flower."""
+"""Sends Celery tasks by name, with ids only: no message text enters a queue or Flower."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CeleryWaker:
         try:
             self._app.backend.set_chord_size(batch, len(headers))
         except UNREACHABLE as error:
-            log.warning("chord.unpublished", batch=batch, error=str(error))
+            log.warning("chord.publish_failed", batch=batch, error=str(error))
             return False
         published = [self.header(*each, batch, index) for index, each in enumerate(headers)]
         return all(published)
@@ -70,14 +70,14 @@ class CeleryWaker:
     def forget_chord(self, batch: BatchId) -> None:
         backend: Any = self._app.backend
         try:
-            # Celery's own note that a chord is over: without it a late header would begin to count anew.
+            # Celery's own note that a chord is over: without it a late header would start a new count.
             backend.client.set(backend.get_key_for_group(batch, ".c"), "done", nx=True, ex=CHORD_OVER_SECONDS)
             backend.client.delete(*(backend.get_key_for_group(batch, part) for part in (".j", ".t", ".s", ".d")))
         except UNREACHABLE as error:
-            log.debug("chord.left", batch=batch, error=str(error))
+            log.debug("chord.cleanup_failed", batch=batch, error=str(error))
 
     def prompt(self, agent_id: str, seconds: float = 15) -> dict[str, Any]:
-        """Have a worker of the service lane tell an agent's system prompt.
+        """Ask a worker of the service lane for an agent's system prompt.
 
         Raises:
             TransientError: none answered.
@@ -87,7 +87,7 @@ class CeleryWaker:
             asked = self._app.send_task(
                 PROMPT, args=[agent_id], queue=Lane.SERVICE, expires=seconds, ignore_result=False, retry=False
             )
-            told: dict[str, Any] = asked.get(timeout=seconds)
+            report: dict[str, Any] = asked.get(timeout=seconds)
         except (*UNREACHABLE, CeleryTimeout) as error:
             hint = "`ocw status` shows the workers, `ocw up` starts them"
             raise TransientError("no worker of lane service answered", hint=hint) from error
@@ -95,7 +95,7 @@ class CeleryWaker:
             # Celery raises what the worker raised, or something by the same name.
             raise BadInput(f"the prompt of {agent_id} cannot be built: {error}") from error
         asked.forget()
-        return told
+        return report
 
     def oldest_ms(self, lane: Lane) -> int:
         try:
@@ -122,7 +122,7 @@ class CeleryWaker:
         except UNREACHABLE as error:
             if any(word in str(error) for word in FULL):
                 return self._push(task, lane)
-            log.warning("wake.unpublished", task=name, id=task_id, error=str(error))
+            log.warning("wake.publish_failed", task=name, id=task_id, error=str(error))
             return False
         return True
 
@@ -132,7 +132,7 @@ class CeleryWaker:
         try:
             write(self._redis, (self._keys.broker_queue(lane), "LPUSH", json.dumps(message)))
         except TransientError as error:
-            log.warning("wake.unpublished", task=task["name"], id=task["task_id"], error=error.message)
+            log.warning("wake.publish_failed", task=task["name"], id=task["task_id"], error=error.message)
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""What a worker process holds: stores, the turn runner, the ticker and the sweeper; built after any fork."""
+"""A worker process: its stores, engine, ticker and sweeper. Built after any fork."""
 
 from __future__ import annotations
 
@@ -17,20 +17,12 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
-from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.stores import Stores, open_stores
-from openclaw_workers.engine.sweep.sweeper import Sweeper
-from openclaw_workers.engine.tree.announce import Announcer
-from openclaw_workers.engine.tree.spawn import Spawner
-from openclaw_workers.engine.turn.prepare import Preparer
-from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
+from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
-from openclaw_workers.store.turn_records import TurnRules
-from openclaw_workers.store.turns import Turns
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
@@ -42,7 +34,7 @@ EXIT_GRACE_OVER = 75
 
 
 def load_models() -> None:
-    """Load the SDKs that the configured models need. In the first turn that would hold up all turns for seconds."""
+    """Load the SDKs of the configured models now: loading them in the first turn would delay all turns for seconds."""
     settings, began = loaded().settings, time.monotonic()
     names = configured_models(settings, default_model(settings, os.environ))
     Providers(settings.models).warm_up(names)
@@ -51,13 +43,13 @@ def load_models() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerFacts:
-    """What `ocw status` tells of a worker."""
+    """What `ocw status` shows of a worker."""
 
     lane: str
     concurrency: int
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
-    """How a pool child learns that its parent was told to leave."""
+    """How a pool child learns that its parent is shutting down."""
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
         host, pid, _ = worker_id.rsplit("/", 2)
@@ -71,32 +63,21 @@ class Worker:
         configured = loaded()
         settings = configured.settings
         self.id = WorkerId(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}")
-        self.stores: Stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
-        self.process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
-        self.waker = CeleryWaker(app, self.stores.redis, settings.engine.namespace)
-        timing = self.stores.timing
-        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
-        turns = Turns(self.stores.redis, self.stores.keys, self.id, rules, self.stores.caps)
-        models = Models(configured, self.stores.redis, self.stores.keys)
+        stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
+        self._workers = stores.workers
+        self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
+        waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
         model = default_model(settings, os.environ)
-        self.preparer = Preparer(configured, self.stores.reader, self.stores.tree, models, default_model=model)
-        spawner = Spawner(self.stores, self.waker, configured, default_model=model)
-        self.runner = TurnRunner(turns, self.preparer, self.process, self.waker, spawner)
-        self.announcer = Announcer(self.stores, self.waker)
-        self._sweeper = Sweeper(
-            self.stores,
-            self.waker,
-            self.runner,
-            self.announcer,
-            self.id,
-            archives=ArchiveWriter(self.stores.archives, configured),
-            period_seconds=settings.engine.sweep_seconds,
-        )
-        self.runner.on_delayed = self._sweeper.poke
+        engine = WorkerEngine(configured, stores, waker, self._process, self.id, default_model=model)
+        self.runner = engine.runner
+        self.frames = engine.frames
+        self.announcer = engine.announcer
+        self.reader = stores.reader
+        self._sweeper = engine.sweeper
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
-            self.stores.leases,
-            self.process,
+            stores.leases,
+            self._process,
             self.id,
             lambda: fields,
             told_to_leave=facts.told_to_leave,
@@ -106,10 +87,11 @@ class Worker:
         )
 
     def start(self) -> None:
-        # Threads here wait for the network and give up the interpreter by themselves. Making a busy one yield every
-        # 5 ms only costs: with 20 ms a sixth of the processor time of short turns is saved.
+        # Our threads mostly wait for the network, which releases the interpreter. Forcing a busy one to yield every
+        # 5 ms only costs time: 20 ms saves a sixth of the processor time of short turns.
         sys.setswitchinterval(0.02)
-        # What is here now stays; looking through it again and again takes a tenth of the processor time of short turns.
+        # Objects made so far live as long as the process. Collecting them again and again takes a tenth of the
+        # processor time of short turns.
         gc.collect()
         gc.freeze()
         self._ticker.start()
@@ -117,17 +99,17 @@ class Worker:
         log.info("worker.started", worker=self.id)
 
     def drain(self) -> None:
-        """Hand turns over and be gone within the grace. For a signal handler: takes no lock, starts no thread."""
-        self.process.drain()
+        """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""
+        self._process.drain()
 
     def stop(self) -> None:
         self._sweeper.stop()
         self._ticker.stop()
         try:
-            self.stores.workers.leave(self.id)
+            self._workers.leave(self.id)
         except StoreUnavailable as error:
-            log.warning("worker.left_unnoticed", error=error.message)
+            log.warning("worker.leave_failed", error=error.message)
 
     def _exit_hard(self, code: int) -> None:
-        log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self.process.runs()])
+        log.error("worker.exited_hard", code=code, runs=[handle.lease.run for handle in self._process.runs()])
         os._exit(code)

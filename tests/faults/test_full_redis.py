@@ -118,7 +118,7 @@ def test_turns_finish_in_a_full_redis_and_one_deletion_makes_room(make_fleet: Ma
     assert {run.attempt for run in runs} == {1}
     assert [attempt.how for run in runs for attempt in run.attempts if attempt.how == "takeover"] == []
     assert len([run for run in children_of(fleet.stores) if run.state is RunState.OK]) >= 2
-    assert "store.lost" not in fleet.logs()
-    for said in ("store.filling", "store.has_room"):
+    assert "store.disconnected" not in fleet.logs()
+    for said in ("store.nearly_full", "store.has_room"):
         eventually(lambda said=said: [each.log_text().count(said) for each in workers] == [1] * 3, within=10)  # type: ignore[misc]
     assert "maybe_refresh_binding_expiry" not in fleet.logs()

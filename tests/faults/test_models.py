@@ -164,7 +164,7 @@ def test_the_ledger_has_the_call_of_a_reset_or_deleted_turn_once(
     fleet.worker("service")  # sweeps, and takes no turns
 
     keys = fleet.stores.keys
-    eventually(lambda: fleet.stores.redis.exists(keys.orphans) == 0, within=30)
+    eventually(lambda: fleet.stores.redis.exists(keys.lost_calls) == 0, within=30)
     (call,) = ledger(fleet)
     assert (call.run, call.outcome, call.profile) == (queued.run, outcome, "a1")
     assert call.usage.input > 0

@@ -12,7 +12,7 @@ import pytest
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId
 from openclaw_workers.domain.messages import Authority, MessageState, Route
-from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
 from tests.support.checker import check
@@ -100,7 +100,7 @@ def test_a_worker_survives_a_redis_that_is_read_only_for_a_while(fleet: Fleet, p
         admin.replicaof("127.0.0.1", free_port())
     else:
         admin.config_set("min-replicas-to-write", 1)
-    eventually(lambda: "store.lost" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
+    eventually(lambda: "store.disconnected" in worker.log_text() and BROKER_LOST in worker.log_text(), within=20)
     admin.replicaof("no", "one")
     admin.config_set("min-replicas-to-write", 0)
 
@@ -156,7 +156,7 @@ def test_accept_fails_within_3_seconds_with_a_slow_redis_and_the_message_is_stor
         stores = open_stores(fleet.settings, proxy.url)
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
-            Intake(stores, fleet.waker).accept(
+            intake_of(stores, fleet.waker).accept(
                 "hello", session=session_key("main"), route=Route(channel="test"), message_id=MessageId("m1")
             )
         took_seconds = time.monotonic() - begun
@@ -171,7 +171,7 @@ def test_accept_fails_within_3_seconds_with_a_slow_redis_and_the_message_is_stor
 @pytest.mark.parametrize("command", ["/stop", "/status", "/queue steer"])
 def test_a_command_fails_within_3_seconds_with_a_slow_redis(fleet: Fleet, command: str) -> None:
     with SlowProxy(fleet.redis_server, seconds=0.9) as proxy:
-        intake = Intake(open_stores(fleet.settings, proxy.url), fleet.waker)
+        intake = intake_of(open_stores(fleet.settings, proxy.url), fleet.waker)
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
             intake.accept(command, session=session_key("main"), route=Route(channel="test"), authority=Authority.OWNER)

@@ -16,8 +16,9 @@ from openclaw_workers.config.loader import load
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import ToolResultEntry
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.stores import open_stores
-from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.worker_graph import spawner_of
 from openclaw_workers.store.turn_records import ResetTimes, Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.sessions.port import SpawnCall
@@ -233,7 +234,8 @@ def spawn_in_turn(where: Where, number: int, parents: list[Taken], start: Any, r
     """The work of one process: each spawn is an assistant message of its own."""
     loaded = load(where.config, env={}, state_dir=where.state_dir)
     stores = open_stores(loaded.settings, where.redis_url)
-    spawner = Spawner(stores, SilentWaker(), loaded, default_model="offline/script")
+    agents = AgentConfigs(loaded.settings, loaded.state_dir, default_model="offline/script")
+    spawner = spawner_of(stores, SilentWaker(), loaded, agents)
     words = []
     for parent in map(spawner.parent, parents):
         calls = [SpawnCall(f"call-{number}-{n}", SpawnInput(task="x")) for n in range(10)]

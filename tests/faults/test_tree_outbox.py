@@ -7,8 +7,10 @@ import time
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.intake.accept import Queued
-from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS, Announcer
+from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
+from openclaw_workers.engine.worker_graph import announcer_of
 from openclaw_workers.store.keys import BATCH, CLEANUP
 from tests.faults.conftest import MakeFleet
 from tests.faults.test_tree_endings import announce_to, begin, offspring, with_workers
@@ -77,7 +79,9 @@ def test_a_failing_announce_is_retried_with_growing_delays_and_then_kept(make_fl
         assert 0.9 * WEEK_SECONDS < redis.ttl(kept) <= WEEK_SECONDS
 
     redis.delete(keys.inbox(root.session_key))
-    assert Announcer(fleet.stores, fleet.waker).announce(batch.id) is BatchState.DELIVERED
+    agents = AgentConfigs(fleet.settings, fleet.state_dir, default_model="")
+    announcer = announcer_of(fleet.stores, fleet.waker, agents)
+    assert announcer.announce(batch.id) is BatchState.DELIVERED
     assert "worth keeping" in announce_to(fleet, root)
 
 

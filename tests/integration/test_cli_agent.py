@@ -279,5 +279,5 @@ def test_a_model_that_was_removed_is_reported_without_a_traceback(live_fleet: Fl
 
     assert (done.code, done.json["error"]["type"]) == (1, "RunFailed")
     assert "unknown provider 'nobody'" in done.json["error"]["message"]
-    assert "turn.unprepared" in live_fleet.logs()
+    assert "turn.prepare_failed" in live_fleet.logs()
     assert "Traceback" not in live_fleet.logs()

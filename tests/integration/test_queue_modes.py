@@ -13,6 +13,7 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
+from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected
 from tests.support.fleet import Fleet
 from tests.support.programs import Program, Step, as_text, call, execute, program, say
@@ -135,7 +136,7 @@ def in_mode(request: pytest.FixtureRequest) -> MakeChat:
             messages = fleet.settings.messages
             queue = messages.queue.model_copy(update={"mode": mode})
             settings = fleet.settings.model_copy(update={"messages": messages.model_copy(update={"queue": queue})})
-            return Chat(fleet, intake=Intake(replace(fleet.stores, settings=settings), fleet.waker))
+            return Chat(fleet, intake=intake_of(replace(fleet.stores, settings=settings), fleet.waker))
         chat = Chat(fleet, channel="by-reject")
         chat.text(chat.send(answer("hello")))
         chat.command(f"/queue {mode}")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from openclaw_workers.domain.messages import Route
-from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import StoreUnavailable
 from tests.support.fleet import Fleet, session_key
@@ -77,7 +77,7 @@ def test_a_read_only_replica_is_unavailable_not_corrupt(bare_fleet: Fleet) -> No
 def test_accept_on_a_slow_redis_returns_within_three_seconds(bare_fleet: Fleet) -> None:
     with slow_proxy(bare_fleet.redis_server.port, seconds=1.5) as port:
         stores = open_stores(bare_fleet.settings, f"redis://127.0.0.1:{port}/0")
-        intake = Intake(stores, bare_fleet.waker)
+        intake = intake_of(stores, bare_fleet.waker)
         begun = time.monotonic()
 
         with pytest.raises(StoreUnavailable, match="did not answer within"):

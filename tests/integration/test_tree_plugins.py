@@ -71,8 +71,8 @@ def test_a_plugin_gets_each_child_and_log_lines_name_its_tree(bare_fleet: Fleet,
     assert (first, second) == ("spawned", "ended")
     assert spawned["id"] == ended["id"]
     assert (ended["label"], ended["state"], ended["text"]) == ("one", "ok", "done")
-    eventually(lambda: "plugin.failed" in bare_fleet.logs(), within=10)
-    assert "plugin.unloadable" in bare_fleet.logs()
+    eventually(lambda: "hook.failed" in bare_fleet.logs(), within=10)
+    assert "hook.load_failed" in bare_fleet.logs()
 
     # And the child's log lines have its place in the tree
     child = bare_fleet.run(ended["id"])

@@ -176,7 +176,7 @@ def check_ledger(stores: Stores, *, within: float = 30) -> None:
     Some calls arrive late: a paused worker records its call when it wakes up, and the sweep records the call of a dead
     worker whose run has no next owner.
     """
-    eventually(lambda: Remaining(_orphans(stores)), within=within)
+    eventually(lambda: Remaining(_lost_calls(stores)), within=within)
     eventually(lambda: Remaining(ledger_errors(stores)), within=within)
 
 
@@ -204,6 +204,6 @@ def _ids(calls: Iterable[Sequence[ModelCall]]) -> Counter[str]:
     return Counter(call.id for each in calls for call in each)
 
 
-def _orphans(stores: Stores) -> list[str]:
+def _lost_calls(stores: Stores) -> list[str]:
     """Calls of reset or deleted runs that neither the owner nor the sweep has recorded yet."""
-    return [f"orphan: {name!s}" for name in stores.redis.hkeys(stores.keys.orphans)]
+    return [f"lost call: {name!s}" for name in stores.redis.hkeys(stores.keys.lost_calls)]

@@ -24,8 +24,8 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, Route
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import TranscriptEntry
-from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.client_graph import control_of, intake_of
+from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.reader import Event
@@ -171,8 +171,8 @@ class Fleet:
         self._app = self._celery_app()
         self.waker = CeleryWaker(self._app, self.stores.redis, self.settings.engine.namespace)
         self._losing_waker = LosingWaker(self._app, self.stores.redis, self.settings.engine.namespace)
-        self.intake = Intake(self.stores, self.waker)
-        self.control = Control(self.stores, self.waker)
+        self.intake = intake_of(self.stores, self.waker)
+        self.control = control_of(self.stores, self.waker)
         return self
 
     def __exit__(
@@ -237,7 +237,7 @@ class Fleet:
         authority: Authority = Authority.OWNER,
     ) -> Queued:
         """Accept a message as an ingress does."""
-        intake = Intake(self.stores, self._losing_waker) if lose_wake_up else self.intake
+        intake = intake_of(self.stores, self._losing_waker) if lose_wake_up else self.intake
         queued = intake.accept(
             as_text(message),
             session=session_key(session),

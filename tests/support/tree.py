@@ -13,7 +13,7 @@ from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState
 from openclaw_workers.engine.stores import Stores
-from openclaw_workers.store.keys import BATCH, REAP
+from openclaw_workers.store.keys import BATCH, STOP_CHILDREN
 from tests.support.checker import Remaining, check_no_overlap, check_sequence, undrained
 from tests.support.tree_follow_ups import check_read, is_follow_up, readings, words
 from tests.support.waiting import eventually
@@ -83,8 +83,10 @@ def unfinished(stores: Stores, root: SessionKey | None = None) -> list[str]:
     runs = children_of(stores, root)
     sessions = _sessions(runs, root)
     alive = [session for session in sessions if redis.exists(keys.row(session))]
-    left = [f"due: {item}" for item in map(str, redis.zrange(keys.due, 0, -1)) if item.startswith((BATCH, REAP))]
-    left += [f"reap: {session}" for session in map(str, redis.hkeys(keys.reaps))]
+    left = [
+        f"due: {item}" for item in map(str, redis.zrange(keys.due, 0, -1)) if item.startswith((BATCH, STOP_CHILDREN))
+    ]
+    left += [f"stop order: {session}" for session in map(str, redis.hkeys(keys.stop_orders))]
     left += [f"{run.id} is {run.state}" for run in runs if not run.state.is_final or run.settled_at is None]
     for session in sessions:
         for key in (keys.batches(session), keys.live(session), keys.tree(session), keys.waiters(session)):

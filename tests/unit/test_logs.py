@@ -74,7 +74,16 @@ def test_secrets_are_masked(text: str, masked: str) -> None:
 
 def test_a_masked_json_line_is_still_json(capsys: pytest.CaptureFixture[str]) -> None:
     setup_logging(json=True)
-    structlog.get_logger("ours").info("store.lost", url='at "redis://host?password=p\\" or elsewhere')
+    structlog.get_logger("ours").info("store.disconnected", url='at "redis://host?password=p\\" or elsewhere')
 
     line = json.loads(capsys.readouterr().err)
     assert line["url"] == 'at "redis://host?password=***" or elsewhere'
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_half_a_character_in_a_value_does_not_break_the_line(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    setup_logging(json=as_json)
+
+    structlog.get_logger("half").info("run.failed", error="a face: \ud83d")
+
+    assert "a face: ?" in capsys.readouterr().err

@@ -91,8 +91,8 @@ def compact(
         timestamp=now_ms,
         run_id=run_id,
     )
-    entry.tokens_after = context.used([*log, entry])
-    return entry if entry.tokens_after < before else NotCompacted("no gain")
+    after = context.used([*log, entry])
+    return entry.model_copy(update={"tokens_after": after}) if after < before else NotCompacted("no gain")
 
 
 def _summary(

@@ -71,6 +71,10 @@ class Asker:
     """The part of an interrupted answer that people have already seen."""
     _calls: int = 0
 
+    def forget_partial(self) -> None:
+        """Called when the transcript holds the text."""
+        self.partial = ""
+
     def ask(self, request_for: RequestFor, *, is_side_call: bool = False) -> tuple[Candidate, Answer]:
         """Call models until one answers. A side call, such as for a summary, is not shown to anyone.
 

@@ -1,7 +1,7 @@
-"""Writing archives out: transcripts that were cut off, with results that came too late for them.
+"""Writes archives to disk: transcripts of sessions that were reset or deleted, with results that came later.
 
-Whoever deletes a session writes its archive; all others are written by the sweep. Not by a Celery task: a Redis that is
-full takes no task, and writing archives is what frees it.
+The process that deletes a session writes its archive; the sweep writes all others. A Celery task would not do: a full
+Redis takes no task, and writing archives is what frees it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import structlog
 
-from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import workspace_dir
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.engine.archives.transcript_files import append_entries, header_line, sessions_dir, transcript_name
@@ -28,13 +28,14 @@ log = structlog.get_logger(__name__)
 class ArchiveWriter:
     """Writes into one state directory. Several processes may share that directory."""
 
-    def __init__(self, archives: Archives, loaded: Loaded) -> None:
+    def __init__(self, archives: Archives, settings: Settings, state_dir: Path) -> None:
         self._archives = archives
-        self._loaded = loaded
+        self._settings = settings
+        self._state_dir = state_dir
 
     @cached_property
     def place(self) -> Place:
-        return Place(state_dir_id(self._loaded.state_dir), state_dir_shown(self._loaded.state_dir))
+        return Place(state_dir_id(self._state_dir), state_dir_shown(self._state_dir))
 
     @property
     def place_id(self) -> str:
@@ -42,11 +43,11 @@ class ArchiveWriter:
         try:
             return self.place.id
         except OSError as error:
-            log.error("archive.no_place", error=str(error))
+            log.error("archive.directory_unusable", error=str(error))
             return ""
 
     def write(self, archive_id: str) -> Path | None:
-        """Write what there is of an archive, then forget it in Redis; None if it is not for us to write, or not now.
+        """Write an archive to disk, then delete it in Redis; None if another process writes it, or should.
 
         Raises:
             StoreUnavailable: what is not known to be on disk is still in Redis.
@@ -58,7 +59,7 @@ class ArchiveWriter:
         own = self._workspace(archive.agent_id)
         if archive.is_deleted and is_subagent(archive.session_key):
             discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
-        folder = sessions_dir(self._loaded.state_dir, archive.agent_id)
+        folder = sessions_dir(self._state_dir, archive.agent_id)
         path = folder / transcript_name(archive.session_id, archive.session_key)
         if not self._write_all(archive, path, header_line(archive.session_id, archive.started_at, str(own))):
             return None
@@ -82,6 +83,6 @@ class ArchiveWriter:
 
     def _workspace(self, agent_id: str) -> Path:
         try:
-            return workspace_dir(self._loaded.settings, agent_id, self._loaded.state_dir)
+            return workspace_dir(self._settings, agent_id, self._state_dir)
         except NotFound:  # it was taken out of the configuration; what its sessions said is kept all the same
-            return self._loaded.state_dir / f"workspace-{agent_id}"
+            return self._state_dir / f"workspace-{agent_id}"

@@ -1,4 +1,4 @@
-"""Accepting a message: durable in its inbox first, then a wake-up. Nothing is said to be accepted before."""
+"""Accepting a message: first it is stored in the inbox, then a worker is woken. Only then the sender is answered."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from openclaw_workers.config.model_names import find_model
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id, new_run_id, new_session_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
@@ -20,10 +21,11 @@ from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.engine.intake.commands.registry import ParsedCommand, parse_command
 from openclaw_workers.engine.routing.thread_bindings import routing
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
-from openclaw_workers.store.inbox import Accepted, QueueRules, Receipt, Refused
+from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.sessions import Sessions
 
 MAX_TEXT_BYTES = 1_000_000
 
@@ -63,12 +65,24 @@ def message_id_for(channel: str, account: str, chat: str, channel_message_id: st
 
 
 class Intake:
-    """The one door into every session."""
+    """The only way into a session: all messages and commands pass here."""
 
-    def __init__(self, stores: Stores, waker: Waker) -> None:
-        self._stores = stores
+    def __init__(
+        self,
+        *,
+        inbox: Inbox,
+        reader: Reader,
+        sessions: Sessions,
+        control: Control,
+        waker: Waker,
+        settings: Settings,
+    ) -> None:
+        self._inbox = inbox
+        self._reader = reader
+        self._sessions = sessions
+        self._control = control
         self._waker = waker
-        self._control = Control(stores, waker)
+        self._settings = settings
 
     def accept(
         self,
@@ -100,24 +114,24 @@ class Intake:
         text = _clean(text)
         message_id = MessageId(replace_surrogates(message_id)) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
-        parsed = parse_command(text, reset_triggers=self._stores.settings.session.reset_triggers)
+        parsed = parse_command(text, reset_triggers=self._settings.session.reset_triggers)
         if parsed is not None and not authority.covers(parsed.command.authority):
             raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
         if parsed is not None and attachments:
             raise BadInput(f"/{parsed.command.name} takes no files")
         if parsed is not None and parsed.command.now is not None:
-            return self._now(parsed, CommandContext(session, self._stores, self._control, route.channel, delivery))
+            return self._now(parsed, self._context(session, route.channel, delivery))
         if parsed is not None:
-            parsed = replace(parsed, argument=parsed.command.checked(self._stores.settings, parsed.argument))
+            parsed = replace(parsed, argument=parsed.command.checked(self._settings, parsed.argument))
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else _told(text, sender, authority),
+            text=parsed.text if parsed else _text_for_model(text, sender, authority),
             route=route,
             sender=_named(sender),
             authority=authority,
             kind="command" if parsed else "user",
-            model=None if model is None else find_model(self._stores.settings, model),
+            model=None if model is None else find_model(self._settings, model),
             extra_system_prompt=_clean(extra_system_prompt, "system prompt") if extra_system_prompt else None,
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
@@ -142,12 +156,23 @@ class Intake:
         return queued
 
     def _now(self, parsed: ParsedCommand, context: CommandContext) -> Answered:
-        seconds = self._stores.settings.engine.accept_timeout_seconds
+        seconds = self._settings.engine.accept_timeout_seconds
         return Answered(within(seconds, lambda: self._first_answer(parsed, context)))
 
+    def _context(self, session: SessionKey, channel: str, delivery: str) -> CommandContext:
+        return CommandContext(
+            session=session,
+            reader=self._reader,
+            sessions=self._sessions,
+            settings=self._settings,
+            control=self._control,
+            channel=channel,
+            delivery=delivery,
+        )
+
     def _first_answer(self, parsed: ParsedCommand, context: CommandContext) -> str:
-        """Carry a command out, unless it was; the scripts see to it that its effect comes once."""
-        inbox, act = self._stores.inbox, parsed.command.now
+        """Execute a command unless that was done before; the scripts make sure that it takes effect once."""
+        inbox, act = self._inbox, parsed.command.now
         assert act is not None
         if not context.delivery:
             return act(context, parsed.argument)
@@ -165,7 +190,7 @@ class Intake:
         kind = "subagent" if lane == "subagent" else "main"
 
         def accept() -> Accepted | Refused:
-            return self._stores.inbox.accept(
+            return self._inbox.accept(
                 message,
                 rules=self._rules(route.channel),
                 lane=lane,
@@ -179,7 +204,7 @@ class Intake:
                 delivery=delivery,
             )
 
-        accepted = within(self._stores.settings.engine.accept_timeout_seconds, accept)
+        accepted = within(self._settings.engine.accept_timeout_seconds, accept)
         match accepted:
             case Refused(reason):
                 return Rejected(message.id, reason)
@@ -189,7 +214,7 @@ class Intake:
                 return Queued(message.id, where, run, event_id, duplicate)
 
     def _rules(self, channel: str) -> QueueRules:
-        queue = self._stores.settings.messages.queue
+        queue = self._settings.messages.queue
         return QueueRules(
             mode=queue.by_channel.get(channel, queue.mode),
             cap=queue.cap,
@@ -198,7 +223,7 @@ class Intake:
         )
 
 
-def _told(text: str, sender: str, authority: Authority) -> str:
+def _text_for_model(text: str, sender: str, authority: Authority) -> str:
     """What the model reads: a stranger's words are quoted, because they are no orders."""
     return text if authority is not Authority.ANYONE else wrap(text, f"a message of {_named(sender) or 'a stranger'}")
 
@@ -214,6 +239,6 @@ def _clean(text: str, what: str = "message") -> str:
         raise BadInput(f"the {what} is empty", hint="write something, or `/help`")
     size = len(text.encode())
     if size > MAX_TEXT_BYTES:
-        told = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
-        raise BadInput(told, hint="put it into a file of the workspace, and say which")
+        problem = f"the {what} has {size:,} bytes; at most {MAX_TEXT_BYTES:,} are taken"
+        raise BadInput(problem, hint="put it into a file of the workspace, and say which")
     return text

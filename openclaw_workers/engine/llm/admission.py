@@ -1,4 +1,4 @@
-"""What stands before each model call: the fleet's limits, waited for in fair order, and budgets, by reservation."""
+"""Before each model call: wait for the fleet's rate limits in fair order, and reserve from the budgets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = structlog.get_logger(__name__)
 
 WAIT_SECONDS = 0.25
 HOLD_SECONDS = 3.0
-TOLD_AFTER_SECONDS = 2.0
-"""Waits shorter than this are nobody's concern."""
-_NEXT_DAY = "It begins anew at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
+SHOWN_AFTER_SECONDS = 2.0
+"""Shorter waits are not shown to viewers."""
+_NEXT_DAY = "It starts again at 00:00 UTC; its limit is in the configuration, under budgets or the agent's budget."
 _UNITS = {"tokens": "tokens", "cost": "dollars", "calls": "model calls", "seconds": "seconds of work"}
 
 
@@ -34,6 +34,12 @@ class _Held:
     began: float | None = None
     """None while it waits."""
 
+    def begin(self) -> None:
+        self.began = time.monotonic()
+
+    def hold_again_in(self, seconds: float) -> None:
+        self.again_at = time.monotonic() + seconds
+
 
 @dataclass(slots=True)
 class Admission:
@@ -45,7 +51,7 @@ class Admission:
     limits_of: Callable[[Candidate], Sequence[Limit]]
     price_of: Callable[[Candidate, int], Amounts]
     on_wait: Callable[[str], None] = lambda _: None
-    """Told once of a wait that takes its time, and what for."""
+    """Called once for a wait that takes longer, with its reason."""
     _held: _Held | None = None
     """The call that is being made or waits for its turn."""
 
@@ -61,7 +67,7 @@ class Admission:
             if limits or self.budgets:
                 self._enter(candidate, call_id, tokens(candidate), limits, cancel)
             if self._held:
-                self._held.began = time.monotonic()
+                self._held.begin()
         except BaseException:
             self.leave()
             raise
@@ -84,28 +90,28 @@ class Admission:
         held, now = self._held, time.monotonic()
         if held is None or now < held.again_at:
             return
-        held.again_at = now + HOLD_SECONDS
+        held.hold_again_in(HOLD_SECONDS)
         lasted = now - held.began if held.began else 0.0
         answer = self.limits.hold(self.run, held.call, held.limits, self.budgets, lasted)
         if isinstance(answer, Exhausted):
             held.cancel.set(_used_up(answer))
         else:
-            held.again_at = now + min(HOLD_SECONDS, answer)
+            held.hold_again_in(min(HOLD_SECONDS, answer))
 
     def leave(self) -> None:
-        """The call is over. If Redis is away the places end by themselves: what the call brought is worth more."""
+        """The call is over. If Redis is away, its places expire: the answer must not be lost for them."""
         held, self._held = self._held, None
         try:
             if held and held.limits:
                 self.limits.done(held.limits, self.run, held.call)
         except StoreUnavailable as error:
-            log.warning("limit.kept", error=error.message)
+            log.warning("rate_limit.release_failed", error=error.message)
 
     def _reserve(self, candidate: Candidate, call_id: str, tokens: int, cancel: Cancel) -> None:
         if not self.budgets:
             return
         amounts = self.price_of(candidate, tokens)
-        wait = self._wait("other calls have set aside what is left of the budget", cancel)
+        wait = self._wait("other calls have reserved what is left of the budget", cancel)
         while True:
             answer = self.limits.reserve(self.run, call_id, amounts, self.budgets)
             if isinstance(answer, Exhausted):
@@ -115,13 +121,13 @@ class Admission:
             wait(WAIT_SECONDS)
 
     def _wait(self, why: str, cancel: Cancel) -> Callable[[float], None]:
-        """A way to wait that tells of it when it has taken a while, or is about to."""
-        began, told = time.monotonic(), False
+        """A function that waits, and shows the reason once when the wait is long."""
+        began, is_shown = time.monotonic(), False
 
         def wait(seconds: float) -> None:
-            nonlocal told
-            if not told and time.monotonic() - began + seconds > TOLD_AFTER_SECONDS:
-                told = True
+            nonlocal is_shown
+            if not is_shown and time.monotonic() - began + seconds > SHOWN_AFTER_SECONDS:
+                is_shown = True
                 self.on_wait(why)
             cancel.wait(seconds)
 
@@ -129,5 +135,5 @@ class Admission:
 
 
 def _used_up(answer: Exhausted) -> BudgetExhausted:
-    told = f"{answer.spent:g} of {answer.limit:g} {_UNITS[answer.what]}"
-    return BudgetExhausted(f"the budget {answer.budget.name} is used up: {told}", hint=_NEXT_DAY)
+    spent = f"{answer.spent:g} of {answer.limit:g} {_UNITS[answer.what]}"
+    return BudgetExhausted(f"the budget {answer.budget.name} is used up: {spent}", hint=_NEXT_DAY)

@@ -87,7 +87,7 @@ def _read(path: Path, _changed: int) -> _File:
         return _File.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         # A validation error would quote the keys.
-        told = f"{len(error.errors())} wrong fields" if isinstance(error, ValidationError) else type(error).__name__
+        problem = f"{len(error.errors())} wrong fields" if isinstance(error, ValidationError) else type(error).__name__
         raise BadInput(
-            f"{path} cannot be read: {told}", hint='expected {"profiles": {id: {provider, apiKey}}}'
+            f"{path} cannot be read: {problem}", hint='expected {"profiles": {id: {provider, apiKey}}}'
         ) from None

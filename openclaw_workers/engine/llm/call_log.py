@@ -1,4 +1,4 @@
-"""The books of one turn: what its model calls cost, which budgets they count against, and which were in vain."""
+"""The model calls of one turn: what they cost, which budgets they count against, and which failed."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class CallLog:
         """
         self.note(CallNote(lost.id, lost.candidate, Usage(input=tokens), 0.0, "lost", estimated=True))
 
-    def books(self) -> LedgerEntries:
-        """What is not booked yet."""
+    def unrecorded(self) -> LedgerEntries:
+        """What is not in the ledger yet."""
         return LedgerEntries(tuple(self._calls), self.budgets, tuple(self._attempts))
 
-    def booked(self, books: LedgerEntries) -> None:
-        del self._calls[: len(books.calls)]
-        del self._attempts[: len(books.attempts)]
+    def recorded(self, entries: LedgerEntries) -> None:
+        del self._calls[: len(entries.calls)]
+        del self._attempts[: len(entries.attempts)]

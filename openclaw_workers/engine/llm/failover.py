@@ -1,8 +1,8 @@
-"""Failover: which model by which key is asked next, with what the whole fleet knows of both.
+"""Failover: which model is called next, and with which key.
 
-Every failure is noted in Redis under its key, so that the other workers do not run into the same wall. A turn goes
-through its candidates in order, and through the keys of each; what is left alone just now is skipped, but for one probe
-at a time of the model that was asked for.
+Every failure is stored in Redis under its key, so that other workers do not repeat it. A turn tries its models in
+order, and the keys of each. A key in cooldown is skipped; only the model that was asked for is probed, one call at a
+time.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import structlog
 from openclaw_workers.agent.model.candidates import Candidate, Check
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.runs import ModelAttempt
-from openclaw_workers.engine.llm.admission import TOLD_AFTER_SECONDS, Admission
+from openclaw_workers.engine.llm.admission import SHOWN_AFTER_SECONDS, Admission
 from openclaw_workers.engine.llm.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, ProviderError
 
 log = structlog.get_logger(__name__)
 
 NEVER = frozenset({FailureReason.CONTEXT_OVERFLOW})
-"""Another model would not do better."""
+"""Failures that another model would have too."""
 AGAIN = frozenset({FailureReason.CUT, FailureReason.TIMEOUT, FailureReason.RATE_LIMIT})
-"""Worth another try with the same model when there is no other; so is whatever a server says is its own fault."""
+"""Worth another try with the same model if there is no other; so is every server error (5xx)."""
 OF_THE_KEY = frozenset({FailureReason.AUTH, FailureReason.AUTH_PERMANENT})
-"""What another key would mend; a key that was changed is another one, and is not left alone."""
+"""Failures of the key, not of the model. A changed key is a new one, without a cooldown."""
 _EACH = "`ocw runs show` lists each attempt"
 _PAUSED = "`ocw models status` lists the pauses, `ocw models resume <provider>` ends one"
 _NEW_KEY = "a key that was changed is tried at once"
 RETRIES = 2
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30
 SPREAD = 0.5
-"""The share of a pause over which those who waited for its end come back."""
+"""Those who waited for a cooldown to end come back spread over this share of it."""
 
 Refused = tuple[FailureReason, str]
 """Why a model must not be asked."""
@@ -45,14 +45,14 @@ Refused = tuple[FailureReason, str]
 
 @dataclass
 class ModelChain:
-    """Implements agent.calling.Chain for one turn."""
+    """Implements agent.model.candidates.Chain for one turn."""
 
     options: Sequence[Option]
     keyring: Keyring
     guard: Admission
     cancel: Cancel
     on_skip: Callable[[ModelAttempt], None] = lambda _: None
-    """Told of each model that is passed over; of failed calls those are told who keep the books."""
+    """Called for each model that is passed over. Failed calls reach the call log through the asker."""
     seconds_left: Callable[[], float] = lambda: inf
     """What is left of the turn's time."""
     refused: Mapping[str, Refused] = field(default_factory=dict)
@@ -64,9 +64,9 @@ class ModelChain:
     _skipped: set[str] = field(default_factory=set)
     _retries: int = 0
     _following: Candidate | None = None
-    """The next one, once it is known: looking for it may have claimed a probe."""
+    """The next model, once it is chosen: choosing it may have claimed a probe."""
     _is_side_call: bool = False
-    """Those that cannot summarise are passed over: what they say would take the place of what was said."""
+    """Models that cannot summarise are passed over: their answer would replace the conversation."""
 
     def choose(
         self, call_id: str, tokens: Callable[[Candidate], int], check: Check, *, is_side_call: bool = False
@@ -104,12 +104,12 @@ class ModelChain:
         self.guard.leave()
 
     def start_over(self) -> None:
-        """What the fleet knows of a key still holds; that it failed in this turn no longer does."""
+        """Forget which keys failed in this turn. Cooldowns, which the whole fleet shares, remain."""
         self._spent.clear()
         self._retries, self._following = 0, None
 
     def asked_last(self, tried: Sequence[ModelAttempt]) -> Candidate:
-        """Whom an owner of this run was asking when it died, as far as its attempts and the state of the keys tell."""
+        """Which model a dead owner of this run was calling, as far as its attempts and the keys' cooldowns show."""
         failed = [each for each in tried if not (each.skipped or each.again)]
         spent = set(map(_spent_name, failed))
         standing = self.keyring.look(self.options)
@@ -139,7 +139,7 @@ class ModelChain:
         return f"{self.answered.provider.name}/{self.answered.profile}"
 
     def _once_more(self, candidate: Candidate, error: ProviderError) -> Candidate | None:
-        """With none left the same again, where that may help and did not yet fail to."""
+        """The same model again when no other is left, if a retry may help and the retries are not used up."""
         asked = error.retry_after
         # A limit that names no end has ours, which is longer than a turn should wait.
         unending = error.reason is FailureReason.RATE_LIMIT and asked is None
@@ -153,7 +153,7 @@ class ModelChain:
         return candidate
 
     def _after_a_pause(self) -> Candidate | None:
-        """With all left alone, but one of them for a moment only, that one when the moment is over."""
+        """When all keys are in cooldown, wait for the first to end, if it is short."""
         resting = [each for option in self.options for each in self._unspent(option, self._spent)]
         seconds = self.keyring.pause_seconds(self.keyring.look(self.options), resting)
         if seconds is None or seconds > LONGEST_PAUSE_SECONDS:
@@ -162,13 +162,13 @@ class ModelChain:
         return self._next()
 
     def _wait(self, seconds: float, why: str) -> None:
-        """Wait so long, and a while more by chance: those who failed together, or wait for one key, come one by one.
+        """Wait, with jitter: turns that failed together, or wait for the same key, must not return together.
 
-        The longer the pause the more have gathered, so the while grows with it. It does not take the turn's last time.
+        More turns gather in a longer wait, so the jitter grows with it. It never uses up the turn's time.
         """
         spare = max(0.0, self.seconds_left() - seconds) / 2
         seconds += random.uniform(0, min(max(PAUSE_SECONDS, seconds * SPREAD), spare))
-        if seconds > TOLD_AFTER_SECONDS:
+        if seconds > SHOWN_AFTER_SECONDS:
             self.guard.on_wait(f"{why}, another try in {seconds:.0f} s")
         self.cancel.wait(seconds)
 
@@ -187,8 +187,8 @@ class ModelChain:
                 return probed
             if keys:
                 reason, seconds = self.keyring.rest(standing, keys)
-                told = f"provider {option.provider.name} is left alone after a failure ({reason})"
-                self._skip(option, reason, f"{told}, for another {_span(seconds)}")
+                why = f"provider {option.provider.name} is left alone after a failure ({reason})"
+                self._skip(option, reason, f"{why}, for another {_span(seconds)}")
         return None
 
     def _unspent(self, option: Option, spent: set[str]) -> list[Candidate]:
@@ -211,11 +211,11 @@ class ModelChain:
     def _all_failed(self, last: ProviderError | None = None) -> ProviderError:
         if last is not None and len({each.model for each in self.attempts}) == 1:
             return last
-        told = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
+        attempts = " | ".join(f"{each.model}: {each.error} ({each.reason})" for each in self.attempts)
         paused = {each.reason for each in self.attempts if each.skipped and each.model not in self.refused}
         hints = [*([_NEW_KEY] if paused & OF_THE_KEY else []), *([_PAUSED] if paused else []), _EACH]
         return ProviderError(
-            f"all models failed ({len(self.attempts)}): {told}",
+            f"all models failed ({len(self.attempts)}): {attempts}",
             reason=last.reason if last else self.attempts[-1].reason,
             hint="; ".join(hints),
         )
@@ -227,9 +227,9 @@ def _span(seconds: float) -> str:
 
 
 def _spent_name(failed: ModelAttempt) -> str:
-    """A model that is not there, or does not take the request, will not by another key either.
+    """A model that does not exist, or rejects the request, does so with every key.
 
-    One that is only not for this key may.
+    One that is only forbidden for this key may work with another.
     """
     if failed.reason in (FailureReason.MODEL_NOT_FOUND, FailureReason.FORMAT) and failed.status != HTTPStatus.FORBIDDEN:
         return f"{failed.model}|"

@@ -1,4 +1,4 @@
-"""The keys of a turn's models: how the whole fleet knows them to stand, and which of them is used next."""
+"""The keys of a turn's models: their cooldowns, shared by the whole fleet, and which key is used next."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Keyring:
     _failed: set[str] = field(default_factory=set)
     """Keys, and models by a key, that have failed before, as they are known in Redis."""
     _shared: set[str] = field(default_factory=set)
-    """Keys that are one of several: who is used next goes by when each was used last."""
+    """Keys of models that have several: the one used longest ago comes next."""
 
     def look(self, options: Sequence[Option]) -> Standing:
         candidates = [option.by(each) for option in options for each in option.endpoints if each]
@@ -88,20 +88,20 @@ class Keyring:
         return usable[0]
 
     def probe(self, standing: Standing, resting: Sequence[Candidate]) -> Candidate | None:
-        """One to try although it is left alone, if it is this call's turn to do so."""
+        """A key in cooldown to try anyway, if no other call is probing it."""
         for candidate in resting:
             if self.state(standing, candidate).reason not in PERMANENT:
                 return candidate if self.health.may_probe(self._name(candidate)) else None
         return None
 
     def rest(self, standing: Standing, resting: Sequence[Candidate]) -> tuple[FailureReason, float]:
-        """Why these keys are left alone, as the first of them tells, and for how many seconds more at least."""
+        """Why these keys are in cooldown, by the first of them, and for how many more seconds at least."""
         states = [self.state(standing, candidate) for candidate in resting]
         reason = next((state.reason for state in states if state.reason), FailureReason.UNKNOWN)
         return reason, max(0, min(state.until for state in states) - standing.now) / 1000
 
     def pause_seconds(self, standing: Standing, resting: Sequence[Candidate]) -> float | None:
-        """How long until the first of them may be used again; None if that is not to be waited for."""
+        """Seconds until the first cooldown ends; None if there is none worth waiting for."""
         states = [self.state(standing, candidate) for candidate in resting]
         ends = [state.until for state in states if state.until and state.reason not in PERMANENT]
         return (min(ends) - standing.now) / 1000 if ends else None
@@ -109,16 +109,16 @@ class Keyring:
     def failed(self, candidate: Candidate, error: ProviderError) -> None:
         if candidate.endpoint is not None:
             asked = error.retry_after
-            # Who is told to come back at once takes a breath, and is not sent away for minutes.
+            # "Retry at once" becomes a second's cooldown, not the minutes of our own default.
             pause_ms = 0 if asked is None else int((asked or 1.0) * 1000)
-            # A model that is late, or not served just now, says nothing of the others by the same key.
+            # A time-out concerns this model only, not the others that use the same key.
             name = _by_model(candidate) if error.reason is FailureReason.TIMEOUT else self._name(candidate)
             self.health.failed(name, secrets.token_hex(4), error.reason, pause_ms)
 
     def succeeded(self, candidate: Candidate, seconds: float) -> None:
-        """Note a success where the fleet learns from it: it ends what had failed, or another key is next in turn.
+        """Store a success only where the fleet needs it: it ends a cooldown, or moves the rotation of keys on.
 
-        Of a healthy key there is nothing to say, call after call.
+        For a healthy single key nothing is written.
         """
         if candidate.endpoint is None:
             return
@@ -131,8 +131,8 @@ class Keyring:
             for name in names:
                 self.health.succeeded(name, secrets.token_hex(4), int(seconds * 1000))
         except StoreUnavailable as error:
-            # The answer is worth more than what the fleet knows of its key.
-            log.warning("model.unnoted", model=candidate.name, error=error.message)
+            # The answer matters more than the key's cooldown.
+            log.warning("cooldown.update_failed", model=candidate.name, error=error.message)
 
     def _name(self, candidate: Candidate) -> str:
         return _by_model(candidate) if self.scope == "model" else _known(candidate)

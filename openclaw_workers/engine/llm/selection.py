@@ -1,51 +1,53 @@
-"""The models of this installation, put together for a turn: candidates, keys, limits, budgets and prices."""
+"""The configured models as a turn uses them: candidates, keys, rate limits, budgets and prices."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
 
 from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.base import Section
 from openclaw_workers.config.budgets import BudgetSettings, LimitSettings
-from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.engine.llm.admission import Admission
 from openclaw_workers.engine.llm.auth_profiles import endpoints_for
+from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.llm.failover import ModelChain, Refused
 from openclaw_workers.engine.llm.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.missing import MissingProvider
 from openclaw_workers.providers.registry import Providers
 from openclaw_workers.providers.remote import RemoteProvider
-from openclaw_workers.store.client import Client
-from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
 
 RESERVED_SECONDS = 60
-"""What is set aside of a budget's time when a call begins; what it takes beyond that counts while it lasts."""
+"""What a call reserves of a budget's time when it begins; time beyond that counts while the call lasts."""
 PER_MILLION = 1_000_000
 MOST_AGENTS = 1024
 _NOTHING_GIVEN, _UNLIMITED = ProviderSettings(), LimitSettings()
 
 
 class Models:
-    def __init__(self, loaded: Loaded, redis: Client, keys: Keys) -> None:
-        self._settings = loaded.settings
-        self._state_dir = loaded.state_dir
-        self.providers = Providers(loaded.settings.models)
-        self._health = Cooldowns(redis, keys)
-        self._limits = RateLimits(redis, keys)
-        given = loaded.settings.budgets
+    def __init__(self, settings: Settings, state_dir: Path, cooldowns: Cooldowns, limits: RateLimits) -> None:
+        self._settings = settings
+        self._state_dir = state_dir
+        self.providers = Providers(settings.models)
+        self._cooldowns = cooldowns
+        self._limits = limits
+        given = settings.budgets
         self._has_budgets = _check_not_blank(given.day) or _check_not_blank(given.tree)
         self._options: dict[int, tuple[int, AgentConfig, list[Option]]] = {}
-        """What was put together for an agent, and in which second: a file with its keys may change."""
+        """The options of an agent, and the second they were built in: a file with its keys may change."""
 
     def first(self, agent: AgentConfig) -> Candidate:
         """The first of the agent's models that is there.
@@ -63,25 +65,41 @@ class Models:
         raise missing
 
     def chain(
-        self, agent: AgentConfig, run: RunId, tree: SessionKey, row: Mapping[str, str], cancel: Cancel
+        self,
+        agent: AgentConfig,
+        run: RunId,
+        tree: SessionKey,
+        row: Mapping[str, str],
+        cancel: Cancel,
+        *,
+        seconds_left: Callable[[], float] = lambda: inf,
+        on_skip: Callable[[ModelAttempt], None] = lambda _: None,
+        on_wait: Callable[[str], None] = lambda _: None,
     ) -> ModelChain:
-        """The agent's models for one turn.
+        """The agent's models for one turn. The keywords are for a turn that calls them; see ModelChain and Admission.
 
         Raises:
             ProviderError: none of them is there.
             BadInput: the agent's keys cannot be read.
         """
         budgets = self.budgets(agent, tree)
-        guard = Admission(self._limits, run, budgets, self._limits_of, self._reservation)
+        guard = Admission(self._limits, run, budgets, self._limits_of, self._reservation, on_wait=on_wait)
         options = self._options_of(agent)
         counts_dollars = any(budget.cost is not None for budget in budgets)
         return ModelChain(
             options=options,
             refused=_absent(options) | (_unpriced(options) if counts_dollars else {}),
-            keyring=Keyring(self._health, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
+            keyring=Keyring(self._cooldowns, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
             guard=guard,
             cancel=cancel,
+            on_skip=on_skip,
+            seconds_left=seconds_left,
         )
+
+    def call_log(self, run: RunId, session: SessionKey, agent: AgentConfig, tree: SessionKey) -> CallLog:
+        """An empty log of a turn's model calls."""
+        budgets = [budget.name for budget in self.budgets(agent, tree)]
+        return CallLog(run, session, agent.id, tree, self.price, budgets)
 
     def budgets(self, agent: AgentConfig, tree: SessionKey) -> list[Budget]:
         given = self._settings.budgets
@@ -120,7 +138,7 @@ class Models:
         try:
             found = self._found(name)
         except ProviderError as error:
-            # A name that became wrong must not take the others with it.
+            # One wrong name must not make the other models unusable.
             provider_name, _, model = name.partition("/")
             return Option(MissingProvider(provider_name, error), model, ())
         given = self._given(found.provider.name)
@@ -149,7 +167,7 @@ class Models:
         return [_limit(name, settings) for name, settings in named.items() if _check_not_blank(settings)]
 
     def _reservation(self, candidate: Candidate, tokens: int) -> Amounts:
-        """The most that a call can take: with less set aside, calls side by side would spend more than is left."""
+        """The most that a call can take: with smaller reservations, parallel calls would spend more than is left."""
         provider = candidate.provider
         most = provider.max_output_tokens(candidate.model)
         # What a provider writes into its cache may cost more than what it only reads.
@@ -169,11 +187,11 @@ def _absent(options: Sequence[Option]) -> dict[str, Refused]:
 
 
 def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:
-    """The models that a budget in dollars could not hold, because nobody knows what they cost; and what to do."""
-    told = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
+    """Models whose price is unknown, so that a budget in dollars could not limit them; and what to do."""
+    why = "its price is not known, and a budget in dollars is set: give models.providers.{}.models[].cost for {}"
     remote = ((each, each.provider) for each in options)
     return {
-        each.name: (FailureReason.BILLING, told.format(provider.name, each.model))
+        each.name: (FailureReason.BILLING, why.format(provider.name, each.model))
         for each, provider in remote
         if isinstance(provider, RemoteProvider) and provider.model(each.model).cost is None
     }

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
-from openclaw_workers.engine.stores import Stores
+from openclaw_workers.store.sessions import Sessions
 
 
-def session_in_thread(stores: Stores, route: Route) -> SessionKey | None:
+def session_in_thread(sessions: Sessions, route: Route) -> SessionKey | None:
     """The session bound to the thread a message was said in; None where it goes the usual way.
 
     Every channel asks this before it sorts a message by sender and chat. A session that was asked for by name goes
     first, so that is not looked at here.
     """
-    return stores.sessions.in_thread(route.address()) if route.thread_id else None
+    return sessions.in_thread(route.address()) if route.thread_id else None
 
 
 def thread_of(row: Mapping[str, str], uuid: str) -> Route:

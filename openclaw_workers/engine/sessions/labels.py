@@ -1,4 +1,4 @@
-"""What one session hears of another: labelled as such, and marked as words that are no instructions."""
+"""Messages between sessions: labelled with their sender, and quoted as information, not as instructions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Passing answers on between sessions that talk to each other: a few turns each, then a word to the chat.
+"""Passes answers on between two sessions that talk to each other: a few turns each, then a note to the chat.
 
-Each step begins with an answer that was committed, and its relay record with it. Passing it on puts one message, with
-an id of its own, into an inbox; then the record goes. A crash in between repeats the step, and the id makes it one.
+A commit stores the answer and its relay record together. Passing it on puts one message with a derived id into an
+inbox, then deletes the record. After a crash in between the step is repeated, and the id prevents a second message.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, Route
 from openclaw_workers.engine.intake.accept import Intake, Queued
 from openclaw_workers.engine.sessions.labels import announce_text, internal, says_nothing, turn_text
-from openclaw_workers.engine.stores import Stores
-from openclaw_workers.engine.wake import Waker
-from openclaw_workers.store.inter_session import Relay
+from openclaw_workers.store.inter_session import InterSession, Relay
+from openclaw_workers.store.reader import Reader
 
 log = structlog.get_logger(__name__)
 
 
 class AnswerRelay:
-    def __init__(self, stores: Stores, waker: Waker) -> None:
-        self._stores = stores
-        self._intake = Intake(stores, waker)
+    def __init__(self, exchanges: InterSession, reader: Reader, intake: Intake, *, max_turns: int) -> None:
+        self._exchanges = exchanges
+        self._reader = reader
+        self._intake = intake
+        self._max_turns = max_turns
 
     def pass_on(self, answered: MessageId) -> None:
         """Take the next step of an exchange. Safe to repeat.
@@ -30,30 +31,29 @@ class AnswerRelay:
         Raises:
             StoreUnavailable: nothing is known; it stays due.
         """
-        relay = self._stores.exchanges.relay(answered)
+        relay = self._exchanges.relay(answered)
         following = self._following(relay) if relay else None
         if following is not None:
             taken = isinstance(self._intake.post(following), Queued)
             what = "exchange.passed_on" if taken else "exchange.ended"
             log.info(what, message=following.id, session=following.session_key)
-        self._stores.exchanges.relayed(answered)
+        self._exchanges.relayed(answered)
 
     def _following(self, relay: Relay) -> InboundMessage | None:
         turn, silent = int(relay.metadata["turn"]), says_nothing(relay.text)
         if silent and turn == 0:
             return None
-        if silent or turn >= self._stores.settings.session.agent_to_agent.max_ping_pong_turns:
+        if silent or turn >= self._max_turns:
             return self._announce(relay, "" if silent else relay.text)
         origin, target = SessionKey(relay.metadata["origin"]), SessionKey(relay.metadata["target"])
         to = target if relay.session == origin else origin
-        if not self._lives(relay, to):
+        if not self._is_same_generation(relay, to):
             return None
-        most = self._stores.settings.session.agent_to_agent.max_ping_pong_turns
         return internal(
             f"{relay.metadata['exchange']}-{turn + 1}",
             to,
             relay.session,
-            turn_text(relay.session, relay.text, turn + 1, most),
+            turn_text(relay.session, relay.text, turn + 1, self._max_turns),
             about={
                 **{name: relay.metadata[name] for name in ("exchange", "origin", "origin_id", "target")},
                 "target_id": _target_id(relay),
@@ -64,8 +64,8 @@ class AnswerRelay:
     def _announce(self, relay: Relay, latest: str) -> InboundMessage | None:
         """The last step: the session that was written to may tell its chat; one without a chat has nobody to tell."""
         target, origin = SessionKey(relay.metadata["target"]), SessionKey(relay.metadata["origin"])
-        row = self._stores.reader.row(target)
-        if not self._lives(relay, target) or row.get("lastChannel", "internal") == "internal":
+        row = self._reader.row(target)
+        if not self._is_same_generation(relay, target) or row.get("lastChannel", "internal") == "internal":
             return None
         route = Route(
             channel=row["lastChannel"],
@@ -76,10 +76,10 @@ class AnswerRelay:
         text = announce_text(origin, latest)
         return internal(f"{relay.metadata['exchange']}-announce", target, origin, text, route=route)
 
-    def _lives(self, relay: Relay, session: SessionKey) -> bool:
-        """Rule 18: an answer is for the life that took part; one that is over, or gone, hears nothing."""
+    def _is_same_generation(self, relay: Relay, session: SessionKey) -> bool:
+        """Rule 18: an answer is for the session generation that took part; after a reset or deletion nobody gets it."""
         expected = relay.metadata["origin_id"] if session == relay.metadata["origin"] else _target_id(relay)
-        return self._stores.reader.row(session).get("sessionId") == expected
+        return self._reader.row(session).get("sessionId") == expected
 
 
 def _target_id(relay: Relay) -> str:

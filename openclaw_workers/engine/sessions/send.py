@@ -7,6 +7,7 @@ from typing import Any
 
 from openclaw_workers.agent.prompt.texts import WAITS_FOR_YOU
 from openclaw_workers.config.resolve import agent_ids
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.session_key import global_key, is_subagent, main_key, normalise, parse_key
@@ -15,13 +16,12 @@ from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.engine.intake.accept import Intake, Rejected
 from openclaw_workers.engine.sessions.labels import first_text, internal, message_id, says_nothing
 from openclaw_workers.engine.sessions.visibility import Visibility
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn_checks import Refusal, no_room
-from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput, StoreFull, TurnParked
-from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.inter_session import Wait
+from openclaw_workers.store.inbox import Inbox, Receipt
+from openclaw_workers.store.inter_session import InterSession, Wait
+from openclaw_workers.store.reader import Reader
 from openclaw_workers.tools.sessions.inputs import SendInput
 
 LOOKED_BACK = 400
@@ -31,9 +31,22 @@ LOOKED_BACK = 400
 class SessionSender:
     """Sends on behalf of one running turn."""
 
-    def __init__(self, stores: Stores, waker: Waker, sender: Parent, sight: Visibility) -> None:
-        self._stores = stores
-        self._intake = Intake(stores, waker)
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        inbox: Inbox,
+        reader: Reader,
+        exchanges: InterSession,
+        settings: Settings,
+        sender: Parent,
+        sight: Visibility,
+    ) -> None:
+        self._intake = intake
+        self._inbox = inbox
+        self._reader = reader
+        self._exchanges = exchanges
+        self._settings = settings
         self._sender = sender
         self._sight = sight
 
@@ -47,12 +60,12 @@ class SessionSender:
         target = self._target(ident, args)
         if isinstance(target, Refusal):
             return _json(target.as_answer())
-        receipt = self._stores.inbox.receipt(target, ident)
+        receipt = self._inbox.receipt(target, ident)
         if receipt is None or receipt.state is MessageState.REJECTED:
             refusal = self._refusal(target, creates=args.session_key is None and args.label is None)
             if refusal is None:
                 if args.timeout_seconds:
-                    self._stores.exchanges.expect(target, ident, self._sender.session)
+                    self._exchanges.expect(target, ident, self._sender.session)
                 refusal = self._post(ident, target, args.message)
             if refusal is not None:
                 return _json(refusal.as_answer())
@@ -63,44 +76,44 @@ class SessionSender:
         if wait_ms == 0:
             return accepted
         me = self._sender.session
-        wait = self._stores.exchanges.wait(target, ident, me, wait_ms)
+        wait = self._exchanges.wait(target, ident, me, wait_ms)
         if wait.state != "waiting":
             return self._waited(ident, target, wait)
         # Looked at after we are entered as waiting: of those who close a circle, the last one sees it.
-        if target in self._stores.exchanges.waiting_for(me):
-            self._stores.exchanges.give_up(target, ident, me)
+        if target in self._exchanges.waiting_for(me):
+            self._exchanges.give_up(target, ident, me)
             return {**accepted, "note": WAITS_FOR_YOU}
         raise TurnParked(target, ident, wait.left_ms)
 
     def _waited(self, ident: MessageId, target: SessionKey, wait: Wait) -> dict[str, Any]:
-        told = {"messageId": ident, "delivery": self._delivery(target)}
+        details = {"messageId": ident, "delivery": self._delivery(target)}
         receipt = wait.receipt
         if receipt is None:
             return {"status": "error", "error": "the message is gone: that session was deleted", "messageId": ident}
-        told |= {"runId": receipt.run} if receipt.run else {}
+        details |= {"runId": receipt.run} if receipt.run else {}
         if wait.state == "over":
             note = "it has not answered yet; it goes on, and you need not send it again"
-            return {"status": "timeout", "error": note, **told}
+            return {"status": "timeout", "error": note, **details}
         if receipt.state is MessageState.ANSWERED:
             reply = self._reply(target, ident, receipt.run)
             if says_nothing(reply):
-                return {"status": "no_reply", "reply": "", **told}
-            return {"status": "ok", "reply": wrap(reply, f"session {target}"), **told}
-        return {"status": "error", "error": self._failure(receipt), **told}
+                return {"status": "no_reply", "reply": "", **details}
+            return {"status": "ok", "reply": wrap(reply, f"session {target}"), **details}
+        return {"status": "error", "error": self._failure(receipt), **details}
 
     def _reply(self, target: SessionKey, ident: MessageId, run: RunId | None) -> str:
         """The first final answer after the message, in the same run, which may have spoken again since."""
         asked = False
-        for entry in self._stores.reader.transcript(target, -LOOKED_BACK, -1):
+        for entry in self._reader.transcript(target, -LOOKED_BACK, -1):
             if isinstance(entry, UserEntry) and ident in entry.message_ids:
                 asked = True
             elif asked and isinstance(entry, AssistantEntry) and entry.run_id == run and not entry.tool_calls:
                 return entry.text
-        record = self._stores.reader.run(run) if run else None
+        record = self._reader.run(run) if run else None
         return (record and record.text) or ""
 
     def _failure(self, receipt: Receipt) -> str:
-        record = self._stores.reader.run(receipt.run) if receipt.run else None
+        record = self._reader.run(receipt.run) if receipt.run else None
         if receipt.state is MessageState.FAILED and record is not None and record.error:
             return neutralise(record.error)
         return f"the message was {receipt.state}" + (f" ({receipt.reason})" if receipt.reason else "")
@@ -135,12 +148,12 @@ class SessionSender:
             return Refusal("forbidden", why)
         if parse_key(target).thread_id:
             return Refusal("error", f"{target} is a thread; write to the session it belongs to")
-        if not creates and not self._stores.reader.row(target):
+        if not creates and not self._reader.row(target):
             return _no_session(target)
         return None
 
     def _target(self, ident: MessageId, args: SendInput) -> SessionKey | Refusal:
-        settings, mine = self._stores.settings, self._sender.agent.id
+        settings, mine = self._settings, self._sender.agent.id
         if args.session_key is not None:
             try:
                 return normalise(args.session_key, default_agent=mine, main_key=settings.session.main_key)
@@ -148,7 +161,7 @@ class SessionSender:
                 return Refusal("error", error.message)
         if args.label is not None:
             # One that has answered may be gone since, and its label with it; the answer is still to be read.
-            asked = self._stores.exchanges.asked(ident, self._sender.session)
+            asked = self._exchanges.asked(ident, self._sender.session)
             return asked or self._labelled(ident, args.label, args.agent_id)
         agent = args.agent_id or mine
         if agent not in agent_ids(settings):
@@ -158,12 +171,12 @@ class SessionSender:
     def _labelled(self, ident: MessageId, label: str, agent: str | None) -> SessionKey | Refusal:
         found = [
             entry.session_key
-            for entry in self._stores.reader.each_session()
+            for entry in self._reader.each_session()
             if entry.label == label
             and agent in (None, entry.agent_id)
             and self._sight.denial(entry.session_key, {"spawnedBy": entry.spawned_by or ""}) is None
         ]
-        sent = [key for key in found if self._stores.inbox.receipt(key, ident)]
+        sent = [key for key in found if self._inbox.receipt(key, ident)]
         if sent:
             return sent[0]
         if len(found) == 1:

@@ -1,4 +1,4 @@
-"""The `subagents` tool: a session looks after the children it controls, and only those."""
+"""The `subagents` tool: a session controls its own children, and only those."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake, Rejected
 from openclaw_workers.engine.sessions.excerpts import excerpt
 from openclaw_workers.engine.sessions.labels import controller_text, internal, message_id
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn_checks import Refusal, no_room
-from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import StoreFull
+from openclaw_workers.store.inbox import Inbox
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.tree import Tree
 from openclaw_workers.tools.sessions.inputs import SubagentsInput
 
 TASK_CHARS = 200
@@ -32,9 +33,14 @@ _WORDS = {"text": "frozenResultText", "partial": "partialResultText"}
 class SubagentControl:
     """Acts on behalf of one running turn."""
 
-    def __init__(self, stores: Stores, waker: Waker, controller: Parent) -> None:
-        self._stores = stores
-        self._waker = waker
+    def __init__(
+        self, *, control: Control, intake: Intake, inbox: Inbox, reader: Reader, tree: Tree, controller: Parent
+    ) -> None:
+        self._control = control
+        self._intake = intake
+        self._inbox = inbox
+        self._reader = reader
+        self._tree = tree
         self._controller = controller
 
     def act(self, call_id: str, args: SubagentsInput) -> str:
@@ -43,7 +49,7 @@ class SubagentControl:
     def _act(self, call_id: str, args: SubagentsInput) -> dict[str, Any]:
         if not self._controller.controls:
             return Refusal("forbidden", "you control no sub-agents").as_answer()
-        children = self._stores.tree.children(self._controller.session)
+        children = self._tree.children(self._controller.session)
         if args.action == "list":
             return self._list(children, args.limit)
         if args.action == "stop" and args.target == "all":
@@ -56,8 +62,8 @@ class SubagentControl:
             case "info":
                 return {"status": "ok", **self._info(child)}
             case "log":
-                told = excerpt(self._stores.reader, child.session_key, args.limit, include_tools=args.include_tools)
-                return {"status": "ok", "sessionKey": child.session_key, **told}
+                answer = excerpt(self._reader, child.session_key, args.limit, include_tools=args.include_tools)
+                return {"status": "ok", "sessionKey": child.session_key, **answer}
             case "stop":
                 return self._stop([child])
             case _:
@@ -71,22 +77,22 @@ class SubagentControl:
 
     def _info(self, run: Run) -> dict[str, Any]:
         fields = run.model_dump(mode="json", exclude_none=True, exclude={*_WORDS, "folded"})
-        told = {_NAMES.get(name, to_camel(name)): neutralise_json(value) for name, value in fields.items()}
-        told |= {"outcome": run.outcome, "endedReason": run.ended_reason}
+        answer = {_NAMES.get(name, to_camel(name)): neutralise_json(value) for name, value in fields.items()}
+        answer |= {"outcome": run.outcome, "endedReason": run.ended_reason}
         for name, shown in _WORDS.items():
             if words := getattr(run, name):
-                told[shown] = wrap(words, f"sub-agent {run.session_key}")
-        batch = self._stores.tree.batch(run.batch) if run.batch else None
+                answer[shown] = wrap(words, f"sub-agent {run.session_key}")
+        batch = self._tree.batch(run.batch) if run.batch else None
         if batch is not None:
-            told["delivery"] = {"state": batch.state, "tries": batch.tries, "lastError": batch.last_error}
-        return told
+            answer["delivery"] = {"state": batch.state, "tries": batch.tries, "lastError": batch.last_error}
+        return answer
 
     def _stop(self, runs: Sequence[Run]) -> dict[str, Any]:
         """Stop each with its subtree; one that is over already, and all below it, is left as it is."""
-        control, stopped = Control(self._stores, self._waker), []
+        stopped = []
         for run in runs:
             if run.settled_at is None:
-                control.stop_session(run.session_key)
+                self._control.stop_session(run.session_key)
                 stopped.append({"runId": run.id, "label": run.label, "sessionKey": run.session_key})
         note = "each reports that it was stopped" if stopped else "nothing was at work; it was over already"
         return {"status": "ok" if stopped else "done", "stopped": stopped, "note": note}
@@ -96,14 +102,14 @@ class SubagentControl:
         ident = message_id(mode, controller.session_id, controller.taken.lease.run, call_id)
         message = internal(ident, key, controller.session, controller_text(controller.session, text))
         try:
-            queued = Intake(self._stores, self._waker).post(message, mode)
+            queued = self._intake.post(message, mode)
         except StoreFull as error:
             return Refusal("error", error.message).as_answer()
         if isinstance(queued, Rejected) and queued.reason == "gone":
             return Refusal("error", f"the session of {run.label!r} is archived; start a new sub-agent").as_answer()
         if isinstance(queued, Rejected):
             return no_room(queued.reason).as_answer()
-        current = queued.run or self._stores.inbox.current_run(key)
+        current = queued.run or self._inbox.current_run(key)
         note = "its answer comes to you by itself"
         return {"status": "accepted", "runId": current, "sessionKey": key, "messageId": ident, "note": note}
 

@@ -6,32 +6,60 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.tree import AnnounceMode
+from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.sessions.send import SessionSender
 from openclaw_workers.engine.sessions.subagents import SubagentControl
 from openclaw_workers.engine.sessions.views import Views
 from openclaw_workers.engine.sessions.visibility import Visibility
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.store.inbox import Inbox
+from openclaw_workers.store.inter_session import InterSession
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, SendInput, StatusInput, SubagentsInput
 from openclaw_workers.tools.sessions.port import SpawnCall
 
 
-@dataclass(frozen=True)
-class TurnSessions:
-    """Implements tools.tree.SessionPort for one turn."""
+@dataclass(frozen=True, kw_only=True)
+class SessionTools:
+    """What the session tools of all turns share."""
 
     spawner: Spawner
+    intake: Intake
+    control: Control
+    inbox: Inbox
+    reader: Reader
+    sessions: Sessions
+    tree: Tree
+    exchanges: InterSession
+    agents: AgentConfigs
+    settings: Settings
+
+    def for_turn(self, taken: Taken) -> TurnSessions:
+        return TurnSessions(self, taken)
+
+
+@dataclass(frozen=True)
+class TurnSessions:
+    """Implements tools.sessions.port.SessionPort for one turn."""
+
+    tools: SessionTools
     taken: Taken
 
     @cached_property
     def parent(self) -> Parent:
-        """Found out when first asked for: most turns have nothing to do with other sessions."""
-        return self.spawner.parent(self.taken)
+        """Read when it is first needed: most turns use no other sessions."""
+        return self.tools.spawner.parent(self.taken)
 
     def spawn(self, calls: Sequence[SpawnCall]) -> list[str]:
-        return self.spawner.spawn(self.parent, calls)
+        return self.tools.spawner.spawn(self.parent, calls)
 
     def list_sessions(self, args: ListInput) -> str:
         return self._views().list(args)
@@ -43,20 +71,48 @@ class TurnSessions:
         return self._views().status(args)
 
     def send(self, call_id: str, args: SendInput) -> str:
-        spawner = self.spawner
-        return SessionSender(spawner.stores, spawner.waker, self.parent, self._sight()).send(call_id, args)
+        tools = self.tools
+        sender = SessionSender(
+            intake=tools.intake,
+            inbox=tools.inbox,
+            reader=tools.reader,
+            exchanges=tools.exchanges,
+            settings=tools.settings,
+            sender=self.parent,
+            sight=self._sight(),
+        )
+        return sender.send(call_id, args)
 
     def subagents(self, call_id: str, args: SubagentsInput) -> str:
-        return SubagentControl(self.spawner.stores, self.spawner.waker, self.parent).act(call_id, args)
+        tools = self.tools
+        control = SubagentControl(
+            control=tools.control,
+            intake=tools.intake,
+            inbox=tools.inbox,
+            reader=tools.reader,
+            tree=tools.tree,
+            controller=self.parent,
+        )
+        return control.act(call_id, args)
 
     def children_at_work(self) -> int:
-        tree = self.spawner.stores.tree
+        tree = self.tools.tree
         batches = [tree.batch(batch) for batch in tree.batches(self.parent.session)]
-        told = [batch for batch in batches if batch and batch.mode is not AnnounceMode.NONE]
-        return sum(len(batch.members) for batch in told if batch.state.is_pending)  # one that is blocked wakes nobody
+        announced = [batch for batch in batches if batch and batch.mode is not AnnounceMode.NONE]
+        # A blocked batch wakes nobody.
+        return sum(len(batch.members) for batch in announced if batch.state.is_pending)
 
     def _sight(self) -> Visibility:
-        return Visibility(self.spawner.loaded.settings, self.parent, self.spawner.stores.reader)
+        return Visibility(self.tools.settings, self.parent, self.tools.reader)
 
     def _views(self) -> Views:
-        return Views(self.spawner, self.parent, self._sight())
+        tools = self.tools
+        return Views(
+            reader=tools.reader,
+            sessions=tools.sessions,
+            tree=tools.tree,
+            agents=tools.agents,
+            settings=tools.settings,
+            viewer=self.parent,
+            sight=self._sight(),
+        )

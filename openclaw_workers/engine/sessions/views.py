@@ -1,4 +1,4 @@
-"""What the session tools show of sessions: lists, histories and how one stands, all bounded in size."""
+"""What the session tools show: lists, histories and status of sessions, all bounded in size."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.model_names import find_model
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import Kind, normalise, parse_key
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.untrusted import neutralise_json
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.sessions.excerpts import excerpt
 from openclaw_workers.engine.sessions.visibility import Visibility
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.lineage import depth_of, role_of
-from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.errors import BadInput
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.tree import Tree
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, StatusInput
 
 _KINDS = {Kind.CHANNEL: "group"} | {
@@ -26,19 +30,31 @@ _KINDS = {Kind.CHANNEL: "group"} | {
 
 
 class Views:
-    """Looks on behalf of one running turn."""
+    """Reads on behalf of one running turn."""
 
-    def __init__(self, spawner: Spawner, viewer: Parent, sight: Visibility) -> None:
-        self._spawner = spawner
-        self._stores = spawner.stores
-        self._settings = spawner.loaded.settings
+    def __init__(
+        self,
+        *,
+        reader: Reader,
+        sessions: Sessions,
+        tree: Tree,
+        agents: AgentConfigs,
+        settings: Settings,
+        viewer: Parent,
+        sight: Visibility,
+    ) -> None:
+        self._reader = reader
+        self._sessions = sessions
+        self._tree = tree
+        self._agents = agents
+        self._settings = settings
         self._viewer = viewer
         self._sight = sight
 
     def list(self, args: ListInput) -> str:
         since = now_ms() - args.active_minutes * 60_000 if args.active_minutes else 0
         shown: list[dict[str, Any]] = []
-        for entry in self._stores.reader.each_session():
+        for entry in self._reader.each_session():
             if entry.updated_at < since or len(shown) == args.limit:
                 break  # they come in this order
             hidden = self._sight.denial(entry.session_key, {"spawnedBy": entry.spawned_by or ""})
@@ -50,19 +66,19 @@ class Views:
         key = self._visible(args.session_key)
         if isinstance(key, dict):
             return _json(key)
-        told = excerpt(self._stores.reader, key, args.limit, include_tools=args.include_tools)
-        return _json({"status": "ok", "sessionKey": key, **told})
+        messages = excerpt(self._reader, key, args.limit, include_tools=args.include_tools)
+        return _json({"status": "ok", "sessionKey": key, **messages})
 
     def status(self, args: StatusInput) -> str:
         key = self._viewer.session if args.session_key == "current" else self._visible(args.session_key)
         refusal = key if isinstance(key, dict) else self._set_model(key, args.model)
         if refusal is not None:
             return _json(refusal)
-        entry = self._stores.reader.session(SessionKey(str(key)))
+        entry = self._reader.session(SessionKey(str(key)))
         if entry is None:
             return _json(_refusal("error", f"the record of session {key} cannot be read"))
-        control = self._stores.reader.control(entry.session_key)
-        children, _ = self._stores.tree.counts(entry.session_key, entry.session_key)
+        control = self._reader.control(entry.session_key)
+        children, _ = self._tree.counts(entry.session_key, entry.session_key)
         about = {"run": control.run or None, "waitingMessages": control.waiting, "childrenAtWork": children}
         about |= {"queueMode": entry.queue_mode, "inputTokens": entry.input_tokens, "outputTokens": entry.output_tokens}
         about |= {"role": self._role(entry), "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")}
@@ -76,12 +92,12 @@ class Views:
         why = self._sight.denial(key)
         if why is not None:
             return _refusal("forbidden", why)
-        return key if self._stores.reader.row(key) else _refusal("error", f"no session {key}")
+        return key if self._reader.row(key) else _refusal("error", f"no session {key}")
 
     def _set_model(self, key: SessionKey, wanted: str | None) -> dict[str, Any] | None:
         if wanted is None:
             return None
-        if key != self._viewer.session and self._stores.reader.row(key).get("spawnedBy") != self._viewer.session:
+        if key != self._viewer.session and self._reader.row(key).get("spawnedBy") != self._viewer.session:
             return _refusal("forbidden", "you may set the model of your own session and of what you spawned")
         provider, model = "", ""
         if wanted != "default":
@@ -89,7 +105,7 @@ class Views:
                 provider, _, model = find_model(self._settings, wanted).partition("/")
             except BadInput as error:
                 return _refusal("error", f"model {wanted!r}: {error.message}")
-        self._stores.sessions.patch(key, {"providerOverride": provider, "modelOverride": model})
+        self._sessions.patch(key, {"providerOverride": provider, "modelOverride": model})
         return None
 
     def _brief(self, entry: SessionEntry, messages: int) -> dict[str, Any]:
@@ -98,7 +114,7 @@ class Views:
             "kind": self._kind(entry),
             "agentId": entry.agent_id,
             "sessionId": entry.session_id,
-            "state": self._stores.reader.control(entry.session_key).state,
+            "state": self._reader.control(entry.session_key).state,
             "label": entry.label,
             "displayName": entry.display_name,
             "channel": entry.last_channel,
@@ -114,16 +130,16 @@ class Views:
         }
         facts = neutralise_json(facts)  # labels and names were given by others
         if messages:
-            facts["messages"] = excerpt(self._stores.reader, entry.session_key, messages)["messages"]
+            facts["messages"] = excerpt(self._reader, entry.session_key, messages)["messages"]
         return _given(facts)
 
     def _depth(self, entry: SessionEntry) -> int:
         row = {"spawnedBy": entry.spawned_by or ""}
-        return entry.spawn_depth or depth_of(entry.session_key, row, self._stores.reader)
+        return entry.spawn_depth or depth_of(entry.session_key, row, self._reader)
 
     def _role(self, entry: SessionEntry) -> str | None:
         try:
-            own = self._spawner.agent(entry.agent_id).subagents
+            own = self._agents.resolve(entry.agent_id).subagents
         except BadInput:
             return entry.subagent_role
         row = {"subagentRole": entry.subagent_role or "", "maxSpawnDepth": str(entry.max_spawn_depth or "")}
@@ -137,7 +153,7 @@ class Views:
         if entry.model_override:
             return f"{entry.provider_override}/{entry.model_override}"
         try:
-            return self._spawner.agent(entry.agent_id).primary
+            return self._agents.resolve(entry.agent_id).primary
         except BadInput:
             return None  # its agent is no longer configured
 

@@ -14,7 +14,7 @@ from openclaw_workers.store.reader import Reader
 
 
 class Visibility:
-    """What one session may see. Asked for a session, it says why not; nothing it says tells whether that one exists."""
+    """What one session may see. A denial gives the reason, but not whether the other session exists."""
 
     def __init__(self, settings: Settings, viewer: Parent, reader: Reader) -> None:
         self._settings = settings
@@ -23,7 +23,7 @@ class Visibility:
         self._parents: dict[str, str] = {}
 
     def denial(self, session: SessionKey, row: Mapping[str, str] | None = None) -> str | None:
-        """Why this session is out of sight, or None. `row` saves a look where the caller has it."""
+        """Why this session may not be seen, or None. Pass `row` if it was read already."""
         me = self._viewer.session
         if session == me:
             return None
@@ -62,7 +62,7 @@ class Visibility:
         return f"tools.agentToAgent.allow does not let {mine} reach {other}"
 
     def _is_below(self, session: SessionKey) -> bool:
-        """Whether we spawned it, or what we spawned did; a chain that bites its tail ends."""
+        """Whether the viewer, or a session below it, spawned this one; a cycle ends the search."""
         seen: set[str] = set()
         key: str = session
         while key and key not in seen:

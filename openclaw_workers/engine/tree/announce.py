@@ -1,8 +1,8 @@
-"""Announce-back: a settled batch's results go to whoever asked for them, once, whoever dies meanwhile.
+"""Announces a settled batch: its results reach the parent exactly once, even if workers die in between.
 
-The chord's body calls it, and so does the sweep two seconds after the last child has settled. The batch record is the
-outbox: pending until the results are in the parent's inbox, blocked after the last failed try, kept seven days. A child
-that waits for a blocked one ends with an error, so that those above it hear something.
+The chord's body calls this, and so does the sweep two seconds after the last child has settled. The batch record is the
+outbox: pending until the results are in the parent's inbox, blocked after the last failed try, kept for seven days. A
+child that waits for a blocked batch ends with an error, so that its own parent gets an answer.
 """
 
 from __future__ import annotations
@@ -14,30 +14,37 @@ from functools import partial
 import structlog
 from redis.exceptions import ResponseError
 
-from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, new_run_id
 from openclaw_workers.domain.messages import InboundMessage, Route
 from openclaw_workers.domain.runs import Run, lane_of
-from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_batch
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.hooks import fire
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.report import partial_of, report
 from openclaw_workers.engine.wake import Waker, wake_run
-from openclaw_workers.errors import CorruptRecord, NotFound
+from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import stored_form
-from openclaw_workers.store.tree import Announced, Vanished
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.tree import Announced, Tree, Vanished
 
 log = structlog.get_logger(__name__)
 
 TRIES_AFTER_MS = (15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 300_000, 300_000)
-"""Half an hour in all; then a person has to look."""
+"""Half an hour in all; after that a person must act."""
 
 
 class Announcer:
-    def __init__(self, stores: Stores, waker: Waker) -> None:
-        self._stores = stores
+    def __init__(
+        self, *, tree: Tree, due: DueItems, reader: Reader, keys: Keys, agents: AgentConfigs, waker: Waker
+    ) -> None:
+        self._tree = tree
+        self._due = due
+        self._reader = reader
+        self._keys = keys
+        self._agents = agents
         self._waker = waker
 
     def announce(self, batch_id: BatchId) -> BatchState | None:
@@ -47,9 +54,9 @@ class Announcer:
             StoreUnavailable: nothing is known; it stays due.
         """
         try:
-            batch = self._stores.tree.batch(batch_id)
+            batch = self._tree.batch(batch_id)
             if batch is None:
-                self._stores.due.done(f"batch|{batch_id}")
+                self._due.done(f"batch|{batch_id}")
                 return None
             return within(self._limit_seconds(batch), lambda: self._announce(batch))
         except (CorruptRecord, ResponseError, ValueError) as error:
@@ -57,33 +64,28 @@ class Announcer:
             return None
 
     def _limit_seconds(self, batch: Batch) -> float:
-        settings = self._stores.settings
-        try:
-            limits = resolve_agent(settings, agent_of(batch.parent_session)).subagents
-        except NotFound:  # its agent was taken out of the configuration
-            limits = settings.agents.defaults.subagents
-        return limits.announce_timeout_ms / 1000
+        return self._agents.of_session(batch.parent_session).subagents.announce_timeout_ms / 1000
 
     def _announce(self, batch: Batch) -> BatchState | None:
-        members = self._stores.tree.members(batch)
+        members = self._tree.members(batch)
         if len(members) < len(batch.members):
             raise CorruptRecord(f"batch {batch.id}", "not all of its runs can be read")
         if any(run.settled_at is None for run in members):
             return None
         hearer = batch.parent_session
         try:
-            announced = self._tell(batch, hearer, members)
+            announced = self._deliver(batch, hearer, members)
         except Vanished:
             hearer = batch.above
-            announced = self._tell(batch, hearer, members)
+            announced = self._deliver(batch, hearer, members)
         if announced is None:
             return None
         self._after(batch, hearer, announced, members)
         return announced.how
 
-    def _tell(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> Announced | None:
+    def _deliver(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> Announced | None:
         opening, message = new_run_id(), self._message(batch, hearer, members)
-        return self._stores.tree.announce(
+        return self._tree.announce(
             batch,
             hearer,
             lane_of(hearer),
@@ -106,18 +108,18 @@ class Announcer:
         for run_id in (announced.wake, batch.parent_run if announced.settles_parent else None):
             self._wake(hearer, run_id)
         self._waker.forget_chord(batch.id)
-        if not batch.ends_told:  # last: nobody is to wait for a slow plugin
-            _tell_plugins(members)
+        if not batch.ends_told:  # last, so that a slow plugin delays nobody
+            _fire_hooks(members)
 
     def _wake(self, session: SessionKey, run_id: RunId | None) -> None:
-        run = self._stores.reader.run(run_id) if run_id else None
+        run = self._reader.run(run_id) if run_id else None
         if run is not None:
             wake_run(self._waker, run)
         elif run_id is not None:
             self._waker.turn(session, run_id)
 
     def _message(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> InboundMessage:
-        row = self._stores.reader.session(hearer)
+        row = self._reader.session(hearer)
         route = Route(
             channel=(row and row.last_channel) or "internal",
             to=(row and row.last_to) or "",
@@ -134,15 +136,15 @@ class Announcer:
             metadata={
                 "provenance": "subagent",
                 "batch": batch.id,
-                "batch_key": self._stores.keys.batch(batch.id),
-                # For those who watch, if it is discarded unread.
+                "batch_key": self._keys.batch(batch.id),
+                # For viewers, if the message is discarded before a turn reads it.
                 "runs": json.dumps([_brief(run) for run in members]),
             },
         )
 
     def _descendants(self, run: Run) -> list[Run]:
-        """Results that the child did not hear itself, because its run was over or it wanted no turn for them."""
-        tree, unheard = self._stores.tree, []
+        """Results that did not reach the child itself: its run was over, or it asked for no turn on them."""
+        tree, unheard = self._tree, []
         for child in tree.children(run.session_key):
             batch = tree.batch(child.batch) if child.batch and child.parent_run_id == run.id else None
             carries = batch is not None and batch.state in (BatchState.FOLDED, BatchState.ATTACHED)
@@ -153,32 +155,32 @@ class Announcer:
         return [each for child in unheard for each in (child, *self._descendants(child))]
 
     def _failed(self, batch_id: BatchId, error: str) -> None:
-        tries = self._stores.tree.tries(batch_id)
+        tries = self._tree.tries(batch_id)
         delay = TRIES_AFTER_MS[tries] if tries < len(TRIES_AFTER_MS) else None
         log.error("announce.failed", batch=batch_id, error=error, again_in_ms=delay)
         if delay is not None:
-            self._stores.tree.announce_failed(batch_id, error, delay)
+            self._tree.announce_failed(batch_id, error, delay)
             return
         before = self._readable(batch_id)
-        settled = self._stores.tree.block(batch_id, error, partial(partial_of, self._stores.reader))
-        run = self._stores.reader.run(settled) if settled else None
+        settled = self._tree.block(batch_id, error, partial(partial_of, self._reader))
+        run = self._reader.run(settled) if settled else None
         if run is not None:
             wake_run(self._waker, run)
         blocked = self._readable(batch_id)
         if before and blocked and blocked.state is BatchState.BLOCKED and not before.ends_told:
-            _tell_plugins(self._stores.tree.members(blocked))
+            _fire_hooks(self._tree.members(blocked))
 
     def _readable(self, batch_id: BatchId) -> Batch | None:
         try:
-            return self._stores.tree.batch(batch_id)
+            return self._tree.batch(batch_id)
         except (CorruptRecord, ValueError):
             return None
 
 
-def _tell_plugins(ended: Sequence[Run]) -> None:
+def _fire_hooks(ended: Sequence[Run]) -> None:
     for run in ended:
         if run.batch == own_batch(run.id) and not run.attempts:
-            fire("subagent_spawned", run)  # nobody has taken it, and told so
+            fire("subagent_spawned", run)  # no worker has taken it, so none has fired this
         fire("subagent_ended", run)
 
 

@@ -1,4 +1,4 @@
-"""Making a child: its session, its first message and its run record, from what its parent asked for."""
+"""Builds a child from a spawn call: its session, its first message and its run record."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from openclaw_workers.agent.context.history import estimate_tokens, open_calls, reaches_back, seen_from
 from openclaw_workers.agent.prompt import texts
-from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, Route
 from openclaw_workers.domain.session_key import subagent_key
@@ -55,13 +55,20 @@ class Parent:
 
     @property
     def controls(self) -> bool:
-        """Whether it may look after sub-agents at all."""
+        """Whether it may control sub-agents at all."""
         stored = self.taken.row.get("subagentControlScope")
         return (stored or _scope(role_at(self.depth, self.limits.depth))) != "none"
 
 
 def build_child(
-    parent: Parent, call: SpawnCall, agent: AgentConfig, batch: BatchId, *, loaded: Loaded, reader: Reader
+    parent: Parent,
+    call: SpawnCall,
+    agent: AgentConfig,
+    batch: BatchId,
+    *,
+    settings: Settings,
+    state_dir: Path,
+    reader: Reader,
 ) -> NewChild:
     """Derive everything from the call, so that repeating it means the same child (rule 3).
 
@@ -103,8 +110,8 @@ def build_child(
             "forkedFromParent": "true" if forked else "false",
             "archiveAfterMs": str(archive_ms),
             **(routing(place) if place else {}),
-            **_workspace(parent, call, agent, loaded),
-            **_choices(parent, call, agent, loaded),
+            **_workspace(parent, call, agent, workspace_dir(settings, agent.id, state_dir)),
+            **_choices(parent, call, agent, settings),
         },
         record=_record(parent, args, depth, role, mode) | _timeout(call, agent),
         batch=batch,
@@ -117,7 +124,7 @@ def build_child(
 
 
 def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[str, str]:
-    """The row's fields by which a session knows its place."""
+    """The row's fields that say where the session stands in its tree."""
     return {
         "spawnedBy": parent.session,
         "parentSessionId": parent.session_id,
@@ -161,14 +168,14 @@ def _timeout(call: SpawnCall, agent: AgentConfig) -> dict[str, str]:
     return {"timeout_ms": str(seconds * 1000)} if seconds else {}
 
 
-def _choices(parent: Parent, call: SpawnCall, agent: AgentConfig, loaded: Loaded) -> dict[str, str]:
+def _choices(parent: Parent, call: SpawnCall, agent: AgentConfig, settings: Settings) -> dict[str, str]:
     """Model and thinking: by the call, by `subagents`, or as the parent's session has them if it is the same agent."""
     args, configured, row = call.args, agent.subagents, parent.taken.row
     same = agent.id == parent.agent.id
     fields: dict[str, str] = {}
     wanted = args.model or (configured.model.primary if configured.model else None)
     if wanted:
-        provider, _, model = resolve_model(loaded.settings, wanted).partition("/")
+        provider, _, model = resolve_model(settings, wanted).partition("/")
         fields = {"providerOverride": provider, "modelOverride": model}
     elif same:
         fields = {name: row[name] for name in ("providerOverride", "modelOverride") if name in row}
@@ -176,12 +183,10 @@ def _choices(parent: Parent, call: SpawnCall, agent: AgentConfig, loaded: Loaded
     return {**fields, **({"thinkingLevel": thinking} if thinking else {})}
 
 
-def _workspace(parent: Parent, call: SpawnCall, agent: AgentConfig, loaded: Loaded) -> dict[str, str]:
+def _workspace(parent: Parent, call: SpawnCall, agent: AgentConfig, default: Path) -> dict[str, str]:
     """The parent's own for the same agent, else the target agent's; a directory inside it if one is named."""
     inherited = parent.taken.row.get("spawnedWorkspaceDir") if agent.id == parent.agent.id else None
-    base = (
-        Path(inherited) if inherited else agent.workspace or workspace_dir(loaded.settings, agent.id, loaded.state_dir)
-    )
+    base = Path(inherited) if inherited else agent.workspace or default
     wanted = call.args.workspace_dir
     if wanted is None:
         return {"spawnedWorkspaceDir": str(base)} if agent.id == parent.agent.id else {}

@@ -1,4 +1,4 @@
-"""Where a session stands in its tree: depth, root, what it may do."""
+"""A session's place in its tree: depth, root and limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openclaw_workers.store.reader import Reader
 
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
-    """What holds for a whole tree. Each child is given those of the session that spawned it."""
+    """The limits of a whole tree. A child inherits those of the session that spawned it."""
 
     depth: int
     runs: int
@@ -34,7 +34,7 @@ def limits_of(row: Mapping[str, str], own: SubagentsSettings) -> TreeLimits:
 
 
 def depth_of(session: SessionKey, row: Mapping[str, str], reader: Reader) -> int:
-    """The stored depth, else the parent's and one more, else what the key says; a chain that bites its tail ends."""
+    """The stored depth, else the parent's and one more, else what the key says; a cycle ends the search."""
     seen: set[str] = set()
     above, key, fields = 0, session, row
     while key not in seen:

@@ -35,9 +35,9 @@ def report(results: Sequence[tuple[Run, Sequence[Run]]]) -> str:
 
 
 def partial_result(history: Sequence[TranscriptEntry], speaking: str = "", *, run: str | None = None) -> str:
-    """What there is of a turn that failed: the last thing it said, and the last tool it called.
+    """The partial result of a turn that failed: its last text and its last tool call.
 
-    With `run` in all of that run, also before it was told something: a child's has several turns.
+    With `run`, all turns of that run are searched: a child's run may have several.
     """
     said, called = speaking, ""
     for entry in reversed(history):
@@ -53,7 +53,7 @@ def partial_result(history: Sequence[TranscriptEntry], speaking: str = "", *, ru
 
 
 def partial_of(reader: Reader, session: SessionKey, run: RunId) -> str:
-    """What there is of a run that is ended from outside; nothing where its transcript cannot be read."""
+    """The partial result of a run that is ended from outside; empty if its transcript cannot be read."""
     try:
         return partial_result(reader.transcript(session, -LOOKED_BACK, -1), run=run)
     except CorruptRecord:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import structlog
 
 from openclaw_workers.agent.prompt import texts
-from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import AgentConfig, resolve_agent
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import AnnounceMode, SpawnMode, batch_id, child_run_id
+from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.hooks import fire
-from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.tree.child import Parent, build_child
 from openclaw_workers.engine.tree.lineage import depth_of, root_of
 from openclaw_workers.engine.tree.spawn_checks import Refusal, check
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import ToolError
-from openclaw_workers.store.tree import NewChild, Spawned
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.tree import NewChild, Spawned, Tree
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.sessions.port import SpawnCall
 
@@ -31,30 +33,31 @@ log = structlog.get_logger(__name__)
 class Spawner:
     """Spawns on behalf of running turns."""
 
-    def __init__(self, stores: Stores, waker: Waker, loaded: Loaded, *, default_model: str) -> None:
-        self.stores = stores
-        self.waker = waker
-        self.loaded = loaded
-        self._default_model = default_model
+    def __init__(
+        self, *, tree: Tree, reader: Reader, waker: Waker, agents: AgentConfigs, settings: Settings, state_dir: Path
+    ) -> None:
+        self._tree = tree
+        self._reader = reader
+        self._waker = waker
+        self._agents = agents
+        self._settings = settings
+        self._state_dir = state_dir
 
     def parent(self, taken: Taken) -> Parent:
         session = taken.lease.session
         return Parent(
             taken=taken,
-            agent=self.agent(agent_of(session)),
-            depth=depth_of(session, taken.row, self.stores.reader),
+            agent=self._agents.resolve(agent_of(session)),
+            depth=depth_of(session, taken.row, self._reader),
             root=root_of(session, taken.row),
         )
-
-    def agent(self, agent_id: str) -> AgentConfig:
-        return resolve_agent(self.loaded.settings, agent_id, default_model=self._default_model)
 
     def spawn(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[str]:
         """Spawn what passes the checks; one JSON answer per call."""
         checked = self._checked(parent, calls)
         children = [each for each in checked if isinstance(each, NewChild)]
         verdicts = (
-            self.stores.tree.spawn(
+            self._tree.spawn(
                 parent.taken.lease,
                 parent.root,
                 children,
@@ -64,23 +67,23 @@ class Spawner:
             if children
             else []
         )
-        told = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
-        self._publish([(child, told[child.run]) for child in children])
+        verdict_of = {child.run: verdict for child, verdict in zip(children, verdicts, strict=True)}
+        self._publish([(child, verdict_of[child.run]) for child in children])
         return [
             json.dumps(
-                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, told[each.run], parent),
+                each.as_answer() if isinstance(each, Refusal) else _answer(call, each, verdict_of[each.run], parent),
                 ensure_ascii=False,
             )
             for call, each in zip(calls, checked, strict=True)
         ]
 
     def _checked(self, parent: Parent, calls: Sequence[SpawnCall]) -> list[NewChild | Refusal]:
-        active, _ = self.stores.tree.counts(parent.session, parent.root)
+        active, _ = self._tree.counts(parent.session, parent.root)
         registered = self._registered(parent, calls)
         found: list[NewChild | Refusal] = []
         for call in calls:
             others = 0 if call.call_id in registered else active
-            agent = check(parent, call.args, others, self.loaded.settings, self.agent)
+            agent = check(parent, call.args, others, self._settings, self._agents.resolve)
             if isinstance(agent, AgentConfig):
                 found.append(self._build(parent, call, agent, self._batch(parent, call, calls)))
             else:
@@ -88,16 +91,18 @@ class Spawner:
         return found
 
     def _registered(self, parent: Parent, calls: Sequence[SpawnCall]) -> set[str]:
-        """Calls that an owner before us made, who died before he could tell: their children count as others, but not
-        against themselves (rule 13)."""
+        """Calls whose children an earlier owner registered before it died. They must not count against themselves (rule
+        13)."""
         if not parent.taken.resumed:
             return set()
         ids = {child_run_id(parent.session_id, parent.taken.lease.run, call.call_id): call.call_id for call in calls}
-        return {ids[run.id] for run in self.stores.reader.some_runs(list(ids))}
+        return {ids[run.id] for run in self._reader.some_runs(list(ids))}
 
     def _build(self, parent: Parent, call: SpawnCall, agent: AgentConfig, batch: BatchId) -> NewChild | Refusal:
         try:
-            return build_child(parent, call, agent, batch, loaded=self.loaded, reader=self.stores.reader)
+            return build_child(
+                parent, call, agent, batch, settings=self._settings, state_dir=self._state_dir, reader=self._reader
+            )
         except ToolError as error:
             return Refusal("error", error.message)
 
@@ -113,9 +118,9 @@ class Spawner:
             if verdict.verdict == "accepted":
                 chords.setdefault(child.batch, {})[verdict.number] = (child.session, child.run)
         for batch, headers in chords.items():
-            self.waker.chord(batch, [headers[place] for place in sorted(headers)])
+            self._waker.chord(batch, [headers[place] for place in sorted(headers)])
         accepted = [child.run for child, verdict in results if verdict.verdict == "accepted"]
-        for record in self.stores.reader.some_runs(accepted):
+        for record in self._reader.some_runs(accepted):
             log.info("subagent.spawned", child=record.id, childSessionKey=record.session_key, label=record.label)
             fire("subagent_spawned", record)
 

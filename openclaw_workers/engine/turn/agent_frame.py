@@ -1,16 +1,27 @@
-"""What is put together once and serves many turns: an agent's setup, and its system prompt in parts."""
+"""What is built once and serves many turns: an agent's setup, and its system prompt in parts."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from threading import Lock
 from typing import Any
 
-from openclaw_workers.agent.prompt.sections import PromptPart, for_programs, split, with_extra
+from openclaw_workers.agent.prompt.sections import PromptPart, for_programs, prompt_parts, split, with_extra
+from openclaw_workers.agent.prompt.workspace_files import FULL, Signature, file_names, signature
 from openclaw_workers.agent.turn_setup import TurnSetup
-from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.clock import zone_of
+from openclaw_workers.config.resolve import AgentConfig, Overrides
 from openclaw_workers.domain.tree import Role
-from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, stored
+from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
+from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, prompt_report, stored
+from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.turn.overrides import Shown
+from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
+from openclaw_workers.tools.policy.by_depth import tools_at
+from openclaw_workers.tools.registry import specs
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +32,20 @@ class AgentFrame:
     agent: AgentConfig
     parts: Sequence[PromptPart]
     can_call_tools: bool = True
-    """Whether the agent's first model does; a program has its own."""
+    """Whether the agent's first model calls our tools; a program has its own."""
     report: dict[str, Any] = field(default_factory=dict)
     stored_report: str = ""
 
     @property
-    def told(self) -> Sequence[PromptPart]:
-        """What the agent's first model is told."""
+    def sent_parts(self) -> Sequence[PromptPart]:
+        """The parts that the agent's first model is sent."""
         return self.parts if self.can_call_tools else for_programs(self.parts)
 
     def adding(self, text: str, role: Role) -> AgentFrame:
-        """For one message. It is no part of what frames are kept by, lest each such text be kept."""
+        """The frame with a message's own system prompt. Not cached, or each such text would stay in memory."""
         parts = with_extra(self.parts, text, role)
         frame = replace(self, setup=replace(with_prompt(self.setup, parts), system_extra=text), parts=parts)
-        report = {**self.report, "parts": part_sizes(frame.told, self.agent.primary)}
+        report = {**self.report, "parts": part_sizes(frame.sent_parts, self.agent.primary)}
         return replace(frame, report=report, stored_report=stored(report))
 
 
@@ -42,3 +53,95 @@ def with_prompt(setup: TurnSetup, parts: Sequence[PromptPart]) -> TurnSetup:
     system, tail, worker = split(parts)
     of_programs, _, _ = split(for_programs(parts))
     return replace(setup, system=system, system_tail=tail, worker_line=worker, system_of_programs=of_programs)
+
+
+class AgentFrames:
+    def __init__(
+        self,
+        agents: AgentConfigs,
+        models: Models,
+        *,
+        model_aliases: Sequence[tuple[str, str]],
+        max_model_calls: int,
+        tool_timeout_seconds: float,
+    ) -> None:
+        self._agents = agents
+        self._models = models
+        self._model_aliases = model_aliases
+        self._max_model_calls = max_model_calls
+        self._tool_timeout_seconds = tool_timeout_seconds
+        self._cached = lru_cache(maxsize=1024)(self._build)
+        self._building = Lock()
+        self._files = lru_cache(maxsize=256)(lambda workspace, names, _second: signature(workspace, names))
+
+    def frame(
+        self, agent_id: str, session: Overrides, call: Overrides, position: SessionPosition, shown: Shown
+    ) -> AgentFrame:
+        """The frame for a turn.
+
+        Raises:
+            NotFound: there is no such agent.
+            ProviderError: its model is not known.
+        """
+        workspace = self._agents.workspace(agent_id, session, call)
+        names = file_names(self._agents.resolve(agent_id, session, call).prompt_mode, position.role)
+        # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
+        files = self._files(workspace, names, int(time.monotonic()))
+        return self._get(agent_id, session, call, position, shown, files)
+
+    def default(self, agent_id: str) -> AgentFrame:
+        """The frame of an agent's own session without any overrides.
+
+        Raises:
+            NotFound: there is no such agent.
+            ProviderError: its model is not known.
+        """
+        files = signature(self._agents.workspace(agent_id), FULL)
+        return self._get(agent_id, NOTHING, NOTHING, SessionPosition(0, Role.MAIN), Shown(), files)
+
+    def _get(self, *key: Any) -> AgentFrame:
+        """One thread builds a frame while the others wait: turns that start together would all build the same one."""
+        with self._building:
+            return self._cached(*key)
+
+    def _build(
+        self,
+        agent_id: str,
+        session: Overrides,
+        call: Overrides,
+        position: SessionPosition,
+        shown: Shown,
+        _files: Signature,
+    ) -> AgentFrame:
+        agent = self._agents.resolve(agent_id, session, call)
+        workspace = self._agents.workspace(agent_id, session, call)
+        workspace.mkdir(parents=True, exist_ok=True)
+        tools = tools_at(position.depth, position.role)
+        facts = prompt_facts(agent, position, shown, workspace, specs(tools), model_aliases=self._model_aliases)
+        parts, first = prompt_parts(facts), self._models.first(agent)
+        window = first.provider.context_window(first.model)
+        setup = TurnSetup(
+            agent_id=agent.id,
+            session_key="",
+            run_id="",
+            window=window,
+            system="",
+            thinking=agent.thinking_default,
+            tools={tool.name: tool for tool in tools},
+            specs=specs(tools),
+            workspace=workspace,
+            started_call="",
+            max_model_calls=self._max_model_calls,
+            tool_timeout_seconds=self._tool_timeout_seconds,
+            context_tokens=agent.context_tokens,
+            zone=zone_of(agent.user_timezone),
+            loop_detection=agent.tools.loop_detection,
+            exec_seconds=agent.tools.exec.timeout_sec,
+            shows_results=shown.verbose == "full",
+        )
+        can_call_tools = first.provider.can_call_tools
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, can_call_tools)
+        listed = setup.specs if can_call_tools else ()
+        room = min(window, agent.context_tokens or window)
+        report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
+        return replace(frame, report=report, stored_report=stored(report))

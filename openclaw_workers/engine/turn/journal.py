@@ -1,4 +1,4 @@
-"""A turn's journal in Redis: fenced, repeated safely when Redis stumbles, with streamed text coalesced."""
+"""A turn's journal in Redis: fenced by its lease, retried safely when Redis fails, with streamed text coalesced."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ COALESCE_SECONDS = 0.08
 """One event per token would cost more than the turn itself."""
 
 GIVEN_UP_SECONDS = 1.0
-"""Before the end of the grace: what cannot be written by then is left to others, and the process leaves in order."""
+"""Retries stop this long before the grace ends: other workers continue the turn, and the process exits cleanly."""
 
 GROWING = ("text.delta", "thinking.delta")
-"""Events that go on where the one before them ended."""
+"""Events whose text continues that of the event before."""
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def persist(write: Callable[[], T], process: WorkerState) -> T:
 class RedisJournal:
     """Implements agent.loop.Journal for one run."""
 
-    def __init__(self, turns: Turns, handle: RunHandle, process: WorkerState, accounts: CallLog, *, step: int) -> None:
+    def __init__(self, turns: Turns, handle: RunHandle, process: WorkerState, call_log: CallLog, *, step: int) -> None:
         self._turns = turns
         self._handle = handle
         self._process = process
@@ -63,9 +63,7 @@ class RedisJournal:
         self._sending = threading.Lock()
         self._buffer: list[dict[str, Any]] = []
         self._gathering_since = 0.0
-        self._accounts = accounts
-        handle.on_tick = self._flush_if_old
-        handle.books = accounts.books
+        self._call_log = call_log
 
     def record(
         self,
@@ -76,7 +74,7 @@ class RedisJournal:
         worked: float = 0.0,
     ) -> list[UserEntry]:
         leaving = self._process.draining
-        number, books = self._step + 1, self._accounts.books()
+        number, calls = self._step + 1, self._call_log.unrecorded()
         with self._sending:
             events = self._taken()
             abort, steered = persist(
@@ -89,11 +87,11 @@ class RedisJournal:
                     may_steer=may_steer and not leaving,
                     worked=worked,
                     events=events,
-                    books=books,
+                    calls=calls,
                 ),
                 self._process,
             )
-        self._accounts.booked(books)
+        self._call_log.recorded(calls)
         self._step = number
         self._handle.allow(self._handle.seconds_left())
         if abort:
@@ -115,22 +113,23 @@ class RedisJournal:
                 self._add(kind, data)
         if kind == "model.retried":
             self.flush()  # else the answer that follows within the window would hide it
-        self._flush_if_old()
+        self.flush_if_old()
 
     def note(self, call: CallNote) -> None:
-        self._accounts.note(call)
+        self._call_log.note(call)
         if not call.recorded:
-            self.book()
+            self.record_calls()
 
-    def book(self) -> None:
-        """Enter into the ledger what no record will: if this process died, nobody would know of it."""
-        books = self._accounts.books()
+    def record_calls(self) -> None:
+        """Write calls to the ledger that no step records: they would be lost with this process."""
+        calls = self._call_log.unrecorded()
         try:
-            self._turns.record_calls(self._handle.lease, books)
+            self._turns.record_calls(self._handle.lease, calls)
         except StoreUnavailable as error:
-            log.warning("calls.unbooked", count=len(books.calls), error=error.message)  # the next record does it
+            # The next step records them.
+            log.warning("calls.record_failed", count=len(calls.calls), error=error.message)
         else:
-            self._accounts.booked(books)
+            self._call_log.recorded(calls)
 
     def allow(self, seconds: float) -> None:
         # A tool starts now and may be slow: what was said and done so far should be on screen meanwhile.
@@ -142,6 +141,18 @@ class RedisJournal:
         with self._sending:
             self._send()
 
+    def flush_if_old(self) -> None:
+        """An answer that is complete within the window is shown by its commit alone; the ticker flushes when it stalls.
+
+        Whoever finds another thread sending leaves it to the next call: the ticker must not wait.
+        """
+        is_old = self._buffer and time.monotonic() - self._gathering_since > COALESCE_SECONDS
+        if is_old and self._sending.acquire(blocking=False):
+            try:
+                self._send()
+            finally:
+                self._sending.release()
+
     def _send(self) -> None:
         events = self._taken()
         if not events:
@@ -152,18 +163,6 @@ class RedisJournal:
             self._handle.cancel.set(error)
         except (StoreUnavailable, CorruptRecord) as error:
             log.warning("events.dropped", count=len(events), error=error.message)
-
-    def _flush_if_old(self) -> None:
-        """An answer that is complete within the window is shown by its commit alone; the ticker sees to stalls.
-
-        Whoever finds another thread sending leaves it to the next call: the ticker must not wait.
-        """
-        is_old = self._buffer and time.monotonic() - self._gathering_since > COALESCE_SECONDS
-        if is_old and self._sending.acquire(blocking=False):
-            try:
-                self._send()
-            finally:
-                self._sending.release()
 
     def _taken(self) -> list[dict[str, Any]]:
         with self._lock:

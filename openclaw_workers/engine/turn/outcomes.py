@@ -1,4 +1,4 @@
-"""How a turn can end, each as the outcome that is committed."""
+"""The outcomes that a turn can be committed with."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Literal
 from openclaw_workers.agent.context.history import open_calls, result_for
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.agent.output.silent_replies import is_silent, text_to_send
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry, MessageState
 from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -27,7 +29,7 @@ from openclaw_workers.domain.transcript import (
 from openclaw_workers.engine.intake.commands.registry import Ordered, parse_command
 from openclaw_workers.engine.llm.failover import ModelChain
 from openclaw_workers.engine.sessions.labels import PROVENANCE, says_nothing
-from openclaw_workers.engine.tree.report import partial_result
+from openclaw_workers.engine.tree.report import frozen, partial_result
 from openclaw_workers.engine.turn.prepare import Prepared
 from openclaw_workers.errors import (
     BudgetExhausted,
@@ -87,16 +89,29 @@ def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
     if loop.partial:
         said = [TextBlock(text=loop.partial[:PARTIAL_CHARS])]
         closing.append(AssistantEntry(content=[*said], timestamp=now_ms(), run_id=run, stop_reason="aborted"))
-    told = error.message if timed_out else f"the turn was stopped ({error.message})"
-    closing.append(notice(told, "warning", run))
+    message = error.message if timed_out else f"the turn was stopped ({error.message})"
+    closing.append(notice(message, "warning", run))
     return Outcome(
         RunState.TIMEOUT if timed_out else RunState.KILLED,
         "timeout" if timed_out else error.message,
         MessageState.FAILED if timed_out else MessageState.CANCELLED,
         text=loop.partial[:PARTIAL_CHARS],
-        error=told,
+        error=message,
         partial=partial_result(loop.history, loop.partial, run=run),
         entries=closing,
+    )
+
+
+def answered(answer: AssistantEntry, session: SessionKey) -> Outcome:
+    text = text_to_send(answer.text)
+    return Outcome(
+        RunState.OK,
+        "silent" if is_silent(answer.text) else "length" if answer.stop_reason == "length" else "complete",
+        MessageState.ANSWERED,
+        text=frozen(text) if is_subagent(session) else text,
+        model=f"{answer.provider}/{answer.model}",
+        context_tokens=answer.usage.total,
+        entries=[answer],
     )
 
 
@@ -135,19 +150,19 @@ def sizes(taken: Taken, prepared: Prepared) -> dict[str, str]:
 
 def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:
     if isinstance(error, ProviderError):
-        told, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
+        message, reason = f"the model call failed ({error.reason}): {error.message}", str(error.reason)
     elif isinstance(error, OpenClawError):
-        told, reason = error.message, "error"
+        message, reason = error.message, "error"
     else:
-        told, reason = replace_surrogates(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
+        message, reason = replace_surrogates(f"the turn failed unexpectedly: {type(error).__name__}: {error}"), "error"
     hint = f" ({error.hint})" if isinstance(error, OpenClawError) and error.hint else ""
-    closing = [*close(history, run), notice(told, "error", run)]
+    closing = [*close(history, run), notice(message, "error", run)]
     partial = partial_result(history, run=run)
-    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=told + hint, entries=closing, partial=partial)
+    return Outcome(RunState.ERROR, reason, MessageState.FAILED, error=message + hint, entries=closing, partial=partial)
 
 
 def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
-    """The last resort: it tells nothing of what happened, because that is what could not be stored."""
+    """The last resort. It says nothing about the cause, because that is what could not be stored."""
     closing = [*close(history, run), notice(UNSTORABLE, "error", run)]
     return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=UNSTORABLE, entries=closing)
 
@@ -155,15 +170,14 @@ def unstorable(history: list[TranscriptEntry], run: RunId) -> Outcome:
 def close(history: list[TranscriptEntry], run: RunId, begun: Collection[str] | None = None) -> list[TranscriptEntry]:
     """Results for calls that will never have any, so that the transcript stays a valid sequence (I2).
 
-    One that was begun is told as interrupted (I5), and so are all of them where nobody knows which were.
+    A call that was started is reported as interrupted (I5); so is every call if it is not known which were started.
     """
     closing: list[TranscriptEntry] = []
     for call in open_calls(history):
         may_have_run = begun is None or call.id in begun
         text = texts.TURN_ENDED_DURING_CALL if may_have_run else texts.TURN_ENDED_BEFORE_CALL
         result = result_for(call, text, is_error=True)
-        result.run_id, result.timestamp = run, now_ms()
-        closing.append(result)
+        closing.append(result.model_copy(update={"run_id": run, "timestamp": now_ms()}))
     return closing
 
 

@@ -13,12 +13,10 @@ from openclaw_workers.domain.messages import InboxEntry
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.errors import CorruptRecord
 
-NOTHING = Overrides()
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How much of its work a session shows; it is told so, lest it explains itself twice."""
+    """How much of its work a session shows. The model is told, so that it does not explain it again."""
 
     reasoning: str = "off"
     verbose: str = "on"

@@ -1,4 +1,4 @@
-"""The part of a transcript that a turn needs, read no further back than that and remembered for the next turn."""
+"""The part of a transcript that a turn needs, cached for the next turn of the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one worker process knows of itself: the runs it carries, the one suspect among them, whether it is leaving."""
+"""The state of one worker process: its runs, the one suspect among them, and whether it is shutting down."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.ids import RunId, SessionKey
@@ -18,7 +19,23 @@ STEP_SLACK_SECONDS = 15.0
 """A step that is this much over its time is stuck: nothing it waits for looks at the cancel flag."""
 
 IDLE_SPARE_SECONDS = 2.0
-"""Before the end of its grace a pool's child is ended that has carried nothing for as long, and still has not left."""
+"""An idle pool child that has not exited is ended this long before the grace is over."""
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RunActivity:
+    """What a run that calls models needs from the ticker."""
+
+    unrecorded: Callable[[], LedgerEntries] = lambda: NO_ENTRIES
+    """Model calls that are not in the ledger yet."""
+    show: Callable[[], None] = _nothing
+    """Sends viewers what has gathered for them."""
+    hold: Callable[[], None] = _nothing
+    """Keeps what its model call has taken from rate limits and budgets; may raise StoreUnavailable."""
 
 
 class RunHandle:
@@ -30,12 +47,11 @@ class RunHandle:
         now = time.monotonic()
         self.deadline = now + seconds_left
         self._step_until = self.deadline + STEP_SLACK_SECONDS
-        self.books: Callable[[], LedgerEntries] = lambda: NO_ENTRIES
-        """Model calls that are not in the ledger yet."""
-        self.on_tick: Callable[[], None] = lambda: None
-        """Shows what has gathered for viewers."""
-        self.hold: Callable[[], None] = lambda: None
-        """Keeps what its model call has taken from limits and budgets; may raise StoreUnavailable."""
+        self.activity = RunActivity()
+
+    def begin(self, activity: RunActivity) -> None:
+        """The run is prepared and starts to call models. Its lease is renewed already while it is being prepared."""
+        self.activity = activity
 
     def allow(self, seconds: float) -> None:
         self._step_until = min(time.monotonic() + seconds, self.deadline) + STEP_SLACK_SECONDS
@@ -47,7 +63,7 @@ class RunHandle:
         return now > self._step_until
 
     def forgive(self, seconds: float) -> None:
-        """Time in which Redis was away does not count against a step: it may have waited for nothing else."""
+        """Do not count time in which Redis was away against a step: it may have waited for Redis."""
         self._step_until += seconds
 
     def expire(self, now: float) -> None:
@@ -61,7 +77,7 @@ class WorkerState:
     def __init__(self, *, grace_seconds: float, has_parent: bool = False) -> None:
         self._grace_seconds = grace_seconds
         self.has_parent = has_parent
-        """It is a pool's child, and its parent has to follow it within the same grace."""
+        """It is a pool child, and its parent must exit after it within the same grace."""
         self._lock = threading.Lock()
         self._runs: dict[RunId, RunHandle] = {}
         self._suspect: RunId | None = None
@@ -69,7 +85,7 @@ class WorkerState:
         self._leave_at: float | None = None
         self._last_carried = 0.0
         self.is_stuck = False
-        """Some thread of this process can no longer be reached, and the process is to end."""
+        """Some thread of this process no longer reacts, so the process must end."""
 
     @contextmanager
     def carrying(self, handle: RunHandle) -> Iterator[None]:
@@ -95,7 +111,7 @@ class WorkerState:
         return self._leave_at is not None
 
     def drain(self) -> None:
-        """Begin to leave: turns are handed over at their next step, and cut short near the end of the grace."""
+        """Start to shut down: turns are handed over at their next step, and cut short near the end of the grace."""
         if self._leave_at is None:
             self._leave_at = time.monotonic() + self._grace_seconds
 
@@ -116,6 +132,11 @@ class WorkerState:
             handle.expire(now)
             if cut:
                 handle.cancel.set(TurnHandedOver("this worker is leaving"))
+
+    def mark_stuck(self) -> None:
+        """A thread is stuck for good: the process must end. Its other runs are handed over first."""
+        self.is_stuck = True
+        self.drain()
 
     def try_suspect(self, run: RunId) -> bool:
         """Reserve the one place for a suspect (rule 5); whoever gets it clears it.

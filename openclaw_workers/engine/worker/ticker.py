@@ -1,4 +1,4 @@
-"""One thread per worker process that renews all its leases every second and passes on stop and drain (rule 8)."""
+"""One thread per worker process: renews all its leases every second, and passes on stop and drain (rule 8)."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ class Ticker(threading.Thread):
         except StoreUnavailable as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()
-                log.warning("store.lost", error=error.message)
+                log.warning("store.disconnected", error=error.message)
             return
         if self._away_since is not None:
             away = time.monotonic() - self._away_since
-            log.info("store.found", away_seconds=round(away, 1))
+            log.info("store.reconnected", away_seconds=round(away, 1))
             self._away_since = None
             for handle in self._process.runs():
                 handle.forgive(away)
@@ -114,36 +114,37 @@ class Ticker(threading.Thread):
             elif verdict != "ok":
                 handle.cancel.set(TurnAborted(verdict))
         for handle in handles:
-            handle.on_tick()
+            handle.activity.show()
         self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
 
     def _notice_memory(self, full_percent: int) -> None:
-        """Say once that new work is refused, and once that it is taken again."""
+        """Log once that new work is refused, and once that it is accepted again."""
         if bool(full_percent) == self._is_full:
             return
         self._is_full = bool(full_percent)
         if self._is_full:
             advice = "new messages and sub-agents are refused; delete sessions, or raise maxmemory"
-            log.warning("store.filling", percent=full_percent, advice=advice)
+            log.warning("store.nearly_full", percent=full_percent, advice=advice)
         else:
             log.info("store.has_room")
 
     def _hold(self, handles: list[RunHandle]) -> None:
         for handle in handles:
             try:
-                handle.hold()
+                handle.activity.hold()
             except StoreUnavailable as error:
                 # The others would wait for Redis as long; leases come first.
-                log.warning("limit.unheld", error=error.message)
+                log.warning("rate_limit.renew_failed", error=error.message)
                 return
             except CorruptRecord as error:
-                log.error("limit.unheld", error=error.message, **named(handle.lease.session, handle.lease.run))
+                log.error(
+                    "rate_limit.renew_failed", error=error.message, **named(handle.lease.session, handle.lease.run)
+                )
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
-        """Stuck threads cannot be ended from outside: stop renewing them, let the others go, then end the process."""
+        """Stuck threads cannot be ended from outside: stop renewing them, hand over the others, end the process."""
         if not self._process.draining:
             log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
-            self._process.is_stuck = True
-            self._process.drain()
+            self._process.mark_stuck()
         if not healthy or self._process.grace_left() <= 0:
             self._on_stuck()

@@ -48,7 +48,9 @@
 ]]
 local now = now_ms()
 
-local b = fields(batch, "state", "mode", "parent_session_id", "parent_run", "cleanup", "let_go", "above", "above_id")
+local b = fields(
+  batch, "state", "mode", "parent_session_id", "parent_run", "cleanup", "counted_down", "above", "above_id"
+)
 if not b.state then
   redis.call("ZREM", due, "batch|" .. batch_id)
   return { "gone" }
@@ -67,7 +69,7 @@ local function finish(how)
   if how == "attached" or how == "folded" then
     carry(parent_key, batch)
   end
-  if redis.call("ZREM", batches, batch_id) == 1 and not b.let_go then
+  if redis.call("ZREM", batches, batch_id) == 1 and not b.counted_down then
     count_batch(parent_key, -1)
   end
   redis.call("ZREM", due, "batch|" .. batch_id)

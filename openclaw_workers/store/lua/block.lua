@@ -25,7 +25,7 @@
 local DONE = { delivered = true, none = true, attached = true, folded = true, archived = true, nobody = true }
 local now = now_ms()
 
-local b = fields(batch, "state", "parent_run", "let_go")
+local b = fields(batch, "state", "parent_run", "counted_down")
 if not b.state or DONE[b.state] then
   return { "no" }
 end
@@ -40,8 +40,8 @@ local p = fields(parent_key, "state", "batch", "settled_at", "events_key", "ctl_
 if not p.batch then
   return { "blocked", 0 }
 end
-if not b.let_go then
-  redis.call("HSET", batch, "let_go", 1)
+if not b.counted_down then
+  redis.call("HSET", batch, "counted_down", 1)
   count_batch(parent_key, -1)
 end
 if p.settled_at or open_batches(parent_key) > 0 then

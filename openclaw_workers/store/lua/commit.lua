@@ -24,7 +24,7 @@
     archives        hash    archives that wait to be written
     queue           list    the lane's broker queue
     live            zset    unsettled children of the session
-    reaps           hash    orders to stop children
+    stop_orders     hash    orders to stop children
     waiters         hash    sessions that wait for this one's answers
     next_batch      hash    batch of the run to open, if it is a child's
     next_open       set     unsettled runs of that batch
@@ -154,12 +154,12 @@ local function end_this_run(text, covers)
     run = run, state = outcome.state, reason = outcome.reason, text = text, error = outcome.error,
     usage = spent, raw = { covers = list_of(covers) },
   })
-  local settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps) == 1
+  local settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders) == 1
   return settled and "settled" or is_child and "unsettled" or "ended"
 end
 
 local function reset_session()
-  reap(reaps, due, live, session, now, "session-reset")
+  order_stop(stop_orders, due, live, session, now, "session-reset")
   unbind_thread(row, threads)
   cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "command")
   event(events, ctl, now, "session.reset", { reason = "command", sessionId = new_session_id })

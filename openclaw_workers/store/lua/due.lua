@@ -22,8 +22,8 @@
 ]]
 local now = now_ms()
 local SHIFTED_AT_ONCE = 500
-local FROM_NOW = { turn = true, archive = true, batch = true, reap = true, relay = true, orphan = true, forget = true,
-  cleanup = true }
+local FROM_NOW = { turn = true, archive = true, batch = true, stop_children = true, relay = true, lost_call = true,
+  forget = true, cleanup = true }
 
 -- Returns whether some are left.
 local function shift()
@@ -31,7 +31,7 @@ local function shift()
   local found = redis.call("ZPOPMIN", stepped, SHIFTED_AT_ONCE)
   for i = 1, #found, 2 do
     local item, at = found[i], tonumber(found[i + 1])
-    redis.call("ZADD", due, "NX", FROM_NOW[string.match(item, "^%a+")] and at - by or at, item)
+    redis.call("ZADD", due, "NX", FROM_NOW[string.match(item, "^[%a_]+")] and at - by or at, item)
   end
   return redis.call("EXISTS", stepped) == 1
 end

@@ -21,11 +21,11 @@
     archives        hash    archives that wait to be written
     ages            zset    message id -> when it was accepted
     live            zset    unsettled children of the session
-    reaps           hash    orders to stop children
+    stop_orders     hash    orders to stop children
     children        zset    all children of the session
     files           hash    files that the session was spawned with
     threads         hash    thread -> the session bound to it
-    orphans         hash    model calls whose run was taken away
+    lost_calls         hash    model calls whose run was taken away
   args
     session         text    session key
     run             text    run that the caller believes is current; empty for none
@@ -75,18 +75,18 @@ local function leave_call()
     about[flat[i]] = flat[i + 1]
   end
   local id = run .. ":" .. c.fence
-  redis.call("HSET", orphans, id, cjson.encode({
+  redis.call("HSET", lost_calls, id, cjson.encode({
     session = session, run = run, fence = tonumber(c.fence), owner = c.owner or "", tokens = math.ceil(size / 4),
     row = about,
   }))
-  redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "orphan|" .. id)
+  redis.call("ZADD", due, math.max(now, tonumber(c.lease_until) or now), "lost_call|" .. id)
 end
 
 local at_work = c.state ~= "idle"
 if at_work and c.run ~= run then
   return { "other", c.run }
 end
-reap(reaps, due, live, session, now, reason)
+order_stop(stop_orders, due, live, session, now, reason)
 if at_work then
   leave_call()
   if redis.call("HEXISTS", run_key, "batch") == 0 then
@@ -104,7 +104,7 @@ if at_work then
     raw = { covers = list_of(covers) } })
   leave_to_waiter(run_key, run, covers)
   end_wait(ctl, run_key, due, now)
-  settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
+  settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
   settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason)
 end
 unbind_thread(row, threads)

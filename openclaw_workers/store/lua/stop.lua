@@ -15,7 +15,7 @@
     next_key    hash    run to open
     runs        zset    index of runs
     live        zset    unsettled children of the session
-    reaps       hash    orders to stop children
+    stop_orders hash    orders to stop children
     next_batch  hash    batch of the run to open, if it is a child's
     next_open   set     unsettled runs of that batch
     bound       zset    messages that the current run answers
@@ -60,9 +60,9 @@ c.state = c.state or "idle"
 local is_idle = c.state == "idle"
 local children = redis.call("ZRANGE", live, 0, -1)
 if whole and (is_idle or c.run == run) then
-  reap(reaps, due, live, session, now, reason)
+  order_stop(stop_orders, due, live, session, now, reason)
 elseif run ~= "" then
-  reap(reaps, due, live, session, now, reason, run)
+  order_stop(stop_orders, due, live, session, now, reason, run)
 end
 if is_idle then
   return keep_reply(dedupe, keep_s, { "idle", "", children })
@@ -95,7 +95,7 @@ end_run(run_key, "killed", reason, now)
 event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
   raw = { covers = list_of(cancelled) } })
 leave_to_waiter(run_key, run, cancelled)
-local settled = settle_child(run_key, session, inbox, receipts, now, due, live, reaps)
+local settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
 if redis.call("ZCARD", inbox) > 0 then
   open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)

@@ -21,7 +21,7 @@
     archive_prefix  list    start of the key of an archive
     archives        hash    archives that wait to be written
     live            zset    unsettled children of the session
-    reaps           hash    orders to stop children
+    stop_orders     hash    orders to stop children
     sessions        zset    index of sessions
   args
     session         text    session key
@@ -151,7 +151,7 @@ local function reset_if_stale()
   local head = redis.call("ZRANGE", inbox, 0, 0)[1]
   local by_person = head and read_message(head).kind ~= "internal"
   if by_person and (seen < boundary or (limits[2] > 0 and now - seen > limits[2])) then
-    reap(reaps, due, live, session, now, "session-reset")
+    order_stop(stop_orders, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
     cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "stale")
     touch(sessions, session, now)

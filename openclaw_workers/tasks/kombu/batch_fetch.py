@@ -50,7 +50,7 @@ class WorkerChannel(Channel):
             except MALFORMED as error:
                 log.error("wake.unreadable", advice=ADVICE, exc_info=error)
                 if not message.acknowledged:
-                    message.reject()  # else it would take up a slot for ever
+                    message.reject()  # or it would hold its slot until the worker exits
 
         return super().basic_consume(queue, no_ack, survive, consumer_tag, **more)
 

@@ -17,18 +17,17 @@ from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake, Queued
-from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.tree.announce import Announcer
-from openclaw_workers.engine.tree.spawn import Spawner
-from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.store.inbox import Receipt
-from openclaw_workers.store.turn_records import Taken, TurnRules
+from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.store.turns import Turns
 from tests.support.redis_server import RedisServer
 
@@ -72,14 +71,26 @@ class EngineHarness:
     stores: Stores
     waker: MemoryWaker
     process: WorkerState
-    turns: Turns
-    preparer: Preparer
-    runner: TurnRunner
+    built: WorkerEngine
     intake: Intake
     control: Control
     sweeper: Sweeper
-    announcer: Announcer
-    archives: ArchiveWriter
+
+    @property
+    def turns(self) -> Turns:
+        return self.built.turns
+
+    @property
+    def runner(self) -> TurnRunner:
+        return self.built.runner
+
+    @property
+    def announcer(self) -> Announcer:
+        return self.built.announcer
+
+    @property
+    def archives(self) -> ArchiveWriter:
+        return self.built.archives
 
     def archive_all(self) -> list[Path | None]:
         """Write every archive out, as the sweep does."""
@@ -100,7 +111,7 @@ class EngineHarness:
             Lane.MAIN,
             nonce=nonce,
             time_ms=60_000,
-            freshness=self.preparer.freshness(session),
+            freshness=self.built.resets.times(session),
             may_suspect=True,
         )
         assert isinstance(taken, Taken)
@@ -150,29 +161,16 @@ def make_engine(redis_server: RedisServer, redis_client: redis.Redis, namespace:
         loaded = load(path, env={"HOME": str(tmp_path)}, cwd=tmp_path, state_dir=tmp_path / "state")
         stores = open_stores(loaded.settings, url or redis_server.url)
         waker, process = MemoryWaker(), WorkerState(grace_seconds=grace_seconds)
-        timing, worker = stores.timing, WorkerId("here/1/a")
-        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
-        turns = Turns(stores.redis, stores.keys, worker, rules, stores.caps)
-        models = Models(loaded, stores.redis, stores.keys)
-        preparer = Preparer(loaded, stores.reader, stores.tree, models, default_model="offline/script")
-        spawner = Spawner(stores, waker, loaded, default_model="offline/script")
-        runner = TurnRunner(turns, preparer, process, waker, spawner)
-        announcer = Announcer(stores, waker)
-        archives = ArchiveWriter(stores.archives, loaded)
-        sweeper = Sweeper(stores, waker, runner, announcer, worker, archives=archives, period_seconds=1)
+        built = WorkerEngine(loaded, stores, waker, process, WorkerId("here/1/a"), default_model="offline/script")
         return EngineHarness(
             loaded,
             stores,
             waker,
             process,
-            turns,
-            preparer,
-            runner,
-            Intake(stores, waker),
-            Control(stores, waker),
-            sweeper,
-            announcer,
-            archives,
+            built,
+            intake_of(stores, waker),
+            control_of(stores, waker),
+            built.sweeper,
         )
 
     return make

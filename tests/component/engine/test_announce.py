@@ -272,7 +272,7 @@ def late_texts(engine: EngineHarness, session_id: str) -> list[str]:
     return [entry["content"][0]["text"] for entry in entries if entry.get("provenance") == "subagent"]
 
 
-def begin_anew(engine: EngineHarness, how: str) -> None:
+def start_over(engine: EngineHarness, how: str) -> None:
     match how:
         case "reset":
             engine.control.reset(SESSION)
@@ -289,7 +289,7 @@ def begin_anew(engine: EngineHarness, how: str) -> None:
             engine.control.delete(SESSION)
             engine.say("hello again")
             engine.runner.run(*engine.waker.turns[-1])
-    engine.control.reap(SESSION)  # as the sweep does, where nobody did yet
+    engine.control.stop_children(SESSION)  # as the sweep does, where nobody did yet
 
 
 @pytest.mark.parametrize("how", ["reset", "/new", "stale", "delete"])
@@ -299,7 +299,7 @@ def test_results_for_a_life_that_is_over_go_to_its_transcript_on_disk(engine: En
     old = row(engine, SESSION)["sessionId"]
     engine.runner.run(*engine.waker.turns.pop())  # the second one is parked, the first one waits
     runs = children(engine)
-    begin_anew(engine, how)
+    start_over(engine, how)
 
     told = settle(engine)
 

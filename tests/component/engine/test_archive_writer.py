@@ -13,9 +13,9 @@ from openclaw_workers.domain.ids import SessionKey, WorkerId
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.archives.transcript_files import sessions_dir
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.control import Control
-from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.engine.client_graph import control_of
 from openclaw_workers.engine.tree.child_files import files_dir
+from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.archives import PART, Archives
 from openclaw_workers.store.tree import Tree
@@ -127,7 +127,7 @@ def test_what_an_agent_said_that_is_not_configured_any_more_is_written_out(make_
 # --- one writer, one place
 
 
-def begin_anew(engine: EngineHarness, *said: str) -> str:
+def start_over(engine: EngineHarness, *said: str) -> str:
     """A session with something to archive; returns the session id that is over."""
     for each in said:
         engine.say(as_text(program(say(each))))
@@ -152,14 +152,14 @@ def written(engine: EngineHarness, session_id: str) -> str:
 
 def elsewhere(engine: EngineHarness, tmp_path: Path) -> ArchiveWriter:
     """The writer of another host on the same Redis."""
-    return ArchiveWriter(engine.stores.archives, replace(engine.loaded, state_dir=tmp_path / "other-state"))
+    return ArchiveWriter(engine.stores.archives, engine.loaded.settings, tmp_path / "other-state")
 
 
 @pytest.mark.parametrize("point", ["before", "after"])
 def test_a_writer_that_dies_around_the_removal_loses_and_doubles_nothing(
     engine: EngineHarness, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    session_id = begin_anew(engine, "one", "two")
+    session_id = start_over(engine, "one", "two")
     trim = Archives.trim
 
     def die(self: Archives, *args: Any, **more: Any) -> int | None:
@@ -182,7 +182,7 @@ def test_a_writer_that_dies_around_the_removal_loses_and_doubles_nothing(
 
 
 def test_a_long_transcript_is_written_in_parts_and_in_order(engine: EngineHarness) -> None:
-    session_id = begin_anew(engine, "one")
+    session_id = start_over(engine, "one")
     redis, key = engine.stores.redis, engine.stores.keys.archive(session_id)
     redis.delete(key)
     redis.rpush(key, *(f'{{"n":{n}}}' for n in range(2 * PART + 1)))
@@ -194,7 +194,7 @@ def test_a_long_transcript_is_written_in_parts_and_in_order(engine: EngineHarnes
 
 
 def test_only_one_writer_at_a_time(engine: EngineHarness, tmp_path: Path) -> None:
-    session_id = begin_anew(engine, "one")
+    session_id = start_over(engine, "one")
     claimed = engine.stores.archives.claim(session_id, engine.archives.place)
     assert claimed is not None
 
@@ -210,7 +210,7 @@ def test_only_one_writer_at_a_time(engine: EngineHarness, tmp_path: Path) -> Non
 
 
 def test_late_results_wait_for_the_place_that_wrote_first_and_are_shown(engine: EngineHarness, tmp_path: Path) -> None:
-    session_id, other = begin_anew(engine, "one"), elsewhere(engine, tmp_path)
+    session_id, other = start_over(engine, "one"), elsewhere(engine, tmp_path)
     other.write(session_id)
     come_late(engine, session_id, "late")
 
@@ -235,7 +235,7 @@ def test_late_results_wait_for_the_place_that_wrote_first_and_are_shown(engine: 
 def test_what_waits_for_a_place_that_nobody_knows_any_more_is_written_here(
     engine: EngineHarness, tmp_path: Path
 ) -> None:
-    session_id = begin_anew(engine, "one")
+    session_id = start_over(engine, "one")
     elsewhere(engine, tmp_path).write(session_id)
     come_late(engine, session_id, "late")
     engine.sweeper.sweep()
@@ -248,20 +248,17 @@ def test_what_waits_for_a_place_that_nobody_knows_any_more_is_written_here(
 
 
 def test_a_state_directory_that_cannot_be_written_stops_no_sweep(engine: EngineHarness) -> None:
-    session_id = begin_anew(engine, "one")
+    session_id = start_over(engine, "one")
     loaded = replace(engine.loaded, state_dir=Path("/dev/null/state"))
-    there = ArchiveWriter(engine.stores.archives, loaded)
-    sweeper = Sweeper(
-        engine.stores, engine.waker, engine.runner, engine.announcer, WorkerId("w"), archives=there, period_seconds=1
-    )
+    there = WorkerEngine(loaded, engine.stores, engine.waker, engine.process, WorkerId("w"), default_model="")
 
-    sweeper.sweep()
+    there.sweeper.sweep()
 
     assert engine.stores.redis.llen(engine.stores.keys.archive(session_id)) == 2
 
 
 def test_processes_that_share_a_directory_share_its_name(engine: EngineHarness) -> None:
-    again = ArchiveWriter(engine.stores.archives, engine.loaded)
+    again = ArchiveWriter(engine.stores.archives, engine.loaded.settings, engine.loaded.state_dir)
     assert again.place == engine.archives.place
     assert len(again.place.id) == 32
 
@@ -271,7 +268,7 @@ def test_deleting_writes_the_archive_and_frees_it_without_a_sweep(engine: Engine
     engine.work()
     session_id = engine.stores.reader.row(SESSION)["sessionId"]
 
-    Control(engine.stores, engine.waker, engine.archives).delete(SESSION)
+    control_of(engine.stores, engine.waker, engine.archives).delete(SESSION)
 
     assert "last words" in written(engine, session_id)
     assert engine.stores.redis.keys(engine.stores.keys.archive("*")) == []

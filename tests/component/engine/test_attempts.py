@@ -10,7 +10,6 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.engine.llm.failover import ModelChain
-from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.errors import FailureReason as Why
 from tests.component.engine.conftest import SESSION, MakeEngine
 from tests.component.engine.wire_harness import WireHarness, wire_engine
@@ -104,6 +103,6 @@ def test_a_model_that_was_asked_for_less_was_asked_again(make_engine: MakeEngine
 
 def chain_of(wired: WireHarness) -> ModelChain:
     engine = wired.engine
-    models = Models(engine.loaded, engine.stores.redis, engine.stores.keys)
-    agent = engine.preparer.prompt("main").agent
+    models = engine.built.models
+    agent = engine.built.frames.default("main").agent
     return models.chain(agent, RunId("run-1"), SESSION, {}, Cancel())

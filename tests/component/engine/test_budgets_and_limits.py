@@ -73,7 +73,7 @@ def test_a_turn_over_budget_ends_with_a_clear_answer(
     assert run.text is not None
     assert run.text.startswith("I have to stop here: the budget ")
     assert told in run.text
-    assert ". It begins anew at 00:00 UTC; its limit is in the configuration" in run.text, "and what to do"
+    assert ". It starts again at 00:00 UTC; its limit is in the configuration" in run.text, "and what to do"
     last = wired.engine.log()[-1]
     assert isinstance(last, AssistantEntry)
     assert last.text == run.text
@@ -175,7 +175,7 @@ def test_a_call_is_ended_when_the_time_of_a_budget_is_used_up(
 
     def hold() -> bool:
         for handle in wired.engine.process.runs():
-            handle.hold()  # as the ticker does
+            handle.activity.hold()  # as the ticker does
         return not thread.is_alive()
 
     eventually(hold, within=15)
@@ -279,7 +279,7 @@ def test_who_waits_for_one_model_does_not_hold_up_the_provider_s_others(
 def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(guard, "TOLD_AFTER_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "SHOWN_AFTER_SECONDS", 0.3)
     given: dict[str, Any] = (
         {"a": {"limits": {"concurrent": 1}}} if what == "limit" else {"budgets": {"day": {"calls": 1}}}
     )
@@ -292,7 +292,7 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
 
     def is_shown() -> bool:
         for handle in engine.process.runs():
-            handle.on_tick()  # as the ticker does
+            handle.activity.show()  # as the ticker does
         return "model.waiting" in engine.events()
 
     eventually(is_shown, within=15)
@@ -306,7 +306,7 @@ def test_whoever_watches_a_turn_that_waits_is_told_once_what_for(
         told
         == {
             "limit": "the limits set for a/m are reached",
-            "budget": "other calls have set aside what is left of the budget",
+            "budget": "other calls have reserved what is left of the budget",
         }[what]
     )
 
@@ -411,11 +411,11 @@ def test_a_call_holds_on_to_what_it_has_taken_until_it_is_over(
     eventually(server.is_silent.is_set, within=20)
     (handle,) = wired.engine.process.runs()
     redis.zadd(working, {handle.lease.run: 1})
-    handle.hold()
+    handle.activity.hold()
     assert float(str(redis.zscore(working, handle.lease.run))) > 1
     handle.cancel.set(TurnAborted("killed"))
     thread.join(5)
-    handle.hold()
+    handle.activity.hold()
     assert redis.zcard(working) == 0
 
 

@@ -158,7 +158,7 @@ def test_status_tells_of_a_session_before_during_and_after_a_turn(engine: Engine
         Lane.MAIN,
         nonce="n",
         time_ms=60_000,
-        freshness=engine.preparer.freshness(SESSION),
+        freshness=engine.built.resets.times(SESSION),
         may_suspect=True,
     )
     assert not isinstance(taken, NotTaken)

@@ -81,7 +81,7 @@ def test_less_than_the_window_is_used_where_that_is_set(make_engine: MakeEngine,
     assert max(sizes[True]) <= 6_000
     assert valid(server)
     report = json.loads(engine.stores.reader.row(SESSION)["systemPromptReport"])
-    assert report["window"] == engine.preparer.prompt("main").report["window"] == 6_000
+    assert report["window"] == engine.built.frames.default("main").report["window"] == 6_000
     shown = engine.intake.accept("/context", session=SESSION, route=CLI, authority=Authority.OWNER)
     assert isinstance(shown, Answered)
     assert shown.text.startswith("Model wire/m, window 6,000 tokens\n")
@@ -280,17 +280,17 @@ def test_all_that_is_sent_is_measured(make_engine: MakeEngine, server: WireServe
     server.script.append(Reply("ok", input=9000))
     ask(engine, "x" * 4000)
 
-    plain, specs = Estimator("wire", "m", Calibration()), engine.preparer.prompt("main").setup.specs
+    plain, specs = Estimator("wire", "m", Calibration()), engine.built.frames.default("main").setup.specs
     sent = plain.frame("".join([*system(server.requests[0]), worker_line(server.requests[0])]), specs) + plain.entry(
         engine.log()[0]
     )
-    assert engine.preparer._calibration.ratio("wire/m") == pytest.approx(9000 / sent, rel=0.001)
+    assert engine.built.calibration.ratio("wire/m") == pytest.approx(9000 / sent, rel=0.001)
 
 
 def test_a_model_is_measured_by_its_own_answers_alone(make_engine: MakeEngine, server: WireServer) -> None:
     """Neither by those of its fallback, nor by what we guessed ourselves."""
     wired = wire_engine(make_engine, server, model={"primary": "b/m", "fallbacks": ["a/m"]})
-    ratio = wired.engine.preparer._calibration.ratio
+    ratio = wired.engine.built.calibration.ratio
     wired.plan("b1:m", Failure(400, "no"))
     wired.plan("a1:m", Reply("ok", input=50_000))
     assert wired.turn("x" * 4000).model == "a/m"

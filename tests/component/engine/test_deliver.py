@@ -49,7 +49,7 @@ def test_what_was_not_asked_for_is_not_shown_and_costs_no_script(engine: EngineH
 def test_an_owner_that_lost_its_lease_is_not_heard_above_either(engine: EngineHarness) -> None:
     ask(engine, task=WORK, deliver=True)
     run = child(engine)
-    freshness = engine.preparer.freshness(run.session_key)
+    freshness = engine.built.resets.times(run.session_key)
     taken = engine.turns.take(
         run.session_key, run.id, run.lane, nonce="n", time_ms=60_000, freshness=freshness, may_suspect=True
     )
@@ -71,7 +71,7 @@ def test_a_parent_that_was_deleted_does_not_come_back_by_what_its_child_says(eng
         run.lane,
         nonce="n",
         time_ms=60_000,
-        freshness=engine.preparer.freshness(run.session_key),
+        freshness=engine.built.resets.times(run.session_key),
         may_suspect=True,
     )
     assert isinstance(taken, Taken)

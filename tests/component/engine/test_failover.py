@@ -227,7 +227,7 @@ def test_with_no_other_model_a_limit_is_waited_for_if_it_is_short(
     make_engine: MakeEngine, server: WireServer, monkeypatch: pytest.MonkeyPatch, failure: Failure, asked: int
 ) -> None:
     """Without a word of the provider's the key is left alone for minutes, and so by this turn too."""
-    monkeypatch.setattr(failover, "TOLD_AFTER_SECONDS", 0.9)
+    monkeypatch.setattr(failover, "SHOWN_AFTER_SECONDS", 0.9)
     wired = wire_engine(make_engine, server, model="b/m")
     wired.plan("b1:m", failure)
     run = wired.turn()

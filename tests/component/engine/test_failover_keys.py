@@ -12,7 +12,6 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.errors import FailureReason as Why
 from openclaw_workers.errors import ProviderError
 from openclaw_workers.store.llm.cooldowns import JITTER_THOUSANDTHS, MINUTE
@@ -210,14 +209,14 @@ def test_retry_after_is_honoured_and_never_in_step(make_engine: MakeEngine, serv
 def waits(wired: WireHarness, seconds: int, seconds_left: float) -> list[float]:
     """How long each of twenty turns waits for a key that is left alone for so long."""
     engine = wired.engine
-    models = Models(engine.loaded, engine.stores.redis, engine.stores.keys)
+    models = engine.built.models
     agent = resolve_agent(engine.loaded.settings, "main")
     wired.health.failed(wired.known_as("b/b1"), f"call-{seconds}", Why.RATE_LIMIT, seconds * 1000)
     wired.health.may_probe(wired.known_as("b/b1"))
     waited: list[float] = []
     for number in range(20):
-        chain = models.chain(agent, RunId(f"run-{number}"), SESSION, {}, Watched(waited))
-        chain.seconds_left = lambda: seconds_left
+        run, cancel = RunId(f"run-{number}"), Watched(waited)
+        chain = models.chain(agent, run, SESSION, {}, cancel, seconds_left=lambda: seconds_left)
         with pytest.raises(ProviderError, match="left alone"):
             chain.choose(f"call-{number}", lambda _: 0, lambda _: None)
     return waited

@@ -27,7 +27,7 @@ def take(engine: EngineHarness) -> Taken:
     return engine.take()
 
 
-def books_of(handle: RunHandle) -> CallLog:
+def call_log_of(handle: RunHandle) -> CallLog:
     return CallLog(handle.lease.run, SESSION, "main", SESSION, lambda *_: 0.0)
 
 
@@ -38,7 +38,7 @@ def handle(engine: EngineHarness) -> RunHandle:
 
 @pytest.fixture
 def journal(engine: EngineHarness, handle: RunHandle) -> RedisJournal:
-    return RedisJournal(engine.turns, handle, engine.process, books_of(handle), step=0)
+    return RedisJournal(engine.turns, handle, engine.process, call_log_of(handle), step=0)
 
 
 def deltas(engine: EngineHarness) -> list[str]:
@@ -87,7 +87,7 @@ def test_text_stays_in_order_when_the_ticker_is_slow_to_send(
     monkeypatch.setattr(engine.turns, "emit", slow)
     journal.text("one ")
     time.sleep(2 * COALESCE_SECONDS)  # no synchronisation: it is old enough to be sent
-    ticker = threading.Thread(target=handle.on_tick, name="ticker", daemon=True)
+    ticker = threading.Thread(target=journal.flush_if_old, name="ticker", daemon=True)
     ticker.start()
     assert begun.wait(20)
 
@@ -126,7 +126,7 @@ def test_a_tick_does_not_wait_for_a_step_that_redis_is_slow_to_take(
     journal.text("meanwhile")
     time.sleep(2 * COALESCE_SECONDS)  # no synchronisation: it is old enough to be sent
 
-    handle.on_tick()
+    journal.flush_if_old()
     shown = deltas(engine)
     may_end.set()
     turn.join(20)
@@ -235,7 +235,7 @@ def test_text_that_redis_did_not_take_is_dropped_and_never_sent_twice(
     with RedisServer() as server:
         engine = make_engine({"engine": {"acceptTimeoutSeconds": 0.2}}, url=server.url)
         handle = RunHandle(take(engine).lease, seconds_left=60)
-        journal = RedisJournal(engine.turns, handle, engine.process, books_of(handle), step=0)
+        journal = RedisJournal(engine.turns, handle, engine.process, call_log_of(handle), step=0)
         server.stop()
         try:
             journal.text("cut off")

@@ -9,7 +9,7 @@ import pytest
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.transcript import Usage
-from openclaw_workers.store.keys import ORPHAN
+from openclaw_workers.store.keys import LOST_CALL
 from openclaw_workers.store.llm.ledger import Ledger
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.turn_records import Lease
@@ -29,19 +29,19 @@ def ledger(engine: EngineHarness) -> list[ModelCall]:
     return list(Ledger(engine.stores.redis, engine.stores.keys).calls())
 
 
-def orphans(engine: EngineHarness) -> list[str]:
+def lost_calls(engine: EngineHarness) -> list[str]:
     """Those on record, each of which is also due for a look."""
     redis, keys = engine.stores.redis, engine.stores.keys
-    known = sorted(map(str, redis.hkeys(keys.orphans)))
+    known = sorted(map(str, redis.hkeys(keys.lost_calls)))
     due = [str(item) for item in redis.zrange(keys.due, 0, -1)]
-    assert sorted(item.removeprefix(ORPHAN) for item in due if item.startswith(ORPHAN)) == known
+    assert sorted(item.removeprefix(LOST_CALL) for item in due if item.startswith(LOST_CALL)) == known
     return known
 
 
 def look(engine: EngineHarness) -> None:
     """The lease that the owner had has run out, and a sweep comes by."""
-    for orphan in orphans(engine):
-        engine.stores.redis.zadd(engine.stores.keys.due, {ORPHAN + orphan: 1})
+    for lost_call in lost_calls(engine):
+        engine.stores.redis.zadd(engine.stores.keys.due, {LOST_CALL + lost_call: 1})
     engine.sweeper.sweep()
 
 
@@ -55,7 +55,7 @@ def test_the_call_of_a_dead_owner_is_booked_although_nobody_takes_over(engine: E
     engine.say("a question of some length")
     lease = take_elsewhere(engine).lease
     end(engine, verb)
-    assert orphans(engine) == [f"{lease.run}:{lease.fence}"]
+    assert lost_calls(engine) == [f"{lease.run}:{lease.fence}"]
     beat(engine, seconds_ago=60)
 
     look(engine)
@@ -67,7 +67,7 @@ def test_the_call_of_a_dead_owner_is_booked_although_nobody_takes_over(engine: E
     run = engine.stores.reader.run(lease.run)
     assert run is not None
     assert (run.state, run.usage) == ("killed", call.usage)
-    assert orphans(engine) == []
+    assert lost_calls(engine) == []
 
 
 @both
@@ -83,7 +83,7 @@ def test_it_is_booked_too_if_the_turn_was_taken_from_the_dead_and_nobody_had_it_
     look(engine)
 
     assert [call.outcome for call in ledger(engine)] == ["lost"]
-    assert orphans(engine) == []
+    assert lost_calls(engine) == []
 
 
 @pytest.mark.parametrize("end_by", ["reset", "delete", "sweep"])
@@ -107,7 +107,7 @@ def test_an_owner_at_work_in_a_tool_was_asking_nobody(engine: EngineHarness, ver
     engine.say("hello")
     call_recorded(engine, take_elsewhere(engine), "true")
     end(engine, verb)
-    assert orphans(engine) == []
+    assert lost_calls(engine) == []
 
 
 @pytest.mark.parametrize("state", ["idle", "queued"])
@@ -116,7 +116,7 @@ def test_a_session_that_nobody_carries_leaves_no_call_behind(engine: EngineHarne
     if state == "idle":
         engine.work()
     end(engine, "reset")
-    assert orphans(engine) == []
+    assert lost_calls(engine) == []
 
 
 def test_an_owner_that_lives_is_left_to_say_itself_what_it_asked(engine: EngineHarness) -> None:
@@ -126,12 +126,12 @@ def test_an_owner_that_lives_is_left_to_say_itself_what_it_asked(engine: EngineH
     beat(engine, seconds_ago=0)
     for _ in range(2):
         look(engine)
-        assert (ledger(engine), len(orphans(engine))) == ([], 1)
+        assert (ledger(engine), len(lost_calls(engine))) == ([], 1)
 
     said = told_by(lease, Usage(input=3, output=2))
-    engine.runner.let_go(lease, LedgerEntries([said]))
+    engine.runner.drop(lease, LedgerEntries([said]))
 
-    assert orphans(engine) == []
+    assert lost_calls(engine) == []
     look(engine)
     assert ledger(engine) == [said]
     run = engine.stores.reader.run(lease.run)
@@ -147,7 +147,7 @@ def test_an_owner_that_slept_corrects_what_was_guessed(engine: EngineHarness) ->
     assert [call.outcome for call in ledger(engine)] == ["lost"]
 
     said = told_by(lease, Usage(input=3, output=2))
-    engine.runner.let_go(lease, LedgerEntries([said]))
+    engine.runner.drop(lease, LedgerEntries([said]))
 
     assert ledger(engine) == [said]
 
@@ -159,20 +159,20 @@ def test_an_heir_that_was_taken_away_too_is_not_forgotten_by_the_owner_before_it
     second = take_elsewhere(engine).lease
     end(engine, "reset")
 
-    engine.runner.let_go(first)
+    engine.runner.drop(first)
 
-    assert orphans(engine) == [f"{second.run}:{second.fence}"]
+    assert lost_calls(engine) == [f"{second.run}:{second.fence}"]
 
 
-def test_an_orphan_that_cannot_be_read_is_reported_and_given_up(engine: EngineHarness) -> None:
+def test_a_lost_call_that_cannot_be_read_is_reported_and_given_up(engine: EngineHarness) -> None:
     redis, keys = engine.stores.redis, engine.stores.keys
-    redis.hset(keys.orphans, "run-1:1", "torn")
-    redis.zadd(keys.due, {ORPHAN + "run-1:1": 1})
+    redis.hset(keys.lost_calls, "run-1:1", "torn")
+    redis.zadd(keys.due, {LOST_CALL + "run-1:1": 1})
 
     engine.sweeper.sweep()
 
-    assert orphans(engine) == []
-    assert any("orphan run-1:1" in str(raw) for raw in redis.lrange(keys.quarantine, 0, -1))
+    assert lost_calls(engine) == []
+    assert any("lost call run-1:1" in str(raw) for raw in redis.lrange(keys.quarantine, 0, -1))
 
 
 def told_by(lease: Lease, usage: Usage) -> ModelCall:

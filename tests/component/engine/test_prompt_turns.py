@@ -205,7 +205,7 @@ def test_who_is_told_nothing_else_is_told_what_is_added_and_the_report_says_so(
     (once, tail), (always, _) = map(system, server.requests)
     assert always == "You are main, a personal assistant.\n\n## Additional Instructions\nAnswer in Norwegian."
     assert (once, tail) == (f"{always}\n\nThis once in Latin.", "")
-    report = engine.preparer.prompt("main").report
+    report = engine.built.frames.default("main").report
     assert [part["name"] for part in report["parts"]] == ["identity", "extra"]
     assert report["files"] == []
     assert json.loads(engine.stores.reader.row(SESSION)["systemPromptReport"]) == report
@@ -223,7 +223,7 @@ def test_what_the_configuration_and_a_message_add_is_said_in_that_order(
     plain, added = "## Additional Instructions\nAnswer in Norwegian.", "\n\nThis once in Latin. ?"
     ends = [system(request)[0].rpartition("## Add") for request in server.requests]
     assert [head + end for _, head, end in ends] == [plain, plain + added, plain], "it is not merged with the others"
-    report = engine.preparer.prompt("main").report
+    report = engine.built.frames.default("main").report
     assert {"name": "extra", "chars": len(plain)}.items() <= report["parts"][-3].items()
 
 

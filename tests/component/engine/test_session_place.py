@@ -7,7 +7,6 @@ import json
 import pytest
 
 from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.engine.sessions.tool_port import TurnSessions
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.tools.policy.by_depth import DENIED_TO_LEAVES
 from openclaw_workers.tools.sessions.inputs import SubagentsInput
@@ -22,7 +21,7 @@ LOOSE = SessionKey("agent:main:subagent:loose")
 def told(engine: EngineHarness, session: SessionKey) -> tuple[str, set[str]]:
     """The prompt that a session would be given, and its tools."""
     engine.say(text(say("hello")), session)
-    setup = engine.preparer.prepare(engine.take(session), []).setup
+    setup = engine.built.preparer.prepare(engine.take(session), []).setup
     return setup.system, set(setup.tools)
 
 
@@ -57,7 +56,7 @@ def test_the_chain_of_parents_goes_before_the_key(make_engine: MakeEngine) -> No
     engine.say(text(say("hello")), LOOSE)
     patch(engine, LOOSE, spawnedBy="agent:main:subagent:above")
 
-    tools = engine.preparer.prepare(engine.take(LOOSE), []).setup.tools
+    tools = engine.built.preparer.prepare(engine.take(LOOSE), []).setup.tools
 
     assert DENIED_TO_LEAVES.isdisjoint(tools), "it is two deep"
 
@@ -67,7 +66,7 @@ def test_what_is_stored_goes_before_all_else(make_engine: MakeEngine) -> None:
     engine.say(text(say("hello")), LOOSE)
     patch(engine, LOOSE, spawnDepth="1", subagentRole="orchestrator")
 
-    assert set(engine.preparer.prepare(engine.take(LOOSE), []).setup.tools) >= DENIED_TO_LEAVES
+    assert set(engine.built.preparer.prepare(engine.take(LOOSE), []).setup.tools) >= DENIED_TO_LEAVES
 
 
 def test_a_stored_depth_that_is_no_number_is_reported(engine: EngineHarness) -> None:
@@ -75,14 +74,14 @@ def test_a_stored_depth_that_is_no_number_is_reported(engine: EngineHarness) -> 
     patch(engine, LOOSE, spawnDepth="deep")
 
     with pytest.raises(CorruptRecord, match="spawnDepth is 'deep'"):
-        engine.preparer.prepare(engine.take(LOOSE), [])
+        engine.built.preparer.prepare(engine.take(LOOSE), [])
 
 
 @pytest.mark.parametrize(("deepest", "status"), [(1, "forbidden"), (2, "ok")])
 def test_it_controls_sub_agents_if_its_depth_allows_any(make_engine: MakeEngine, deepest: int, status: str) -> None:
     engine = with_depth(make_engine, deepest)
     engine.say(text(say("hello")), LOOSE)
-    sessions = TurnSessions(engine.runner._spawner, engine.take(LOOSE))
+    sessions = engine.built.session_tools.for_turn(engine.take(LOOSE))
 
     assert json.loads(sessions.subagents("c", SubagentsInput(action="list")))["status"] == status
 

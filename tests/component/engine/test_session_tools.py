@@ -25,11 +25,10 @@ GROUP = SessionKey("agent:main:telegram:group:7")
 
 def port(engine: EngineHarness, session: SessionKey = SESSION) -> TurnSessions:
     """What a turn of the session would be given."""
-    spawner = engine.runner._spawner
     row = engine.stores.reader.row(session)
     lease = Lease(session, RunId("run-x"), "main", "1:x")  # type: ignore[arg-type]
     taken = Taken(lease, 0, 1, False, False, "", 10**15, 0, "", [], 0, [], row)
-    return TurnSessions(spawner, taken)
+    return engine.built.session_tools.for_turn(taken)
 
 
 def listed(engine: EngineHarness, session: SessionKey = SESSION, **arguments: Any) -> list[str]:

@@ -9,7 +9,8 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.domain.untrusted import CLOSE
-from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.client_graph import intake_of
+from openclaw_workers.engine.intake.accept import Rejected
 from openclaw_workers.engine.sessions.labels import internal
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, told, use
@@ -262,7 +263,7 @@ def test_a_message_does_not_bring_a_child_back_that_was_deleted_meanwhile(engine
     (child,) = engine.stores.tree.children(SESSION)
     engine.control.delete(child.session_key)
 
-    posted = Intake(engine.stores, engine.waker).post(internal("late", child.session_key, SESSION, "hello?"))
+    posted = intake_of(engine.stores, engine.waker).post(internal("late", child.session_key, SESSION, "hello?"))
     engine.say(text(use("subagents", action="send", target="worker", message="hello?"), say("oh")))
     run_on(engine)
 

@@ -513,7 +513,7 @@ def test_max_concurrent_caps_the_lane(make_engine: MakeEngine, config: dict[str,
     engine = make_engine(config)
     first_turn(engine, spawn(CHILD, CHILD))
     one, two = children(engine)
-    freshness = engine.preparer.freshness(one.session_key)
+    freshness = engine.built.resets.times(one.session_key)
     taken = engine.turns.take(
         one.session_key, one.id, one.lane, nonce="n", time_ms=60_000, freshness=freshness, may_suspect=True
     )
@@ -735,11 +735,11 @@ def test_children_have_a_minimal_prompt_and_their_tools_by_depth(engine: EngineH
         run = engine.stores.reader.control(session).run
         assert run is not None
         lane = Lane.MAIN if session == SESSION else Lane.SUBAGENT
-        freshness = engine.preparer.freshness(session)
+        freshness = engine.built.resets.times(session)
         taken = engine.turns.take(
             session, RunId(run), lane, nonce="n", time_ms=60_000, freshness=freshness, may_suspect=True
         )
-        setup = engine.preparer.prepare(taken, []).setup  # type: ignore[arg-type]
+        setup = engine.built.preparer.prepare(taken, []).setup  # type: ignore[arg-type]
         prompts[name], tools[name] = setup.system, set(setup.tools)
 
     assert "personal assistant" in prompts["root"]

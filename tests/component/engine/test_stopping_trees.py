@@ -80,8 +80,8 @@ def test_a_stop_whose_stopper_dies_is_carried_out_by_the_sweep_for_that_run_alon
     engine.sweeper.sweep()
 
     assert states(engine) == [RunState.QUEUED, RunState.KILLED]
-    assert engine.stores.tree.reap(SESSION, two.parent_run_id) is None
-    assert engine.stores.redis.hlen(engine.stores.keys.reaps) == 0
+    assert engine.stores.tree.stop_order(SESSION, two.parent_run_id) is None
+    assert engine.stores.redis.hlen(engine.stores.keys.stop_orders) == 0
 
 
 def test_a_child_that_ends_stops_what_that_run_spawned_and_not_what_an_earlier_one_did(engine: EngineHarness) -> None:

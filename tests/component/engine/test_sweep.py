@@ -29,7 +29,7 @@ def crash(engine: EngineHarness, session: SessionKey = SESSION) -> None:
         Lane.MAIN,
         nonce="n" + engine.ctl("fence", session),
         time_ms=60_000,
-        freshness=engine.preparer.freshness(session),
+        freshness=engine.built.resets.times(session),
         may_suspect=True,
     )
     assert isinstance(taken, Taken)

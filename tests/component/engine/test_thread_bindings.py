@@ -30,10 +30,10 @@ def stay(engine: EngineHarness, **more: Any) -> tuple[SessionKey, Route]:
 def test_what_is_said_in_its_thread_goes_to_the_child_and_nothing_else_does(engine: EngineHarness) -> None:
     session, route = stay(engine)
 
-    assert session_in_thread(engine.stores, route) == session
-    assert session_in_thread(engine.stores, SPOKEN) is None
-    assert session_in_thread(engine.stores, route.model_copy(update={"thread_id": "other"})) is None
-    assert session_in_thread(engine.stores, route.model_copy(update={"account_id": "you"})) is None
+    assert session_in_thread(engine.stores.sessions, route) == session
+    assert session_in_thread(engine.stores.sessions, SPOKEN) is None
+    assert session_in_thread(engine.stores.sessions, route.model_copy(update={"thread_id": "other"})) is None
+    assert session_in_thread(engine.stores.sessions, route.model_copy(update={"account_id": "you"})) is None
 
 
 def test_the_answer_names_the_thread_and_says_that_it_stays(engine: EngineHarness) -> None:
@@ -64,7 +64,9 @@ def test_a_conversation_in_the_thread_stays_there_and_is_not_announced(engine: E
     before = len(announces(engine))
 
     # When a person goes on in its thread
-    queued = engine.say(text(say("still here")), session_in_thread(engine.stores, route) or SESSION, route=route)
+    queued = engine.say(
+        text(say("still here")), session_in_thread(engine.stores.sessions, route) or SESSION, route=route
+    )
     settle(engine)
 
     # Then the child answers there, and its parent hears nothing of it
@@ -87,7 +89,7 @@ def test_deleting_the_child_ends_the_binding(engine: EngineHarness) -> None:
     session, route = stay(engine)
     settle(engine)
     engine.control.delete(session)
-    assert session_in_thread(engine.stores, route) is None
+    assert session_in_thread(engine.stores.sessions, route) is None
     assert engine.stores.redis.exists(engine.stores.keys.threads) == 0
 
 
@@ -95,7 +97,7 @@ def test_resetting_the_child_ends_the_binding(engine: EngineHarness) -> None:
     session, route = stay(engine)
     settle(engine)
     engine.control.reset(session)
-    assert session_in_thread(engine.stores, route) is None
+    assert session_in_thread(engine.stores.sessions, route) is None
 
 
 def test_a_command_to_begin_anew_in_the_thread_ends_the_binding(engine: EngineHarness) -> None:
@@ -103,7 +105,7 @@ def test_a_command_to_begin_anew_in_the_thread_ends_the_binding(engine: EngineHa
     settle(engine)
     engine.say("/new", session, route=route)
     engine.work()
-    assert session_in_thread(engine.stores, route) is None
+    assert session_in_thread(engine.stores.sessions, route) is None
 
 
 def test_a_child_that_stays_and_spawns_hears_its_own_children_like_a_root(engine: EngineHarness) -> None:

@@ -12,7 +12,7 @@ import pytest
 from openclaw_workers.domain.ids import SessionKey, WorkerId
 from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.turn.journal import RedisJournal
-from openclaw_workers.engine.worker.state import RunHandle
+from openclaw_workers.engine.worker.state import RunActivity, RunHandle
 from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.errors import CorruptRecord, LeaseLost, StoreUnavailable, TurnAborted, TurnTimedOut
 from openclaw_workers.store.leases import Ticked
@@ -102,11 +102,11 @@ def test_what_calls_have_taken_is_held_on_to_by_those_that_still_own_their_run(
     engine.control.reset(lost.lease.session)
     held: list[RunHandle] = []
     for handle in (first, second, lost):
-        handle.hold = partial(held.append, handle)
+        handle.begin(RunActivity(hold=partial(held.append, handle)))
     with engine.process.carrying(first), engine.process.carrying(second), engine.process.carrying(lost):
         ticking.ticker.tick()
         assert held == [first, second]
-        first.hold = Mock(side_effect=StoreUnavailable("away"))
+        first.begin(RunActivity(hold=Mock(side_effect=StoreUnavailable("away"))))
         ticking.ticker.tick()
     assert held == [first, second], "who waits for Redis once does not do so for each"
     assert first.cancel.reason is second.cancel.reason is None
@@ -118,8 +118,10 @@ def test_a_run_whose_records_are_damaged_keeps_no_other_from_its_verdict(
     damaged, stopped, healthy = carry(engine), carry(engine, OTHER), carry(engine, SessionKey("agent:main:healthy"))
     accounts = CallLog(damaged.lease.run, SESSION, "main", SESSION, lambda *_: 0.0)
     journal = RedisJournal(engine.turns, damaged, engine.process, accounts, step=0)
-    damaged.on_tick, damaged.hold = journal.flush, Mock(side_effect=CorruptRecord("a limit", "it is no number"))
-    healthy.hold = Mock()
+    unreadable = Mock(side_effect=CorruptRecord("a limit", "it is no number"))
+    damaged.begin(RunActivity(show=journal.flush, hold=unreadable))
+    hold = Mock()
+    healthy.begin(RunActivity(hold=hold))
     journal.text("for viewers")
     engine.stores.redis.delete(engine.stores.keys.events(SESSION))
     engine.stores.redis.set(engine.stores.keys.events(SESSION), "no stream")
@@ -127,7 +129,7 @@ def test_a_run_whose_records_are_damaged_keeps_no_other_from_its_verdict(
     with engine.process.carrying(damaged), engine.process.carrying(stopped), engine.process.carrying(healthy):
         ticking.ticker.tick()
     assert isinstance(stopped.cancel.reason, TurnAborted)
-    assert healthy.hold.called
+    assert hold.called
 
 
 def test_a_drain_that_was_asked_for_through_redis_begins_here(engine: EngineHarness, ticking: Ticking) -> None:
@@ -136,7 +138,7 @@ def test_a_drain_that_was_asked_for_through_redis_begins_here(engine: EngineHarn
     assert engine.process.draining
 
 
-def test_a_stuck_run_is_not_renewed_while_its_neighbours_are_let_go(
+def test_a_stuck_run_is_not_renewed_and_its_neighbours_are(
     engine: EngineHarness, ticking: Ticking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stuck, healthy = carry(engine), carry(engine, OTHER)

@@ -68,9 +68,9 @@ def test_a_transcript_that_only_grew_is_not_read_again(wired: WireHarness) -> No
         Lane.MAIN,
         nonce="n",
         time_ms=60_000,
-        freshness=engine.preparer.freshness(SESSION),
+        freshness=engine.built.resets.times(SESSION),
         may_suspect=True,
-        known=engine.preparer.known(SESSION),
+        known=engine.built.transcripts.known(SESSION),
     )
 
     assert isinstance(taken, Taken)

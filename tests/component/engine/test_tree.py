@@ -102,7 +102,7 @@ def test_a_child_whose_records_are_damaged_keeps_no_sibling_at_work(engine: Engi
 
     known = {run.id: run.state for run in children(engine)}
     assert {known[run.id] for run in others} == {RunState.KILLED}
-    assert engine.stores.tree.reap(SESSION) is not None, "the damaged one is still to be stopped"
+    assert engine.stores.tree.stop_order(SESSION) is not None, "the damaged one is still to be stopped"
 
 
 def test_results_that_wait_survive_an_interrupt_and_a_stop(make_engine: MakeEngine) -> None:

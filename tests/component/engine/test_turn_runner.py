@@ -210,13 +210,13 @@ def test_whom_a_dead_owner_was_asking_is_looked_up_only_if_it_may_have_been(
     Nothing tells an owner that has just taken a turn from one whose call is under way: its call is guessed at.
     """
     was_asking = doing == "may be asking"
-    asked_last, looked_up = engine.preparer.asked_last, list[Any]()
+    asked_last, looked_up = engine.built.lost_calls.asked_last, list[Any]()
 
     def spy(*args: Any) -> Any:
         looked_up.append(args)
         return asked_last(*args)
 
-    monkeypatch.setattr(engine.preparer, "asked_last", spy)
+    monkeypatch.setattr(engine.built.lost_calls, "asked_last", spy)
     queued = engine.say(program({"text": "first"}, {"text": "second"}))
     taken = take_elsewhere(engine)
     if doing == "runs a tool":

@@ -264,15 +264,15 @@ class StoreHarness:
         messages: MessageState = MessageState.ANSWERED,
         next_run: str | None = None,
         wake: str = "",
-        books: LedgerEntries = NO_ENTRIES,
+        calls: LedgerEntries = NO_ENTRIES,
         usage: Usage | None = None,
         **more: Any,
     ) -> Committed:
         outcome = Outcome(state, reason, messages, text=text, **more)
         if usage:
-            books = replace(books, calls=took(taken.lease, usage, number=9).calls)
+            calls = replace(calls, calls=took(taken.lease, usage, number=9).calls)
         following = RunId(next_run or f"run-{next(self._numbers)}")
-        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake, books=books)
+        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake, calls=calls)
 
     def stop(self, *, session: SessionKey = SESSION, run: str | None = None, with_waiting: bool = True) -> Stopped:
         return self.inbox.stop(

@@ -45,7 +45,7 @@ def test_counters_grow_with_each_turn_by_all_its_steps(store: StoreHarness) -> N
         store.say(text)
         taken = store.take()
         store.turns().step(
-            taken.lease, 1, [], books=took(taken.lease, Usage(input=10, output=1, cache_read=4, cache_write=2))
+            taken.lease, 1, [], calls=took(taken.lease, Usage(input=10, output=1, cache_read=4, cache_write=2))
         )
         store.commit(taken, usage=Usage(input=5), context_tokens=15)
 
@@ -269,9 +269,9 @@ def test_a_session_that_goes_on_returns_to_the_end_of_the_line(make_store: MakeS
 def test_a_released_turn_goes_on_elsewhere_without_an_attempt_charged(store: StoreHarness) -> None:
     store.say("hi", run="run-a")
     taken = store.take("w1")
-    store.turns().step(taken.lease, 1, [ANSWER], starting="call-1", books=took(taken.lease, Usage(input=3)))
+    store.turns().step(taken.lease, 1, [ANSWER], starting="call-1", calls=took(taken.lease, Usage(input=3)))
 
-    store.turns("w1").release(taken.lease, books=took(taken.lease, Usage(input=4, output=1), 2))
+    store.turns("w1").release(taken.lease, calls=took(taken.lease, Usage(input=4, output=1), 2))
 
     assert (store.ctl("state"), store.ctl("owner"), store.run("run-a").state) == ("queued", "", "queued")
     assert store.bound() == ["hi"]
@@ -287,10 +287,10 @@ def test_a_released_turn_goes_on_elsewhere_without_an_attempt_charged(store: Sto
 def test_a_repeated_release_gets_the_first_answer_and_counts_its_tokens_once(store: StoreHarness) -> None:
     store.say("hi", run="run-a")
     taken = store.take("w1")
-    turns, books = store.turns("w1"), took(taken.lease, Usage(input=4))
+    turns, calls = store.turns("w1"), took(taken.lease, Usage(input=4))
 
-    assert turns.release(taken.lease, books=books) == (True, ())
-    assert turns.release(taken.lease, books=books) == (True, ())
+    assert turns.release(taken.lease, calls=calls) == (True, ())
+    assert turns.release(taken.lease, calls=calls) == (True, ())
 
     assert store.run("run-a").usage.input == 4
     assert store.events().count("run.released") == 1

@@ -52,7 +52,7 @@ def test_what_an_owner_says_itself_takes_the_place_of_its_heirs_guess(store: Sto
 
 
 @pytest.mark.parametrize("first", ["guess", "truth"])
-def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_books_them(store: StoreHarness, first: str) -> None:
+def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_records_them(store: StoreHarness, first: str) -> None:
     """An heir's guess, what the owner says itself, a call that failed before its owner died, and an answer."""
     store.say("one")
     slept, turns = store.take().lease, store.turns()
@@ -62,7 +62,7 @@ def test_the_usage_of_a_run_is_the_sum_of_its_calls_whoever_books_them(store: St
     told = [(heir.lease, call(store, slept, 2, LOST, "lost")), (slept, call(store, slept, 2, REAL))]
     for lease, each in told if first == "guess" else told[::-1]:
         turns.record_calls(lease, LedgerEntries([each]))
-    turns.step(heir.lease, 1, [], books=LedgerEntries([call(store, heir.lease, 1, Usage(cache_read=9, cache_write=1))]))
+    turns.step(heir.lease, 1, [], calls=LedgerEntries([call(store, heir.lease, 1, Usage(cache_read=9, cache_write=1))]))
     store.commit(heir, usage=Usage(output=5))
 
     calls = list(Ledger(store.redis, store.keys).calls())
@@ -90,7 +90,7 @@ def test_a_call_that_is_told_of_before_and_after_midnight_is_one(store: StoreHar
     assert float(str(store.redis.hget(store.keys.spent("tree"), "tokens"))) == REAL.total
 
 
-def test_who_has_lost_its_run_books_its_calls_all_the_same(store: StoreHarness) -> None:
+def test_who_has_lost_its_run_records_its_calls_all_the_same(store: StoreHarness) -> None:
     """Rule 14: whichever write it is that tells it so."""
     store.say("one")
     lease, turns = store.take().lease, store.turns()
@@ -100,11 +100,11 @@ def test_who_has_lost_its_run_books_its_calls_all_the_same(store: StoreHarness) 
 
     turns.record_calls(slept, made[0])
     with pytest.raises(LeaseLost):
-        turns.step(slept, 1, [], books=made[1])
+        turns.step(slept, 1, [], calls=made[1])
     with pytest.raises(LeaseLost):
-        turns.release(slept, books=made[2])
+        turns.release(slept, calls=made[2])
     with pytest.raises(LeaseLost):
-        turns.commit(slept, "main", Outcome(RunState.OK, "complete", MessageState.ANSWERED), books=made[3])
+        turns.commit(slept, "main", Outcome(RunState.OK, "complete", MessageState.ANSWERED), calls=made[3])
 
     assert sorted(Ledger(store.redis, store.keys).calls(), key=lambda each: each.id) == calls
     assert float(str(store.redis.hget(store.keys.spent("day"), "calls"))) == 4
@@ -129,7 +129,7 @@ def test_an_entry_that_cannot_be_read_keeps_no_turn_from_its_step(store: StoreHa
     lease = store.take().lease
     truth = call(store, lease, 1, REAL)
     store.redis.hset(store.keys.ledger(truth.day), truth.id, raw)
-    store.turns().step(lease, 1, [], books=LedgerEntries([truth], ["day"]))
+    store.turns().step(lease, 1, [], calls=LedgerEntries([truth], ["day"]))
     assert store.ctl("step") == "1"
 
 
@@ -147,7 +147,7 @@ def test_an_owner_that_died_is_remembered_until_what_it_asked_is_booked(store: S
     store.turns().record_calls(third.lease, LedgerEntries([call(store, first, 1, LOST, "lost")]))
     assert store.run(first.run).dead == [second.lease.fence]
     with pytest.raises(LeaseLost):
-        store.turns().step(first, 1, [], books=LedgerEntries([call(store, second.lease, 1, LOST, "lost")]))
+        store.turns().step(first, 1, [], calls=LedgerEntries([call(store, second.lease, 1, LOST, "lost")]))
     assert store.run(first.run).dead == []
 
 
@@ -173,7 +173,7 @@ def test_an_heir_knows_the_call_that_its_forerunner_died_over(store: StoreHarnes
     lease = store.take().lease
     assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == call_id(lease.run, lease.fence, 1)
     store.turns().record_calls(lease, LedgerEntries([call(store, lease, 1, REAL, "cut")]))
-    store.turns().step(lease, 1, [], books=LedgerEntries([call(store, lease, 2, REAL)]))
+    store.turns().step(lease, 1, [], calls=LedgerEntries([call(store, lease, 2, REAL)]))
     third = call_id(lease.run, lease.fence, 3)
     assert next_call_id(store.run(lease.run).last_call, lease.run, lease.fence) == third
 

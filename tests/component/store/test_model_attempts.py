@@ -1,4 +1,4 @@
-"""Models that did not answer: every script that books adds them to the run record, each once."""
+"""Models that did not answer: every script that records calls adds them to the run record, each once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def attempts(store: StoreHarness, run: RunId) -> list[str]:
     return [each.id for each in store.run(run).model_attempts]
 
 
-def test_attempts_are_appended_by_whatever_books_them(store: StoreHarness) -> None:
+def test_attempts_are_appended_by_whatever_records_them(store: StoreHarness) -> None:
     store.say("one")
     lease = store.take().lease
     store.turns().record_calls(lease, vain("call-12"))
-    store.turns().step(lease, 1, [], books=vain("call-1", "call-2"))
-    store.turns().step(lease, 2, [], books=vain("call-2"))
-    store.turns().release(lease, books=vain("call-3"))
-    store.commit(store.take(), books=vain("call-4"))
+    store.turns().step(lease, 1, [], calls=vain("call-1", "call-2"))
+    store.turns().step(lease, 2, [], calls=vain("call-2"))
+    store.turns().release(lease, calls=vain("call-3"))
+    store.commit(store.take(), calls=vain("call-4"))
     assert attempts(store, lease.run) == ["call-12", "call-1", "call-2", "call-3", "call-4"]
 
 
@@ -39,11 +39,11 @@ def test_a_child_keeps_those_of_its_earlier_rounds(store: StoreHarness) -> None:
     store.commit(parent)
     child = store.take(session=child_key("a"), run="run-a")
     store.spawn(child, "b", batch="batch-2")
-    store.commit(child, books=vain("call-1"))
+    store.commit(child, calls=vain("call-1"))
     assert store.run(RunId("run-a")).state is RunState.PARKED
     store.commit(store.take(session=child_key("b"), run="run-b"))
     store.announce("batch-2")
-    store.commit(store.take(session=child_key("a"), run="run-a"), books=vain("call-2"))
+    store.commit(store.take(session=child_key("a"), run="run-a"), calls=vain("call-2"))
     assert attempts(store, RunId("run-a")) == ["call-1", "call-2"]
 
 

@@ -216,16 +216,16 @@ def test_a_reservation_that_nobody_gives_back_ends_by_itself(limits: RateLimits,
 
 def test_a_turn_that_ends_or_is_handed_over_keeps_nothing_aside(limits: RateLimits, store: StoreHarness) -> None:
     """Whether or not its call was made."""
-    day, books = Budget("day", tokens=100), LedgerEntries(budgets=["day"])
+    day, calls = Budget("day", tokens=100), LedgerEntries(budgets=["day"])
     store.say("one")
     for end in ("release", "commit"):
         lease = store.take().lease
         limits.reserve(lease.run, "never made", Amounts(tokens=60), [day])
         if end == "release":
-            store.turns().release(lease, books=books)
+            store.turns().release(lease, calls=calls)
         else:
             outcome = Outcome(RunState.OK, "complete", MessageState.ANSWERED)
-            store.turns().commit(lease, "main", outcome, books=books)
+            store.turns().commit(lease, "main", outcome, calls=calls)
         assert store.redis.hlen(store.keys.reserved("day")) == 0, end
 
 

@@ -115,14 +115,14 @@ def step(store: StoreHarness) -> None:
     store.say("two", mode=QueueMode.STEER)
     store.say("three", mode=QueueMode.STEER_BACKLOG)
     events = [{"type": "text.delta", "data": {"text": "said"}}]
-    books = replace(took(taken.lease, Usage(input=3)), attempts=vain("call-1").attempts)
-    store.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, events=events, books=books)
+    calls = replace(took(taken.lease, Usage(input=3)), attempts=vain("call-1").attempts)
+    store.turns().step(taken.lease, 1, [SAID], starting="c", may_steer=True, events=events, calls=calls)
 
 
 def commit(store: StoreHarness) -> None:
     store.say("one")
     usage = Usage(input=3, output=1)
-    store.commit(store.take(), entries=[SAID], usage=usage, context_tokens=4, books=vain("call-1"))
+    store.commit(store.take(), entries=[SAID], usage=usage, context_tokens=4, calls=vain("call-1"))
 
 
 def commit_and_go_on(store: StoreHarness) -> None:
@@ -150,7 +150,7 @@ def commit_granting(store: StoreHarness) -> None:
 
 def release(store: StoreHarness) -> None:
     store.say("one")
-    store.turns().release(store.take().lease, books=vain("call-1"))
+    store.turns().release(store.take().lease, calls=vain("call-1"))
 
 
 def stop_running(store: StoreHarness) -> None:
@@ -253,13 +253,13 @@ def announce_to_parked(store: StoreHarness) -> None:
     store.announce("batch-2")
 
 
-def reaped(store: StoreHarness) -> None:
+def children_stopped(store: StoreHarness) -> None:
     store.say("one")
     store.spawn(store.take(), "a")
     store.stop()
-    order = store.tree.reap(SESSION)
+    order = store.tree.stop_order(SESSION)
     assert order is not None
-    store.tree.reaped(SESSION, order)
+    store.tree.children_stopped(SESSION, order)
 
 
 def retry(store: StoreHarness) -> None:
@@ -395,7 +395,7 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "patch_row": [patch_row],
     "spawn": [spawn],
     "announce": [announce_to_idle, announce_to_parked],
-    "reaped": [reaped],
+    "children_stopped": [children_stopped],
     "retry": [retry],
     "block": [block],
     "forget": [forget],
@@ -514,12 +514,12 @@ def test_a_whole_turn_cut_off_at_every_script_is_applied_once(
     store.say("two", id="m2", mode=QueueMode.STEER)
 
     turns, usage = store.turns("w1"), Usage(input=5)
-    books = took(taken.lease, usage)
-    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, books=books))
+    calls = took(taken.lease, usage)
+    _, steered = through_a_freeze(lambda: turns.step(taken.lease, 1, [SAID], may_steer=True, calls=calls))
     assert [entry["messageIds"] for entry in steered] == [["m2"]]
 
-    books = took(taken.lease, usage, 2)
-    assert through_a_freeze(lambda: turns.release(taken.lease, books=books)) == (True, ())
+    calls = took(taken.lease, usage, 2)
+    assert through_a_freeze(lambda: turns.release(taken.lease, calls=calls)) == (True, ())
     taken = through_a_freeze(lambda: store.take("w2", run="run-a", nonce="n2"))
     committed = through_a_freeze(lambda: store.commit(taken, worker="w2", entries=[SAID], usage=usage))
 

@@ -25,7 +25,7 @@ def test_a_step_appends_its_entries_marks_the_call_and_counts_tokens(store: Stor
         1,
         [SAID],
         starting="call-1",
-        books=took(taken.lease, Usage(input=5, output=2, cache_read=1)),
+        calls=took(taken.lease, Usage(input=5, output=2, cache_read=1)),
         events=[{"type": "text.delta", "data": {"text": "thinking aloud"}}],
     )
 
@@ -41,10 +41,10 @@ def test_a_step_appends_its_entries_marks_the_call_and_counts_tokens(store: Stor
 def test_a_repeated_step_is_written_once_and_gets_the_first_answer(store: StoreHarness, taken: Taken) -> None:
     store.say("join in", mode=QueueMode.STEER)
     usage = Usage(input=5)
-    first = store.turns().step(taken.lease, 1, [SAID], may_steer=True, books=took(taken.lease, usage))
+    first = store.turns().step(taken.lease, 1, [SAID], may_steer=True, calls=took(taken.lease, usage))
     store.say("too late", mode=QueueMode.STEER)
 
-    again = store.turns().step(taken.lease, 1, [SAID], may_steer=True, books=took(taken.lease, usage))
+    again = store.turns().step(taken.lease, 1, [SAID], may_steer=True, calls=took(taken.lease, usage))
 
     assert again == first
     assert [entry["messageIds"] for entry in again[1]] == [["join in"]]

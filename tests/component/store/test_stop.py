@@ -134,12 +134,12 @@ def test_a_stop_of_one_run_is_for_what_that_run_has_spawned(store: StoreHarness)
     stopped = store.stop(run="run-two", with_waiting=False)
 
     assert (stopped.begun, stopped.live) == (True, ("run-a", "run-b"))
-    assert store.tree.reap(SESSION) is None
-    order = store.tree.reap(SESSION, second.lease.run)
+    assert store.tree.stop_order(SESSION) is None
+    order = store.tree.stop_order(SESSION, second.lease.run)
     assert order is not None
     assert [run.id for run in store.tree.live(SESSION, order.upto) if order.is_for(run)] == ["run-b"]
     assert store.spawn(second, "c", batch="batch-2")[0].verdict == "cancelled"
-    assert store.due_at("reap|run-two " + SESSION) is not None
+    assert store.due_at("stop_children|run-two " + SESSION) is not None
 
 
 def test_a_stop_of_a_session_is_for_all_that_it_has_spawned(store: StoreHarness) -> None:
@@ -152,6 +152,6 @@ def test_a_stop_of_a_session_is_for_all_that_it_has_spawned(store: StoreHarness)
 
     store.stop()
 
-    order = store.tree.reap(SESSION)
+    order = store.tree.stop_order(SESSION)
     assert order is not None
     assert [run.id for run in store.tree.live(SESSION, order.upto) if order.is_for(run)] == ["run-a", "run-b"]

@@ -196,7 +196,7 @@ def test_an_order_to_stop_children_of_an_old_life_spares_those_of_the_next(store
     store.spawn(store.take(), "c", batch="batch-3", most_children=100, most_tree=100)
 
     # Then the order reaches only the old ones
-    order = store.tree.reap(SESSION)
+    order = store.tree.stop_order(SESSION)
     assert order is not None
     assert [run.id for run in store.tree.live(SESSION, order.upto)] == [f"run-{name}" for name in old]
 
@@ -372,7 +372,7 @@ def test_a_child_of_several_turns_names_every_message_it_settled(store: StoreHar
     assert store.run("run-a").covers == ["task-a", "steered", "next"]
 
 
-def test_a_child_of_several_turns_books_its_tokens_once(store: StoreHarness) -> None:
+def test_a_child_of_several_turns_records_its_tokens_once(store: StoreHarness) -> None:
     child = tree(store)
     store.commit(child, usage=Usage(input=10, output=1))
     end_child(store, "b")

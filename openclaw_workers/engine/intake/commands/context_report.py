@@ -90,7 +90,7 @@ def _conversation(ctx: CommandContext, compactions: int) -> list[str]:
 def _seen(ctx: CommandContext) -> Iterable[ModelVisibleEntry | CompactionEntry]:
     """What the log shows the model, newest first: back to what the latest compaction kept."""
     left: int | None = None
-    for entry in (entry for page in ctx.stores.reader.pages_back(ctx.session) for entry in reversed(page)):
+    for entry in (entry for page in ctx.reader.pages_back(ctx.session) for entry in reversed(page)):
         if left == 0:
             return
         if left is not None:

@@ -25,7 +25,7 @@ _SILENT_THINKERS = ("offline", "cli")
 
 def model(ctx: CommandContext, argument: str) -> str:
     """`/model`: show, choose, or list."""
-    settings, wanted = ctx.stores.settings, argument.strip()
+    settings, wanted = ctx.settings, argument.strip()
     if not wanted:
         return f"Model: {current_model(ctx)}. Usage: /model [name|default|list]"
     if wanted.lower() == "list":
@@ -44,12 +44,12 @@ def current_model(ctx: CommandContext) -> str:
     """The model of the session's next turn, and whether it is the default one."""
     chosen = _chosen(ctx.row())
     if chosen:
-        return resolve_model(ctx.stores.settings, chosen)
+        return resolve_model(ctx.settings, chosen)
     return f"{_default(ctx)} (default)"
 
 
 def _list(ctx: CommandContext) -> str:
-    settings = ctx.stores.settings
+    settings = ctx.settings
     current = current_model(ctx).removesuffix(" (default)")
     known = list(dict.fromkeys([current, *usable_models(settings)]))
     names: dict[str, list[str]] = {}
@@ -57,8 +57,8 @@ def _list(ctx: CommandContext) -> str:
         names.setdefault(full, []).append(alias)
     every = sorted({*known, *names})
     shown = {full: f"({name})" for full, name in display_names(settings).items()}
-    told = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
-    lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in told.items()]
+    labels = {full: " ".join(filter(None, [", ".join(names.get(full, [])), shown.get(full, "")])) for full in every}
+    lines = [f"{'*' if full == current else ' '} {full}  {words}".rstrip() for full, words in labels.items()]
     remote = sorted({full.partition("/")[0] for full in every} - {*_SILENT_THINKERS})
     return "\n".join([*lines, *([f"Other models of {', '.join(remote)} may be named too."] if remote else [])])
 
@@ -70,7 +70,7 @@ def _chosen(row: SessionEntry | None) -> str:
 
 
 def _default(ctx: CommandContext) -> str:
-    settings = ctx.stores.settings
+    settings = ctx.settings
     agent = resolve_agent(settings, agent_of(ctx.session), default_model=default_model(settings, os.environ))
     return agent.primary
 
@@ -91,10 +91,10 @@ class Level:
         word = argument.strip().lower()
         title = self.name.capitalize()
         if not word:
-            return f"{title}: {self._told(ctx)}. Usage: /{self.name} [{'|'.join(self.values)}|default]"
+            return f"{title}: {self._in_force(ctx)}. Usage: /{self.name} [{'|'.join(self.values)}|default]"
         if word in CLEARING:
             ctx.patch(self.name, {self.column: ""})
-            return f"{title} set: {self._told(ctx)}."
+            return f"{title} set: {self._in_force(ctx)}."
         value = self.checked(word)
         ctx.patch(self.name, {self.column: value})
         return f"{title} set: {value}.{self.remark(ctx, value)}"
@@ -113,13 +113,13 @@ class Level:
         meant = f" ({guess})" if guess else ""
         raise BadInput(f"{word!r} is no level of /{self.name}; expected one of {', '.join(self.values)}{meant}")
 
-    def _told(self, ctx: CommandContext) -> str:
-        value = ctx.stores.reader.row(ctx.session).get(self.column)
+    def _in_force(self, ctx: CommandContext) -> str:
+        value = ctx.reader.row(ctx.session).get(self.column)
         return value or f"{self.unset(ctx)} (default)"
 
 
 def _thinking_default(ctx: CommandContext) -> str:
-    return resolve_agent(ctx.stores.settings, agent_of(ctx.session)).thinking_default
+    return resolve_agent(ctx.settings, agent_of(ctx.session)).thinking_default
 
 
 def _takes_no_level(ctx: CommandContext, value: str) -> str:
@@ -131,7 +131,7 @@ def _takes_no_level(ctx: CommandContext, value: str) -> str:
     if provider in _SILENT_THINKERS:
         return f" {name} takes no such level."
     try:
-        found = Catalog(ctx.stores.settings.models).model(provider, model)
+        found = Catalog(ctx.settings.models).model(provider, model)
     except ProviderError:
         return ""  # the next turn tells
     setting = f"models.providers.{provider}.models[].reasoning"

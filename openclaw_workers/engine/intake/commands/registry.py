@@ -85,7 +85,7 @@ def parse_command(text: str, *, reset_triggers: Sequence[str] = ("/new", "/reset
 
 
 def _help(ctx: CommandContext, _: str) -> str:
-    triggers = ctx.stores.settings.session.reset_triggers
+    triggers = ctx.settings.session.reset_triggers
     known = [c for c in COMMANDS.values() if parse_command(f"/{c.name}", reset_triggers=triggers) is not None]
     width = max(len(command.usage) for command in known)
     return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in known)
@@ -102,7 +102,7 @@ def _stop(ctx: CommandContext, _: str) -> str:
 
 
 def _status(ctx: CommandContext, _: str) -> str:
-    control, entry = ctx.stores.reader.control(ctx.session), ctx.stores.reader.session(ctx.session)
+    control, entry = ctx.reader.control(ctx.session), ctx.reader.session(ctx.session)
     doing = f" ({control.run})" if control.state != "idle" else ""
     lines = [f"session {ctx.session}", f"state   {control.state}{doing}"]
     lines.append(f"waiting {control.waiting} message(s)")
@@ -129,9 +129,9 @@ _DROP_ALIASES = {"oldest": "old", "newest": "new", "summary": "summarize"}
 
 def _queue(ctx: CommandContext, argument: str) -> str:
     if not argument:
-        told = _queue_in_force(ctx)
-        rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != "mode")
-        return f"Queue mode: {told['mode']}; {rest}. Usage: {COMMANDS['queue'].usage}"
+        rules_shown = _queue_in_force(ctx)
+        rest = ", ".join(f"{name} {value}" for name, value in rules_shown.items() if name != "mode")
+        return f"Queue mode: {rules_shown['mode']}; {rest}. Usage: {COMMANDS['queue'].usage}"
     if argument.lower() in ("default", "reset", "clear"):
         fields = dict.fromkeys(("queueMode", "queueDebounceMs", "queueCap", "queueDrop"), "")
     else:
@@ -146,7 +146,7 @@ _QUEUE_FIELDS = {"queueMode": "mode", "queueDebounceMs": "debounce", "queueCap":
 
 def _queue_in_force(ctx: CommandContext) -> dict[str, str]:
     """How this session treats messages from where the command came: its own choice, the channel's, or the default."""
-    rules, channel = ctx.stores.settings.messages.queue, ctx.channel
+    rules, channel = ctx.settings.messages.queue, ctx.channel
     defaults = {
         "queueMode": rules.by_channel.get(channel, rules.mode),
         "queueDebounceMs": rules.debounce_ms_by_channel.get(channel, rules.debounce_ms),
@@ -155,13 +155,13 @@ def _queue_in_force(ctx: CommandContext) -> dict[str, str]:
     }
     row = ctx.row()
     chosen = row.model_dump(by_alias=True) if row else {}
-    told = {}
+    rules_shown = {}
     for name, default in defaults.items():
         own = chosen.get(name)
-        told[_QUEUE_FIELDS[name]] = _in_words(name, default if own is None else own) + (
+        rules_shown[_QUEUE_FIELDS[name]] = _in_words(name, default if own is None else own) + (
             " (default)" if own is None else ""
         )
-    return told
+    return rules_shown
 
 
 def _in_words(name: str, value: object) -> str:

@@ -6,20 +6,20 @@
 ]]
 -- Rule 12: order the children of a session, or of one `run` of it, to be stopped, up to the one spawned last. The sweep
 -- carries the order out if nobody else does. An order that covers them already is not replaced when their parent ends.
-local function reap(reaps, due, live, session, now, reason, run)
+local function order_stop(stop_orders, due, live, session, now, reason, run)
   local last = tonumber(redis.call("ZRANGE", live, -1, -1, "WITHSCORES")[2])
   if not last or run == "" then
     return
   end
   local order = run and run .. " " .. session or session
   for _, known in ipairs(reason == "parent-ended" and { session, order } or {}) do
-    local raw = redis.call("HGET", reaps, known)
+    local raw = redis.call("HGET", stop_orders, known)
     if raw and cjson.decode(raw).upto >= last then
       return
     end
   end
-  redis.call("HSET", reaps, order, cjson.encode({ upto = last, reason = reason, run = run }))
-  redis.call("ZADD", due, now, "reap|" .. order)
+  redis.call("HSET", stop_orders, order, cjson.encode({ upto = last, reason = reason, run = run }))
+  redis.call("ZADD", due, now, "stop_children|" .. order)
 end
 
 -- A parent that waits in a call for one of these answers reads the follow-up there; it is not announced too.
@@ -62,7 +62,7 @@ local function end_wait(ctl, run_key, due, now)
 end
 
 -- A child's run has ended. It is settled once its own children are; until then these are stopped.
-local function settle_child(run_key, session, inbox, receipts, now, due, own_live, reaps)
+local function settle_child(run_key, session, inbox, receipts, now, due, own_live, stop_orders)
   local r = fields(run_key, "id", "state", "error", "events_key", "ctl_key", "batch", "label", "metadata")
   if not r.batch then
     return 0
@@ -74,7 +74,7 @@ local function settle_child(run_key, session, inbox, receipts, now, due, own_liv
     })
   end
   if open_batches(run_key) > 0 then
-    reap(reaps, due, own_live, session, now, "parent-ended", r.id)
+    order_stop(stop_orders, due, own_live, session, now, "parent-ended", r.id)
     return 0
   end
   count_child(run_key, now, due)

@@ -2,8 +2,8 @@
   Children were stopped as ordered: remove the order, unless it covers more by now.
 
   keys
-    reaps  hash  orders to stop children
-    due    zset  index of due items
+    stop_orders  hash  orders to stop children
+    due          zset  index of due items
   args
     order  text    the order: a session key, or a run and its session
     item   text    its item in `due`
@@ -14,9 +14,9 @@
   Invariant
     An order that covers more children than were stopped stays (rule 12).
 ]]
-local raw = redis.call("HGET", reaps, order)
+local raw = redis.call("HGET", stop_orders, order)
 if not raw or cjson.decode(raw).upto <= upto then
-  redis.call("HDEL", reaps, order)
+  redis.call("HDEL", stop_orders, order)
   redis.call("ZREM", due, item)
 end
 return { "ok" }

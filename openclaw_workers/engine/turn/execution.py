@@ -1,0 +1,192 @@
+"""Running one turn that this worker owns, up to the outcome that the runner commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+from pydantic import ValidationError
+
+from openclaw_workers.agent.context.history import open_calls
+from openclaw_workers.agent.loop import AgentLoop
+from openclaw_workers.agent.model.asker import Asker
+from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.ids import MessageId, SessionKey
+from openclaw_workers.domain.messages import InboxEntry
+from openclaw_workers.engine.llm.call_log import CallLog
+from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.tree.lineage import root_of
+from openclaw_workers.engine.turn import outcomes
+from openclaw_workers.engine.turn.journal import RedisJournal, persist
+from openclaw_workers.engine.turn.lost_calls import LostCalls
+from openclaw_workers.engine.turn.overrides import shown_in
+from openclaw_workers.engine.turn.prepare import Prepared, Preparer
+from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.worker.state import RunActivity, RunHandle, WorkerState
+from openclaw_workers.errors import (
+    BadInput,
+    BudgetExhausted,
+    CorruptRecord,
+    LeaseLost,
+    ProviderError,
+    StoreUnavailable,
+    TurnEnded,
+    TurnHandedOver,
+    TurnParked,
+    TurnYielded,
+)
+from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.turn_records import Outcome, Taken, WaitFor
+from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.sessions.port import SessionPort
+
+log = structlog.get_logger(__name__)
+
+
+class ReleaseTurn(Exception):
+    """The turn must be released: this worker is leaving, or the turn waits for something."""
+
+    def __init__(self, wait: WaitFor | None = None) -> None:
+        super().__init__()
+        self.wait = wait
+
+
+class TurnExecution:
+    """Runs turns through the agent loop; many threads use it at once."""
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        preparer: Preparer,
+        models: Models,
+        lost_calls: LostCalls,
+        calibration: Calibration,
+        reader: Reader,
+        process: WorkerState,
+        sessions_of: Callable[[Taken], SessionPort],
+        transcripts: TranscriptCache,
+    ) -> None:
+        """`sessions_of` gives what the session tools of a turn may reach."""
+        self._turns = turns
+        self._preparer = preparer
+        self._models = models
+        self._lost_calls = lost_calls
+        self._calibration = calibration
+        self._reader = reader
+        self._process = process
+        self._sessions_of = sessions_of
+        self._transcripts = transcripts
+
+    def run(self, taken: Taken, handle: RunHandle) -> Outcome:
+        """Run the turn and say how it ended.
+
+        Raises:
+            LeaseLost: another worker owns the session now.
+            ReleaseTurn: another worker should continue the turn.
+        """
+        try:
+            # Strictly: what `take` could not read did not enter the transcript, and must not be answered.
+            bound = [InboxEntry.model_validate_json(raw, strict=True) for raw in taken.bound]
+            focus = None
+            if bound and bound[0].kind == "command":
+                ordered = outcomes.command(bound[0])
+                if isinstance(ordered, Outcome):
+                    return ordered
+                focus = ordered.compact
+            prepared = persist(lambda: self._preparer.prepare(taken, bound, self._sessions_of(taken)), self._process)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - logged and reported below
+            return self._not_prepared(taken, error)
+        root = root_of(taken.lease.session, taken.row)
+        calls = self._models.call_log(taken.lease.run, taken.lease.session, prepared.agent, root)
+        journal = RedisJournal(self._turns, handle, self._process, calls, step=taken.step)
+        try:
+            asker = self._asker(taken, handle, prepared.agent, calls, journal)
+        except (ProviderError, BadInput) as error:
+            return outcomes.failed(error, prepared.history, taken.lease.run)
+        loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
+        self._record_lost_calls(taken, prepared, calls, loop, journal)
+        outcome = replace(self._loop(loop, handle, focus), worked=loop.worked)
+        if taken.row.get("deliver") == "1" or asker.reasoning != "off":
+            # The commit shows the last text to the session's own viewers. Its parent's viewers, and those who follow
+            # the model's thinking, need the events.
+            journal.flush()
+        row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
+        return outcomes.complete(outcome, bound, row, asker)
+
+    def _asker(
+        self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal
+    ) -> Asker:
+        """Who calls the agent's models in this turn.
+
+        Raises:
+            ProviderError, BadInput: they cannot be called as configured.
+        """
+        run, cancel = taken.lease.run, handle.cancel
+        chain = self._models.chain(
+            agent,
+            run,
+            calls.tree,
+            taken.row,
+            cancel,
+            seconds_left=handle.seconds_left,
+            on_skip=calls.note_attempt,
+            on_wait=lambda why: journal.show("model.waiting", {"why": why}),
+        )
+        handle.begin(RunActivity(unrecorded=calls.unrecorded, show=journal.flush_if_old, hold=chain.guard.hold))
+        reasoning = shown_in(taken.row).reasoning
+        return Asker(run, taken.lease.fence, chain, journal, cancel, reasoning, self._calibration)
+
+    def _record_lost_calls(
+        self, taken: Taken, prepared: Prepared, calls: CallLog, loop: AgentLoop, journal: RedisJournal
+    ) -> None:
+        """Record what earlier owners of the run were asking when they died. One that ran a tool was asking nothing."""
+        if not taken.dead or open_calls(loop.history):
+            return
+        lost = persist(
+            lambda: self._lost_calls.asked_last(taken.lease, taken.dead, taken.row, prepared.agent), self._process
+        )
+        for each in lost:
+            calls.note_lost(each, loop.next_tokens())
+        journal.record_calls()
+
+    def _not_prepared(self, taken: Taken, error: Exception) -> Outcome:
+        session = taken.lease.session
+        if isinstance(error, ProviderError | BadInput):  # a wrong setting or name, not a defect of ours
+            log.warning("turn.prepare_failed", error=error.message)
+        else:
+            log.error("turn.prepare_failed", exc_info=error)
+        if isinstance(error, ValidationError):
+            error = CorruptRecord("a message", "it is not in the form this version writes")
+        if isinstance(error, CorruptRecord):
+            self._reader.quarantine(f"session {session}: {error.where}", error.why, taken.bound)
+        history = persist(lambda: self._transcripts.newest(session), self._process)
+        return outcomes.failed(error, history, taken.lease.run)
+
+    def _loop(self, loop: AgentLoop, handle: RunHandle, focus: str | None = None) -> Outcome:
+        run = handle.lease.run
+        try:
+            if focus is not None:
+                return outcomes.done(loop.compact(focus), loop)
+            return outcomes.answered(loop.run(), handle.lease.session)
+        except LeaseLost:
+            raise
+        except TurnParked as error:
+            wait = WaitFor(SessionKey(error.session), MessageId(error.message_id), error.milliseconds)
+            raise ReleaseTurn(wait) from error
+        except TurnYielded as error:
+            return outcomes.yielded(error, loop)
+        except BudgetExhausted as error:
+            return outcomes.over_budget(error, loop, run)
+        except (TurnHandedOver, StoreUnavailable) as error:
+            raise ReleaseTurn from error
+        except TurnEnded as error:
+            return outcomes.ended(error, loop, run)
+        except Exception as error:
+            if not isinstance(error, ProviderError):
+                log.exception("turn.failed")
+            return outcomes.failed(error, loop.history, run)

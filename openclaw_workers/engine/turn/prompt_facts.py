@@ -1,0 +1,72 @@
+"""The facts that an agent's system prompt is written from."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from openclaw_workers.agent.prompt.host_facts import repo_of, zone_name
+from openclaw_workers.agent.prompt.sections import PromptFacts
+from openclaw_workers.agent.prompt.workspace_files import file_names
+from openclaw_workers.agent.prompt.workspace_files import load as load_files
+from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.tool_spec import ToolSpec
+from openclaw_workers.domain.tree import Role
+from openclaw_workers.engine.turn.overrides import Shown
+from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPosition:
+    """Where a session stands: in its tree, and on which channel people talk to it."""
+
+    depth: int
+    role: Role
+    channel: str = ""
+
+
+def prompt_facts(
+    agent: AgentConfig,
+    position: SessionPosition,
+    shown: Shown,
+    workspace: Path,
+    tools: Sequence[ToolSpec],
+    *,
+    model_aliases: Sequence[tuple[str, str]],
+) -> PromptFacts:
+    limits = {"max_chars": agent.bootstrap_max_chars, "total_max_chars": agent.bootstrap_total_max_chars}
+    return PromptFacts(
+        agent_id=agent.id,
+        agent_name=agent.identity.name or agent.name,
+        theme=agent.identity.theme or "",
+        emoji=agent.identity.emoji or "",
+        avatar=agent.identity.avatar or "",
+        workspace=workspace,
+        specs=tools,
+        role=position.role,
+        mode=agent.prompt_mode,
+        docs=_documents(),
+        owners=agent.identity.owner_numbers,
+        model_aliases=model_aliases,
+        timezone=zone_name(agent.user_timezone),
+        files=load_files(workspace, file_names(agent.prompt_mode, position.role), **limits),
+        extra=agent.extra_system_prompt,
+        model=agent.primary,
+        channel=position.channel,
+        repo=repo_of(workspace),
+        thinking=agent.thinking_default,
+        reasoning=shown.reasoning,
+        verbose=shown.verbose,
+        host=socket.gethostname(),
+        os=platform.system().lower(),
+    )
+
+
+@lru_cache(maxsize=1)
+def _documents() -> tuple[str, ...]:
+    docs = docs_dir()
+    return tuple(f"{PREFIX}{path.name}" for path in sorted(docs.glob("*.md"))) if docs else ()

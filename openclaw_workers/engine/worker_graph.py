@@ -1,0 +1,240 @@
+"""The composition root: builds the engine's objects from one configuration, each with what it needs.
+
+Only this module, the worker and the CLI's context know all stores. A turn uses the objects of one graph to its end.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+
+from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.config.resolve import model_aliases
+from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.client_graph import control_of, intake_of
+from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.sessions.relay import AnswerRelay
+from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.stores import Stores
+from openclaw_workers.engine.sweep.archive import DueArchives
+from openclaw_workers.engine.sweep.batch import DueBatches
+from openclaw_workers.engine.sweep.cleanup import DueCleanups
+from openclaw_workers.engine.sweep.due_kind import DueKind
+from openclaw_workers.engine.sweep.forget import DueRecords
+from openclaw_workers.engine.sweep.lost_call import DueLostCalls
+from openclaw_workers.engine.sweep.relay import DueRelays
+from openclaw_workers.engine.sweep.stop_children import DueStopOrders
+from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.engine.sweep.turn import DueTurns
+from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.spawn import Spawner
+from openclaw_workers.engine.turn.agent_frame import AgentFrames
+from openclaw_workers.engine.turn.execution import TurnExecution
+from openclaw_workers.engine.turn.lost_calls import LostCalls
+from openclaw_workers.engine.turn.prepare import Preparer
+from openclaw_workers.engine.turn.reset_policy import ResetPolicy
+from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.wake import Waker
+from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.store.keys import ARCHIVE, BATCH, CLEANUP, FORGET, LOST_CALL, RELAY, STOP_CHILDREN, TURN
+from openclaw_workers.store.llm.cooldowns import Cooldowns
+from openclaw_workers.store.llm.rate_limits import RateLimits
+from openclaw_workers.store.turn_records import TurnRules
+from openclaw_workers.store.turns import Turns
+
+
+@dataclass(frozen=True)
+class WorkerEngine:
+    """The engine of one worker process. Each part is built when the first object that needs it is built."""
+
+    loaded: Loaded
+    stores: Stores
+    waker: Waker
+    process: WorkerState
+    worker: WorkerId
+    _: KW_ONLY
+    default_model: str
+
+    @cached_property
+    def turns(self) -> Turns:
+        stores, timing = self.stores, self.stores.timing
+        rules = TurnRules(timing.lease_ms, timing.rewake_ms, timing.grant_ms)
+        return Turns(stores.redis, stores.keys, self.worker, rules, stores.caps)
+
+    @cached_property
+    def agents(self) -> AgentConfigs:
+        return AgentConfigs(self.loaded.settings, self.loaded.state_dir, default_model=self.default_model)
+
+    @cached_property
+    def models(self) -> Models:
+        redis, keys = self.stores.redis, self.stores.keys
+        cooldowns, limits = Cooldowns(redis, keys), RateLimits(redis, keys)
+        return Models(self.loaded.settings, self.loaded.state_dir, cooldowns, limits)
+
+    @cached_property
+    def frames(self) -> AgentFrames:
+        settings = self.loaded.settings
+        return AgentFrames(
+            self.agents,
+            self.models,
+            model_aliases=sorted(model_aliases(settings).items()),
+            max_model_calls=settings.engine.max_steps,
+            tool_timeout_seconds=settings.engine.tool_timeout_seconds,
+        )
+
+    @cached_property
+    def resets(self) -> ResetPolicy:
+        return ResetPolicy(self.loaded.settings.session, self.agents)
+
+    @cached_property
+    def transcripts(self) -> TranscriptCache:
+        return TranscriptCache(self.stores.reader)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        return Calibration()
+
+    @cached_property
+    def lost_calls(self) -> LostCalls:
+        return LostCalls(self.agents, self.models, self.stores.reader)
+
+    @cached_property
+    def preparer(self) -> Preparer:
+        return Preparer(
+            agents=self.agents,
+            frames=self.frames,
+            models=self.models,
+            transcripts=self.transcripts,
+            calibration=self.calibration,
+            reader=self.stores.reader,
+            tree=self.stores.tree,
+        )
+
+    @cached_property
+    def intake(self) -> Intake:
+        return intake_of(self.stores, self.waker)
+
+    @cached_property
+    def session_tools(self) -> SessionTools:
+        stores = self.stores
+        return SessionTools(
+            spawner=spawner_of(stores, self.waker, self.loaded, self.agents),
+            intake=self.intake,
+            control=control_of(stores, self.waker),
+            inbox=stores.inbox,
+            reader=stores.reader,
+            sessions=stores.sessions,
+            tree=stores.tree,
+            exchanges=stores.exchanges,
+            agents=self.agents,
+            settings=self.loaded.settings,
+        )
+
+    @cached_property
+    def execution(self) -> TurnExecution:
+        return TurnExecution(
+            turns=self.turns,
+            preparer=self.preparer,
+            models=self.models,
+            lost_calls=self.lost_calls,
+            calibration=self.calibration,
+            reader=self.stores.reader,
+            process=self.process,
+            sessions_of=self.session_tools.for_turn,
+            transcripts=self.transcripts,
+        )
+
+    @cached_property
+    def sweep_wanted(self) -> threading.Event:
+        """Set by the runner when a commit leaves work that is due soon; the sweeper waits for it."""
+        return threading.Event()
+
+    @cached_property
+    def runner(self) -> TurnRunner:
+        return TurnRunner(
+            turns=self.turns,
+            execution=self.execution,
+            agents=self.agents,
+            resets=self.resets,
+            transcripts=self.transcripts,
+            lost_calls=self.lost_calls,
+            reader=self.stores.reader,
+            process=self.process,
+            waker=self.waker,
+            max_attempts=self.loaded.settings.engine.max_attempts,
+            on_delayed=self.sweep_wanted.set,
+        )
+
+    @cached_property
+    def announcer(self) -> Announcer:
+        return announcer_of(self.stores, self.waker, self.agents)
+
+    @cached_property
+    def archives(self) -> ArchiveWriter:
+        return ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
+
+    @cached_property
+    def sweeper(self) -> Sweeper:
+        return Sweeper(
+            self.stores.due,
+            self.stores.workers,
+            self.stores.reader,
+            self.due_kinds,
+            place_id=lambda: self.archives.place_id,
+            wanted=self.sweep_wanted,
+            period_seconds=self.loaded.settings.engine.sweep_seconds,
+        )
+
+    @cached_property
+    def due_kinds(self) -> Sequence[DueKind]:
+        """The sweeper's table. A new kind of due item is one row here and a prefix in store/keys.py."""
+        stores, settings = self.stores, self.loaded.settings
+        due, reader, tree = stores.due, stores.reader, stores.tree
+        control = control_of(stores, self.waker, self.archives)
+        max_turns = settings.session.agent_to_agent.max_ping_pong_turns
+        relay = AnswerRelay(stores.exchanges, reader, self.intake, max_turns=max_turns)
+        lost_calls = DueLostCalls(
+            stores.lost_calls, due, stores.workers, reader, self.runner, lease_ms=stores.timing.lease_ms
+        )
+        turns = DueTurns(
+            leases=stores.leases,
+            waker=self.waker,
+            runner=self.runner,
+            worker=self.worker,
+            caps=stores.caps,
+            max_attempts=settings.engine.max_attempts,
+        )
+        return (
+            DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
+            DueKind(BATCH, DueBatches(self.announcer).handle),
+            DueKind(STOP_CHILDREN, DueStopOrders(control).handle),
+            DueKind(RELAY, DueRelays(relay).handle),
+            DueKind(LOST_CALL, lost_calls.handle),
+            DueKind(FORGET, DueRecords(tree).handle),
+            DueKind(CLEANUP, DueCleanups(due, reader, tree, control).handle),
+            DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
+        )
+
+
+def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:
+    return Spawner(
+        tree=stores.tree,
+        reader=stores.reader,
+        waker=waker,
+        agents=agents,
+        settings=loaded.settings,
+        state_dir=loaded.state_dir,
+    )
+
+
+def announcer_of(stores: Stores, waker: Waker, agents: AgentConfigs) -> Announcer:
+    return Announcer(
+        tree=stores.tree, due=stores.due, reader=stores.reader, keys=stores.keys, agents=agents, waker=waker
+    )

@@ -1,0 +1,65 @@
+"""The sweeper's table: each kind of due item has one handler, and what belongs to none is not claimed for ever."""
+
+from __future__ import annotations
+
+import threading
+
+from openclaw_workers.engine.sweep.due_kind import DueKind
+from openclaw_workers.engine.sweep.sweeper import Sweeper
+from openclaw_workers.errors import BadInput
+from tests.component.engine.conftest import EngineHarness
+
+
+def sweeper_of(engine: EngineHarness, *kinds: DueKind) -> Sweeper:
+    return Sweeper(
+        engine.stores.due,
+        engine.stores.workers,
+        engine.stores.reader,
+        kinds,
+        place_id=lambda: "",
+        wanted=threading.Event(),
+        period_seconds=1,
+    )
+
+
+def make_due(engine: EngineHarness, *items: str) -> None:
+    engine.stores.redis.zadd(engine.stores.keys.due, dict.fromkeys(items, 1))
+
+
+def test_an_item_goes_to_the_handler_of_its_kind_by_the_rest_of_its_name(engine: EngineHarness) -> None:
+    handled: list[str] = []
+    make_due(engine, "one|a|b", "two|c")
+
+    sweeper_of(engine, DueKind("one|", handled.append), DueKind("two|", lambda _: None)).sweep()
+
+    assert handled == ["a|b"]
+
+
+def test_slow_kinds_come_last(engine: EngineHarness) -> None:
+    handled: list[str] = []
+    make_due(engine, "slow|a", "quick|b")
+
+    sweeper_of(engine, DueKind("slow|", handled.append, is_slow=True), DueKind("quick|", handled.append)).sweep()
+
+    assert handled == ["b", "a"]
+
+
+def test_a_handler_that_fails_keeps_no_other_from_its_items(engine: EngineHarness) -> None:
+    handled: list[str] = []
+
+    def fail(name: str) -> None:
+        raise BadInput("not readable") if name == "a" else RuntimeError("broken")
+
+    make_due(engine, "bad|a", "bad|b", "good|c")
+
+    sweeper_of(engine, DueKind("bad|", fail), DueKind("good|", handled.append)).sweep()
+
+    assert handled == ["c"]
+
+
+def test_an_item_of_no_known_kind_is_removed(engine: EngineHarness) -> None:
+    make_due(engine, "from-the-future|a")
+
+    sweeper_of(engine).sweep()
+
+    assert engine.stores.redis.zcard(engine.stores.keys.due) == 0
