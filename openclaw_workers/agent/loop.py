@@ -47,8 +47,8 @@ from openclaw_workers.domain.transcript import (
 )
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
+from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
-from openclaw_workers.tools.registry import canonical
 
 log = structlog.get_logger(__name__)
 

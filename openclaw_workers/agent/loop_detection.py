@@ -19,7 +19,7 @@ from openclaw_workers.domain.transcript import (
     ToolResultEntry,
     TranscriptEntry,
 )
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.aliases import canonical
 
 _POLLS = frozenset({"process", "command_status", "shell_status", "session_status", "subagents", "sessions_list"})
 """Tools that check for news: repeating them is normal, but not without end."""

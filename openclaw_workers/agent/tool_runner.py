@@ -13,9 +13,9 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.transcript import ContentBlock, FileBlock, ImageBlock, TextBlock, ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
+from openclaw_workers.tools.aliases import arguments, canonical
 from openclaw_workers.tools.base import Tool, ToolAnswer, ToolContext
 from openclaw_workers.tools.output_limit import FRAME_BYTES, MAX_OUTPUT_BYTES, limit_text
-from openclaw_workers.tools.registry import arguments, canonical
 
 log = structlog.get_logger(__name__)
 

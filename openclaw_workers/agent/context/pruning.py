@@ -19,7 +19,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
 )
 from openclaw_workers.providers.attachments import note
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.aliases import canonical
 
 Estimate = Callable[[TranscriptEntry], int]
 
@@ -94,10 +94,13 @@ def _may_prune(entry: TranscriptEntry, settings: ContextPruningSettings) -> bool
 
 
 def _named(tool: str, tools: PruneToolsSettings) -> bool:
+    def matches(pattern: str) -> bool:
+        return fnmatchcase(name, canonical(pattern.lower()))
+
     name = canonical(tool).lower()
-    if any(fnmatchcase(name, pattern.lower()) for pattern in tools.deny):
+    if any(map(matches, tools.deny)):
         return False
-    return not tools.allow or any(fnmatchcase(name, pattern.lower()) for pattern in tools.allow)
+    return not tools.allow or any(map(matches, tools.allow))
 
 
 def _trim(entries: list[TranscriptEntry], index: int, trim: SoftTrimSettings, estimate: Estimate) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from openclaw_workers.tools.aliases import arguments, canonical
 from openclaw_workers.tools.base import Effect
-from openclaw_workers.tools.registry import arguments, builtin_tools, canonical, specs
+from openclaw_workers.tools.registry import builtin_tools, specs
 
 
 def test_there_is_one_tool_per_effect() -> None:
