@@ -19,6 +19,7 @@ from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 
 if TYPE_CHECKING:
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.web.port import WebPort
 
 
 class Effect(StrEnum):
@@ -62,6 +63,8 @@ class ToolContext:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
+    web: WebPort | None = None
+    """The web, for web_fetch and web_search."""
 
 
 ToolAnswer = str | list[ContentBlock]
