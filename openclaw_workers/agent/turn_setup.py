@@ -16,6 +16,7 @@ from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.web.port import WebPort
 
 
 class Journal(Viewers, Protocol):
@@ -77,6 +78,8 @@ class TurnSetup:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
+    web: WebPort | None = None
+    """The web, as the configuration lets agents use it."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

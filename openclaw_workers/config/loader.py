@@ -28,6 +28,8 @@ ENVIRONMENT: dict[str, Loc] = {
     "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),
     "OPENAI_BASE_URL": ("models", "providers", "openai", "baseUrl"),
     "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
+    "BRAVE_API_KEY": ("tools", "web", "search", "brave", "apiKey"),
+    "TAVILY_API_KEY": ("tools", "web", "search", "tavily", "apiKey"),
 }
 """Environment variables that set a secret or a URL; they take precedence over the file."""
 

@@ -49,6 +49,8 @@ from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.turn_records import TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
+from openclaw_workers.tools.web.port import WebPort
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,13 @@ class WorkerEngine:
             model_aliases=sorted(model_aliases(settings).items()),
             max_model_calls=settings.engine.max_steps,
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
+            web=self.web,
+            disabled_tools=disabled_tools(settings.tools.web),
         )
+
+    @cached_property
+    def web(self) -> WebPort:
+        return WebOnFirstUse(self.loaded.settings.tools.web)
 
     @cached_property
     def resets(self) -> ResetPolicy:

@@ -32,6 +32,29 @@ You are a background task that another agent started. Your task is in the first 
 
 TOOLING = "Tool availability (filtered by policy). Names are case-sensitive; call them exactly as listed."
 
+TOOL_SUMMARIES = {
+    "read": "Read file contents",
+    "write": "Create or overwrite files",
+    "edit": "Make precise edits to files",
+    "exec": "Run shell commands (pty available for TTY-required CLIs)",
+    "process": "Manage background exec sessions",
+    "apply_patch": "Apply multi-file patches",
+    "grep": "Search file contents for patterns",
+    "find": "Find files by glob pattern",
+    "ls": "List directory contents",
+    "web_search": "Search the web (Brave API, SearXNG or Tavily)",
+    "web_fetch": "Fetch a web page as readable text",
+    "memory_search": "Search memory (MEMORY.md + memory/*.md)",
+    "sessions_spawn": "Spawn an isolated sub-agent session",
+    "subagents": "List, inspect, message, steer and stop sub-agents",
+    "sessions_yield": "End the turn and wait for sub-agents",
+    "sessions_list": "List sessions",
+    "sessions_history": "Read the messages of a session",
+    "sessions_send": "Send a message to a session and wait for its answer",
+    "session_status": "Show the state of a session, set its model",
+}
+"""The list of tools in the system prompt, in this order. Other tools follow by name, with their own first sentence."""
+
 NO_TOOLS = "## Tooling\nYou have no tools."
 
 OWN_TOOLS = "## Tooling\nYou work with tools of your own. You are given no others."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
@@ -22,6 +22,7 @@ from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
+from openclaw_workers.tools.web.port import WebPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,13 @@ class AgentFrames:
         model_aliases: Sequence[tuple[str, str]],
         max_model_calls: int,
         tool_timeout_seconds: float,
+        web: WebPort,
+        disabled_tools: Collection[str] = (),
     ) -> None:
         self._agents = agents
         self._models = models
+        self._web = web
+        self._disabled_tools = disabled_tools
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
         self._tool_timeout_seconds = tool_timeout_seconds
@@ -116,7 +121,8 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = tools_at(position.depth, position.role, position.authority)
+        offered = tools_at(position.depth, position.role, position.authority)
+        tools = [tool for tool in offered if tool.name not in self._disabled_tools]
         facts = prompt_facts(agent, position, shown, workspace, specs(tools), model_aliases=self._model_aliases)
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
@@ -137,6 +143,7 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            web=self._web,
             shows_results=shown.verbose == "full",
         )
         can_call_tools = first.provider.can_call_tools

@@ -41,6 +41,9 @@ _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
 _TELEGRAM: Final = "tests/integration/telegram"
+_WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
+_WEB_PARTS: Final = "tests/unit/tools/test_web_parts.py"
+_WEB_SEARCH: Final = "tests/component/tools/test_web_search.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -52,6 +55,7 @@ _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clo
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
 _LISTED: Final = f"{_REGISTRY}::test_configured_models_extend_or_replace_the_built_in_ones"
+_SEARCHES: Final = f"{_WEB_PARTS}::test_the_configuration_chooses_the_service"
 _CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
 
 
@@ -261,6 +265,22 @@ EFFECTS: Final = {
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,
     "tools.sessions.visibility": _SEEN,
+    "tools.web.fetch.enabled": f"{_FORCE}::test_web_tools_can_be_taken_from_all_agents",
+    "tools.web.fetch.maxChars": f"{_WEB_FETCH}::test_max_chars_limits_every_call",
+    "tools.web.fetch.maxResponseBytes": f"{_WEB_FETCH}::test_max_response_bytes_limits_what_is_downloaded",
+    "tools.web.fetch.timeoutSeconds": f"{_WEB_FETCH}::test_a_slow_page_ends_after_the_time_that_is_set",
+    "tools.web.fetch.maxRedirects": f"{_WEB_FETCH}::test_redirects_are_followed_up_to_the_limit",
+    "tools.web.fetch.cacheTtlMinutes": f"{_WEB_FETCH}::test_a_page_is_kept_for_a_while",
+    "tools.web.fetch.userAgent": f"{_WEB_FETCH}::test_the_user_agent_is_the_configured_one",
+    "tools.web.search.enabled": f"{_FORCE}::test_web_tools_can_be_taken_from_all_agents",
+    "tools.web.search.provider": _SEARCHES,
+    "tools.web.search.apiKey": _SEARCHES,
+    "tools.web.search.brave.apiKey": _SEARCHES,
+    "tools.web.search.tavily.apiKey": _SEARCHES,
+    "tools.web.search.searxng.baseUrl": _SEARCHES,
+    "tools.web.search.maxResults": f"{_WEB_SEARCH}::test_the_number_of_results_is_configured",
+    "tools.web.search.timeoutSeconds": f"{_WEB_SEARCH}::test_a_slow_service_ends_after_the_time_that_is_set",
+    "tools.web.search.cacheTtlMinutes": f"{_WEB_SEARCH}::test_results_are_kept_for_a_while",
     "models.mode": _LISTED,
     "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
