@@ -21,14 +21,15 @@ from openclaw_workers.domain.tree import BatchState
 from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.cli_docs import PAGE, CliDocs
 from tests.support.fleet import Fleet, session_key
+from tests.support.ingress import start_ingress
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import Program, as_text, call, execute, program, say, spawn
 from tests.support.redis_server import free_port
 from tests.support.waiting import eventually
 from tests.support.wire import Failure, Reply, WireServer
 
-WITHOUT_FIELDS = {"worker", "config schema"}
-"""One prints logs, the other a JSON schema."""
+WITHOUT_FIELDS = {"worker", "ingress", "config schema"}
+"""Two print logs, the third a JSON schema."""
 
 Answers = dict[str, list[Any]]
 
@@ -54,6 +55,7 @@ def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "models": {"providers": {"wire": provider}},
         "agents": {"list": [{"id": "main", "default": True}, wired]},
         "engine": {"leaseSeconds": 8.0},
+        "budgets": {"tree": {"tokens": 1_000_000_000}},
     }
     with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
         fleet.workspace.mkdir(parents=True)
@@ -70,6 +72,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.what_is_there()
     asking.people()
     asking.outbox()
+    asking.tokens()
     asking.runs_and_endings()
     asking.set_up()
     asking.failures()
@@ -151,6 +154,7 @@ class Asking:
         self.ask("subagents send", "subagents", "send", "settled", as_text(program(say("more"))), "--wait")
         self.ask("subagents stop", "subagents", "stop", held.id, "--wait")
         self.blocked()
+        self.parked()
         self.ask("subagents list", "subagents", "list")
         self.ask("subagents log", "subagents", "log", "settled")
 
@@ -161,6 +165,17 @@ class Asking:
         (child,) = self.fleet.stores.tree.children(session_key(name))
         eventually(lambda: self.fleet.run(child.id).state == "running", within=30)
         return child
+
+    def parked(self) -> None:
+        """A sub-agent that waits for one of its own."""
+        gate = Gate(self.fleet, "parked")
+        inner = program(spawn(program(gate.step, say("leaf")), label="leaf"), say("waiting"), say("middle done"))
+        self.fleet.outcome(self.fleet.send(program(spawn(inner, label="middle"), say("ok"), say("heard")), "parked"))
+        (middle,) = self.fleet.stores.tree.children(session_key("parked"))
+        eventually(lambda: self.fleet.run(middle.id).state == "parked", within=30)
+        gate.open()
+        eventually(lambda: self.fleet.run(middle.id).settled_at, within=30)
+        self.ask("runs show", "runs", "show", middle.id)
 
     def blocked(self) -> None:
         gate = Gate(self.fleet, "blocked")
@@ -241,6 +256,13 @@ class Asking:
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
         self.ask("sessions reset", "sessions", "reset", "busy")
         self.ask("sessions delete", "sessions", "delete", "busy", "--yes")
+
+    def tokens(self) -> None:
+        ident = self.ask("tokens create", "tokens", "create")["id"]
+        start_ingress(self.fleet)
+        self.ask("tokens link", "tokens", "link", ident)
+        self.ask("tokens list", "tokens", "list")
+        self.ask("tokens revoke", "tokens", "revoke", ident)
 
     def set_up(self) -> None:
         broken = self.directory / "broken.yaml"
