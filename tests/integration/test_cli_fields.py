@@ -198,6 +198,7 @@ class Asking:
         gate.open()
         eventually(lambda: (found := stores.tree.batch(batch)) and found.state is BatchState.BLOCKED, within=30)
         stores.redis.delete(inbox)
+        self.ask("status", "status")
         self.ask("subagents retry", "subagents", "retry", batch)
 
     def what_is_there(self) -> None:
@@ -213,7 +214,7 @@ class Asking:
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
         (child,) = {run.id: run for run in self.fleet.stores.tree.children(session_key("held"))}
-        for run in (self.plain["runId"], child):
+        for run in (self.plain["runId"], child, str(self.fleet.run(child).parent_run_id)):
             self.ask("runs show", "runs", "show", run)
         self.ask("usage", "usage")
         self.ask("models status", "models", "status")
