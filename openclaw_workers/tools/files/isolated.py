@@ -38,8 +38,7 @@ def run_isolated(
         TurnEnded: the turn was stopped in the meantime.
     """
     # No environment and no current directory, and without need no installed packages: a fast and predictable start.
-    options = ("-E", "-P") if with_packages else ("-I", "-S")
-    argv = [sys.executable, *options, script]
+    argv = [sys.executable, *(("-E", "-P") if with_packages else ("-I", "-S")), script]
     try:
         process = spawn(argv, stdin=subprocess.PIPE, pass_fds=pass_fds)
     except OSError as error:
