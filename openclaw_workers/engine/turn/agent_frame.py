@@ -20,6 +20,7 @@ from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, pr
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
+from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
 from openclaw_workers.tools.web.port import WebPort
@@ -121,8 +122,7 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        offered = tools_at(position.depth, position.role, position.authority)
-        tools = [tool for tool in offered if tool.name not in self._disabled_tools]
+        tools = self._tools(position)
         facts = prompt_facts(agent, position, shown, workspace, specs(tools), model_aliases=self._model_aliases)
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
@@ -146,9 +146,12 @@ class AgentFrames:
             web=self._web,
             shows_results=shown.verbose == "full",
         )
-        can_call_tools = first.provider.can_call_tools
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, can_call_tools)
-        listed = setup.specs if can_call_tools else ()
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools)
+        listed = setup.specs if frame.can_call_tools else ()
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
+
+    def _tools(self, position: SessionPosition) -> list[Tool[Any]]:
+        offered = tools_at(position.depth, position.role, position.authority)
+        return [tool for tool in offered if tool.name not in self._disabled_tools]
