@@ -83,6 +83,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.subagents()
     asking.what_is_there()
     asking.outbox()
+    asking.people()
     asking.tokens()
     asking.runs_and_endings()
     asking.channels()
