@@ -15,6 +15,7 @@ from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
 
 
@@ -77,6 +78,8 @@ class TurnSetup:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
+    memory: MemoryPort | None = None
+    """The agent's memory, as this turn may see and use it."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

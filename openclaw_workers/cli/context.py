@@ -110,7 +110,9 @@ class CliContext:
         from openclaw_workers.engine.archives.writer import ArchiveWriter
         from openclaw_workers.engine.client_graph import control_of
 
-        archives = ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
+        archives = ArchiveWriter(
+            self.stores.archives, self.loaded.settings, self.loaded.state_dir, self.stores.memory_notes
+        )
         return control_of(self.stores, self.waker, archives)
 
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:

@@ -15,6 +15,8 @@ from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_calls import LostCallRecords
+from openclaw_workers.store.memory import MemoryRequests
+from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
@@ -55,6 +57,8 @@ class Stores:
     exchanges: InterSession
     lost_calls: LostCallRecords
     archives: Archives
+    memory: MemoryRequests
+    memory_notes: MemoryNotes
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -79,6 +83,8 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         exchanges=InterSession(redis, keys),
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
+        memory=MemoryRequests(redis, keys),
+        memory_notes=MemoryNotes(redis, keys),
     )
 
 

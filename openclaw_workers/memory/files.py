@@ -68,7 +68,7 @@ def find_file(roots: MemoryRoots, named: str) -> MemoryFile | None:
 
 
 def scope_of_file(path: str, text: str) -> str:
-    """Who may see a file: all sessions of the agent, one person's direct chat, or the session that it was saved from."""
+    """Who may see a file: all sessions of the agent, one person's direct chat, or the session it was saved from."""
     parts = path.split("/")
     if parts[:2] == [FOLDER, PEERS] and len(parts) > 3:
         return peer_scope(parts[2])

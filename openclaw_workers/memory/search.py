@@ -15,7 +15,7 @@ from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
 from openclaw_workers.memory.exact import exact_terms, has_all
 from openclaw_workers.memory.files import date_in
 from openclaw_workers.memory.fusion import TOKENS, Ranked, Weights, decay, diversify, fuse, measured_weights
-from openclaw_workers.memory.points import CHUNK, Condition, Hit, Query, Where, where
+from openclaw_workers.memory.points import CHUNK, Condition, Hit, Query, SparseVector, Where, where
 from openclaw_workers.memory.scopes import Visibility
 
 MOST_CANDIDATES = 200
@@ -97,13 +97,13 @@ class MemorySearch:
         if vector is not None:
             queries.append(Query(vector, wanted, limit))
         # A query of stop words alone has no terms, and an index need not accept a vector without any.
-        asked = [each for each in queries if not isinstance(each.vector, sparse.SparseVector) or each.vector.indices]
+        asked = [each for each in queries if not isinstance(each.vector, SparseVector) or each.vector.indices]
         answers = dict(zip(map(id, asked), self._collection.search(asked), strict=True)) if asked else {}
         by_text: list[Hit] = []
         by_vector: list[Hit] = []
         for each in queries:
             hits = answers.get(id(each), [])
-            if isinstance(each.vector, sparse.SparseVector):
+            if isinstance(each.vector, SparseVector):
                 by_text = hits
             else:
                 by_vector = hits

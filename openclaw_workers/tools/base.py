@@ -16,6 +16,7 @@ from openclaw_workers.domain.tool_spec import RAW_ARGUMENTS
 from openclaw_workers.errors import ToolInputInvalid
 
 if TYPE_CHECKING:
+    from openclaw_workers.tools.memory.port import MemoryPort
     from openclaw_workers.tools.sessions.port import SessionPort
 
 
@@ -60,6 +61,8 @@ class ToolContext:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
+    memory: MemoryPort | None = None
+    """The agent's memory, for the memory tools."""
 
 
 InputT = TypeVar("InputT", bound=ToolInput)

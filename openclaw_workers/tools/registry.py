@@ -10,6 +10,7 @@ from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.files.write import Write
+from openclaw_workers.tools.memory.tools import MemoryGet, MemorySearch, MemoryWrite
 from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionStatus
 from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
@@ -25,6 +26,7 @@ ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"} | dict.f
 def _by_name() -> dict[str, Tool[Any]]:
     tools: list[Tool[Any]] = [Exec(), Read(), Write(), SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
     tools += [SessionsList(), SessionsHistory(), SessionStatus()]
+    tools += [MemorySearch(), MemoryGet(), MemoryWrite()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 
 

@@ -30,6 +30,9 @@ FULL = (
 MINIMAL = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
 """For sub-agents and scheduled turns: without the files that are private to the main conversation."""
 
+PERSONAL = frozenset({"MEMORY.md", "memory.md", "USER.md"})
+"""What the agent knows about its people; groups are not told."""
+
 MAX_FILE_BYTES = 2 << 20
 MIN_ROOM = 256
 """If fewer characters of the total are left, a file that does not fit is left out instead of cut."""
@@ -47,11 +50,12 @@ class ContextFile:
     """The length of the whole file; larger than that of `text` if it was cut."""
 
 
-def file_names(mode: PromptMode | None, role: Role) -> Sequence[str]:
-    """The files for a role; sub-agents do not get those that are private to the main conversation."""
+def file_names(mode: PromptMode | None, role: Role, *, is_group: bool = False) -> Sequence[str]:
+    """The files for a role; sub-agents and groups do not get those that are private to direct conversations."""
     if mode == "none":
         return ()
-    return FULL if role is Role.MAIN else MINIMAL
+    names = FULL if role is Role.MAIN else MINIMAL
+    return tuple(name for name in names if name not in PERSONAL) if is_group else names
 
 
 def signature(workspace: Path, names: Sequence[str] = FULL) -> Signature:

@@ -40,6 +40,7 @@ from openclaw_workers.errors import (
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Outcome, Taken, WaitFor
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
 
 log = structlog.get_logger(__name__)
@@ -67,9 +68,10 @@ class TurnExecution:
         reader: Reader,
         process: WorkerState,
         sessions_of: Callable[[Taken], SessionPort],
+        memory_of: Callable[[Taken], MemoryPort],
         transcripts: TranscriptCache,
     ) -> None:
-        """`sessions_of` gives what the session tools of a turn may reach."""
+        """`sessions_of` and `memory_of` give what the session tools and the memory tools of a turn may reach."""
         self._turns = turns
         self._preparer = preparer
         self._models = models
@@ -78,6 +80,7 @@ class TurnExecution:
         self._reader = reader
         self._process = process
         self._sessions_of = sessions_of
+        self._memory_of = memory_of
         self._transcripts = transcripts
 
     def run(self, taken: Taken, handle: RunHandle) -> Outcome:
@@ -96,7 +99,7 @@ class TurnExecution:
                 if isinstance(ordered, Outcome):
                     return ordered
                 focus = ordered.compact
-            prepared = persist(lambda: self._preparer.prepare(taken, bound, self._sessions_of(taken)), self._process)
+            prepared = persist(lambda: self._prepare(taken, bound), self._process)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - logged and reported below
@@ -117,6 +120,9 @@ class TurnExecution:
             journal.flush()
         row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
         return outcomes.complete(outcome, bound, row, asker)
+
+    def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:
+        return self._preparer.prepare(taken, bound, self._sessions_of(taken), self._memory_of(taken))
 
     def _asker(
         self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal

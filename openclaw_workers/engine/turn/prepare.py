@@ -17,17 +17,19 @@ from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.tree.lineage import depth_of, role_of
+from openclaw_workers.engine.tree.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition
 from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.memory.scopes import is_group
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.files.task_files import write_task_files
+from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
 
 INTERNAL = "internal"
@@ -65,7 +67,13 @@ class Preparer:
         self._reader = reader
         self._tree = tree
 
-    def prepare(self, taken: Taken, bound: Sequence[InboxEntry], sessions: SessionPort | None = None) -> Prepared:
+    def prepare(
+        self,
+        taken: Taken,
+        bound: Sequence[InboxEntry],
+        sessions: SessionPort | None = None,
+        memory: MemoryPort | None = None,
+    ) -> Prepared:
         """Build the turn.
 
         Raises:
@@ -93,6 +101,7 @@ class Preparer:
             steering_waits=taken.steering_waits,
             view=view,
             sessions=sessions,
+            memory=memory,
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
@@ -107,4 +116,5 @@ class Preparer:
         channel = bound[0].route.channel if bound else INTERNAL
         if channel == INTERNAL:
             channel = row.get("lastChannel", "")
-        return SessionPosition(depth, role_of(row, depth, self._agents.of_session(session).subagents), channel)
+        role = role_of(row, depth, self._agents.of_session(session).subagents)
+        return SessionPosition(depth, role, channel, is_group=is_group(root_of(session, row)))

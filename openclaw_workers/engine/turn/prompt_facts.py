@@ -11,7 +11,6 @@ from pathlib import Path
 
 from openclaw_workers.agent.prompt.host_facts import repo_of, zone_name
 from openclaw_workers.agent.prompt.sections import PromptFacts
-from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.tool_spec import ToolSpec
@@ -27,6 +26,8 @@ class SessionPosition:
     depth: int
     role: Role
     channel: str = ""
+    is_group: bool = False
+    """Several people read along."""
 
 
 def prompt_facts(
@@ -36,8 +37,11 @@ def prompt_facts(
     workspace: Path,
     tools: Sequence[ToolSpec],
     *,
+    names: Sequence[str],
+    citations: bool,
     model_aliases: Sequence[tuple[str, str]],
 ) -> PromptFacts:
+    """`names` are the workspace files for the prompt; `citations`: whether answers from memory name their source."""
     limits = {"max_chars": agent.bootstrap_max_chars, "total_max_chars": agent.bootstrap_total_max_chars}
     return PromptFacts(
         agent_id=agent.id,
@@ -53,7 +57,8 @@ def prompt_facts(
         owners=agent.identity.owner_numbers,
         model_aliases=model_aliases,
         timezone=zone_name(agent.user_timezone),
-        files=load_files(workspace, file_names(agent.prompt_mode, position.role), **limits),
+        files=load_files(workspace, names, **limits),
+        citations=citations,
         extra=agent.extra_system_prompt,
         model=agent.primary,
         channel=position.channel,

@@ -16,6 +16,7 @@ BATCH_TOKENS = 8_000
 BATCH_TEXTS = 256
 CONCURRENT = 4
 RETRIES = 3
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class EndpointAccess:
 
     base_url: str
     api_key: str
-    timeout_seconds: float = 60.0
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class EndpointEmbedder:
@@ -32,14 +33,14 @@ class EndpointEmbedder:
         self,
         provider: str,
         model: str,
-        access: EndpointAccess,
+        keys: Sequence[EndpointAccess],
         *,
         record: Callable[[int], None] = lambda tokens: None,
     ) -> None:
-        """`record` is told the tokens of each call."""
+        """`keys` are tried in this order; `record` is told the tokens of each call."""
         self.provider = provider
         self.model = model
-        self._access = access
+        self._keys = keys
         self._record = record
 
     @cached_property
@@ -56,25 +57,36 @@ class EndpointEmbedder:
     def _call(self, batch: list[str]) -> list[list[float]]:
         import openai  # noqa: PLC0415 - heavy
 
-        try:
-            answer = self._client.embeddings.create(model=self.model, input=batch, encoding_format="float")
-        except openai.OpenAIError as error:
-            why = f"the embedding model {self.provider}/{self.model} did not answer: {error}"
-            raise EmbedderUnavailable(why) from error
+        failures: list[str] = []
+        for client in self._clients:
+            try:
+                return self._ask(client, batch)
+            except openai.OpenAIError as error:
+                failures.append(str(error))
+        raise EmbedderUnavailable(f"{self.provider}/{self.model} did not embed: {' | '.join(failures)}")
+
+    def _ask(self, client: Any, batch: list[str]) -> list[list[float]]:
+        answer = client.embeddings.create(model=self.model, input=batch, encoding_format="float")
         if len(answer.data) != len(batch):
-            raise EmbedderUnavailable(f"{self.provider}/{self.model} returned {len(answer.data)} of {len(batch)} vectors")
+            raise EmbedderUnavailable(f"{self.provider}/{self.model} gave {len(answer.data)} of {len(batch)} vectors")
         usage = getattr(answer, "usage", None)
         self._record(usage.total_tokens if usage else int(sum(map(tokens_of, batch))))
         return [_unit(each.embedding) for each in sorted(answer.data, key=lambda each: each.index)]
 
     @cached_property
-    def _client(self) -> Any:
+    def _clients(self) -> list[Any]:
         import openai  # noqa: PLC0415 - heavy
 
-        access = self._access
-        return openai.OpenAI(
-            base_url=access.base_url, api_key=access.api_key, timeout=access.timeout_seconds, max_retries=RETRIES
-        )
+        return [
+            openai.OpenAI(
+                base_url=key.base_url,
+                api_key=key.api_key,
+                default_headers=dict(key.headers),
+                timeout=TIMEOUT_SECONDS,
+                max_retries=RETRIES,
+            )
+            for key in self._keys
+        ]
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
