@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from openclaw_workers.store.client import Client, store_errors
 from openclaw_workers.store.keys import MEMORY_NOTE, Keys
@@ -33,7 +34,7 @@ class MemoryNotes:
         with store_errors():
             if self._redis.exists(key):
                 return
-            fields = {
+            fields: Any = {
                 "session_key": note.session_key,
                 "agent_id": note.agent_id,
                 "place": note.place,
@@ -47,9 +48,8 @@ class MemoryNotes:
 
     def find(self, session_id: str) -> MemoryNote | None:
         with store_errors():
-            raw = {
-                str(name): str(value) for name, value in self._redis.hgetall(self._keys.memory_note(session_id)).items()
-            }
+            found = self._redis.hgetall(self._keys.memory_note(session_id))
+        raw = {str(name): str(value) for name, value in found.items()}
         if not raw:
             return None
         return MemoryNote(

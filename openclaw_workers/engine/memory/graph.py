@@ -70,13 +70,13 @@ class MemoryGraph:
 
     def _service(self) -> MemoryService:
         return MemoryService(
-            self.agents,
-            agent_ids(self.settings),
-            self.state_dir,
-            self._backend(),
-            EmbedderChoice(self.settings, self.state_dir, self.cache, self.record),
-            Transcripts(self.reader, self.state_dir),
-            self._sync_lock,
+            agents=self.agents,
+            agent_ids=agent_ids(self.settings),
+            state_dir=self.state_dir,
+            backend=self._backend(),
+            embedders=EmbedderChoice(self.settings, self.state_dir, self.cache, self.record),
+            transcripts=Transcripts(self.reader, self.state_dir),
+            sync_lock=self._sync_lock,
         )
 
     def _backend(self) -> Backend:

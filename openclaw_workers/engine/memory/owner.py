@@ -124,6 +124,7 @@ class MemoryOwner(threading.Thread):
 
     def _answer(self, service: MemoryService, question: dict[str, Any]) -> None:
         request = str(question.get("id", ""))
+        answer: dict[str, Any]
         try:
             answer = {"answer": self._carry_out(service, request, question["operation"], question["arguments"])}
         except (IndexUnavailable, OpenClawError) as error:

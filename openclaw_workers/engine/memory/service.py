@@ -56,6 +56,7 @@ class _Opened:
 class MemoryService:
     def __init__(
         self,
+        *,
         agents: AgentConfigs,
         agent_ids: Sequence[str],
         state_dir: Path,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.providers.offline.fanout import FAN_OUT, FAN_OUT_CHINESE, children, sub_agents
+from openclaw_workers.providers.offline.memories import SEARCH, WRITE
 from openclaw_workers.providers.offline.streaming import Call
 
 _LONGEST_COUNT = 600
@@ -24,7 +25,8 @@ ABOUT = (
 )
 FAN_OUT_EXAMPLE = "ask three sub-agents to count to 3, 5 and 8 slowly"
 CAN_DO = (
-    "Try: run `ls` · write hello to notes.txt · read notes.txt · count to 20 slowly · "
+    "Try: run `ls` · write hello to notes.txt · read notes.txt · remember that my cat is called Miso · "
+    "what is my cat called? · count to 20 slowly · "
     f"{FAN_OUT_EXAMPLE} · what tools do you have?"
 )
 
@@ -81,6 +83,16 @@ def _write(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     path = _path(match)
     content = match["content"].strip().strip("`'\"“”")
     return _use([Call("write", {"path": path, "content": content})], f"I write to {path}.", tools)
+
+
+def _remember(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
+    fact = match["fact"].strip().rstrip(".!。！")
+    return _use([Call(WRITE, {"content": f"- {fact}", "path": "MEMORY.md"})], "I save that to memory.", tools)
+
+
+def _recall(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
+    query = match["query"].strip().rstrip("?？.。!！")
+    return _use([Call(SEARCH, {"query": query})], "I look into memory.", tools)
 
 
 def _path(match: re.Match[str]) -> str:
@@ -167,6 +179,24 @@ INTENTS = (
             r"等待?\s*" + _NUMBER + r"\s*(?P<unit>秒|分)?",
         ),
         _wait,
+    ),
+    Intent(
+        _patterns(
+            _START + r"(?:remember|keep in mind|note)(?:\s+that|\s*[:：])?\s+(?!about\b)(?P<fact>[^?？]+)\Z",
+            r"\A\s*请?(?:记住|记下|记得)\s*[:：，,]?\s*(?P<fact>[^?？吗]+)\Z",
+        ),
+        _remember,
+    ),
+    Intent(
+        _patterns(
+            r"\b(?:do|can|did) you (?:remember|recall)\s+(?P<query>.+)",
+            r"\bwhat do you (?:remember|know|recall)\s+(?:about|of)\s+(?P<query>.+)",
+            _START + r"(?:recall|search (?:your\s+)?memory for)\s+(?P<query>.+)",
+            r"\b(?:what|where|when|who)(?:'s| is| was| are| were)\s+(?P<query>(?:my|our)\b.+)",
+            r"(?:你还?记得|回忆一?下|回想)\s*(?P<query>.+)",
+            r"(?P<query>我们?的.+?)(?:是什么|是多少|在哪里?|是谁|叫什么)",
+        ),
+        _recall,
     ),
     Intent(_patterns(r"\b(?:what|which|list)\b.*\btools?\b", r"(?:什么|哪些).*工具|工具.*(?:什么|哪些)"), _list_tools),
     Intent(
