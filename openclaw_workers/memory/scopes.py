@@ -29,13 +29,20 @@ class Visibility:
     folder: str = ""
     """Where it saves notes instead of the shared files, relative to the workspace; "" for the shared ones."""
     can_write: bool = True
+    sees_all: bool = False
+    """All scopes of the agent: for the people who run it, never for a session."""
 
     def sees(self, scope: str) -> bool:
-        return scope in self.scopes
+        return self.sees_all or scope in self.scopes
 
 
 def session_scope(session_key: str) -> str:
     return f"session:{session_key}"
+
+
+def session_in(scope: str) -> str:
+    """The session key of a session's scope; "" for other scopes."""
+    return scope.removeprefix("session:") if scope.startswith("session:") else ""
 
 
 def peer_scope(folder: str) -> str:

@@ -16,7 +16,7 @@ from openclaw_workers.memory.exact import exact_terms, has_all
 from openclaw_workers.memory.files import date_in
 from openclaw_workers.memory.fusion import TOKENS, Ranked, Weights, decay, diversify, fuse, measured_weights
 from openclaw_workers.memory.points import CHUNK, Condition, Hit, Query, SparseVector, Where, where
-from openclaw_workers.memory.scopes import Visibility
+from openclaw_workers.memory.scopes import Visibility, session_in
 
 MOST_CANDIDATES = 200
 EXACT_CANDIDATES = 1_000
@@ -72,7 +72,7 @@ class MemorySearch:
         Raises:
             IndexUnavailable: the index cannot be asked.
         """
-        if not visible.scopes:
+        if not visible.scopes and not visible.sees_all:
             return Found([], options.mode)
         exact = exact_terms(query)
         found = self._fused(query, visible, options, exact)
@@ -127,12 +127,13 @@ class MemorySearch:
             return None, str(error)
 
     def _filter(self, visible: Visibility, options: SearchOptions) -> Where:
+        scope = () if visible.sees_all else (Condition("scope", visible.scopes),)
         return Where(
             (
                 Condition("kind", (CHUNK,)),
                 Condition("agent", (visible.agent_id,)),
-                Condition("scope", visible.scopes),
                 Condition("source", options.sources),
+                *scope,
             )
         )
 
@@ -154,6 +155,7 @@ def result_json(result: Ranked, query: str) -> dict[str, Any]:
     """A result as tools and commands show it."""
     payload = result.payload
     snippet, start, end = _snippet(payload, query)
+    session = session_in(str(payload["scope"])) if payload["source"] == "sessions" else ""
     return {
         "path": payload["path"],
         "startLine": start,
@@ -162,6 +164,7 @@ def result_json(result: Ranked, query: str) -> dict[str, Any]:
         "snippet": snippet,
         "source": payload["source"],
         "citation": _citation(str(payload["path"]), start, end),
+        **({"sessionKey": session} if session else {}),
     }
 
 

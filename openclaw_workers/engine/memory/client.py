@@ -46,11 +46,15 @@ class MemoryClient:
         self._place = place
 
     def search(self, query: str, visible: Visibility, asked: dict[str, Any]) -> dict[str, Any]:
-        seen = {"agent": visible.agent_id, "scopes": list(visible.scopes)}
+        seen = {"agent": visible.agent_id, "scopes": list(visible.scopes), "all": visible.sees_all}
         return self._ask("search", {"query": query, "visible": seen, "asked": asked}, SEARCH_SECONDS)
 
     def status(self, agent_id: str) -> dict[str, Any]:
         return self._ask("status", {"agent": agent_id}, SEARCH_SECONDS)
+
+    def get(self, agent_id: str, path: str, first: int | None, count: int | None) -> dict[str, Any]:
+        """Lines of a memory file; for the people who run the agent."""
+        return self._ask("get", {"agent": agent_id, "path": path, "from": first, "lines": count}, SEARCH_SECONDS)
 
     def sync(
         self,

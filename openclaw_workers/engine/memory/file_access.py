@@ -8,13 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from openclaw_workers.clock import zone_of
-from openclaw_workers.errors import BadInput, NotFound, ToolError
-from openclaw_workers.memory.files import FOLDER, PEERS, ROOT_NAMES, MemoryRoots, find_file, read_text, scope_of_file
+from openclaw_workers.engine.memory.read_lines import ALLOWED, read_lines
+from openclaw_workers.errors import BadInput, ToolError
+from openclaw_workers.memory.files import FOLDER, PEERS, ROOT_NAMES, MemoryRoots, find_file
 from openclaw_workers.memory.scopes import SHARED, Visibility
 from openclaw_workers.tools.files.paths import WorkspacePath, locate, parent_directory
-
-MAX_CHARS = 20_000
-_ALLOWED = "expected MEMORY.md or a .md file in memory/, as memory_search names it"
 
 
 class MemoryFiles:
@@ -24,23 +22,14 @@ class MemoryFiles:
         self._timezone = timezone
 
     def get(self, path: str, *, first: int | None = None, count: int | None = None) -> dict[str, Any]:
-        """Lines of a memory file.
+        """Lines of a memory file; a direct chat's own file comes before a shared one of that name.
 
         Raises:
             NotFound: there is no such file, or this session may not see it; it is not told which.
         """
-        file = find_file(self._roots, self._own(path)) or find_file(self._roots, path)
-        text = read_text(file) if file else ""
-        if file is None or not self._visible.sees(scope_of_file(file.path, text)):
-            raise NotFound(f"{path!r} is no memory file of this session; {_ALLOWED}")
-        lines = text.splitlines()
-        start = min(first or 1, len(lines) + 1)
-        end = len(lines) if count is None else min(len(lines), start + count - 1)
-        shown = "\n".join(lines[start - 1 : end])
-        answer: dict[str, Any] = {"path": file.path, "text": shown[:MAX_CHARS], "from": start, "totalLines": len(lines)}
-        if len(shown) > MAX_CHARS:
-            answer["truncated"] = f"the first {MAX_CHARS:,} of {len(shown):,} characters; ask for fewer lines"
-        return answer
+        own = self._own(path)
+        named = own if find_file(self._roots, own) else path
+        return read_lines(self._roots, self._visible, named, first=first, count=count)
 
     def append(self, content: str, path: str | None = None) -> dict[str, Any]:
         """Add text at the end of a memory file. Text that is already its end is not added again.
@@ -64,7 +53,7 @@ class MemoryFiles:
         shown = place.shown
         in_folder = len(place.parts) > 1 and place.parts[0] == FOLDER and shown.endswith(".md")
         if not (in_folder or shown in ROOT_NAMES):
-            raise BadInput(f"{path!r} is no memory path; {_ALLOWED}")
+            raise BadInput(f"{path!r} is no memory path; {ALLOWED}")
         own = f"{self._visible.folder}/" if self._visible.folder else ""
         if own and not shown.startswith(own):
             raise BadInput(f"this chat saves its notes in {self._visible.folder}; name a file there")

@@ -141,7 +141,8 @@ class MemoryOwner(threading.Thread):
         match operation:
             case "search":
                 seen = asked["visible"]
-                visible = Visibility(str(seen["agent"]), tuple(map(str, seen["scopes"])))
+                scopes, is_admin = tuple(map(str, seen["scopes"])), bool(seen.get("all"))
+                visible = Visibility(str(seen["agent"]), scopes, sees_all=is_admin)
                 return service.search(str(asked["query"]), visible, asked["asked"])
             case "sync":
                 finished = [(str(path), str(key)) for path, key in asked.get("finished", [])]
@@ -151,6 +152,8 @@ class MemoryOwner(threading.Thread):
                     finished=finished,
                     progress=self._progress(request),
                 )
+            case "get":
+                return service.get(str(asked["agent"]), str(asked["path"]), asked["from"], asked["lines"])
             case "status":
                 return service.status(str(asked["agent"]))
         raise IndexUnavailable(f"this worker does not know the question {operation!r}; it is of another version")

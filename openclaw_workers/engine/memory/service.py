@@ -17,6 +17,7 @@ from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.memory.documents import file_documents, roots_of
 from openclaw_workers.engine.memory.embedder_choice import EmbedderChoice
+from openclaw_workers.engine.memory.read_lines import read_lines
 from openclaw_workers.engine.memory.transcripts import TranscriptDocument, Transcripts
 from openclaw_workers.memory.backend import Backend, Collection, collection_name
 from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
@@ -136,6 +137,12 @@ class MemoryService:
             "ready": opened.index.is_ready(),
             **({"note": opened.no_embedder} if opened.no_embedder else {}),
         }
+
+    def get(self, agent_id: str, path: str, first: int | None, count: int | None) -> dict[str, Any]:
+        """Lines of a memory file, whoever may see it."""
+        agent = self._agents.resolve(agent_id)
+        roots = roots_of(agent_id, self._agents.workspace(agent_id), self._state_dir, agent.memory_search)
+        return read_lines(roots, Visibility(agent_id, (), sees_all=True), path, first=first, count=count)
 
     def close(self) -> None:
         self._backend.close()
