@@ -42,6 +42,16 @@ class Journal(Viewers, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class TurnPorts:
+    """What the tools of one turn may reach besides files and commands."""
+
+    sessions: SessionPort | None = None
+    """Other sessions, as this turn may see and use them."""
+    memory: MemoryPort | None = None
+    """The agent's memory, as this turn may see and use it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnSetup:
     """Everything one turn needs to know."""
 

@@ -155,7 +155,7 @@ def _request(query: Query) -> Any:
     models = _models()
     if isinstance(query.vector, SparseVector):
         vector = models.SparseVector(indices=query.vector.indices, values=query.vector.values)
-        idf = models.IdfParams(corpus=_filter(query.corpus)) if query.corpus else None
+        idf = models.IdfCorpusParams(corpus=_filter(query.corpus)) if query.corpus else None
         using, params = SPARSE, models.SearchParams(idf=idf)
     else:
         vector, using, params = query.vector, DENSE, models.SearchParams(exact=True)

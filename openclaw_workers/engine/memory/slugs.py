@@ -56,9 +56,8 @@ class SlugModel:
         """A few words; "" if no model gives them within 15 seconds."""
         run, cancel = RunId(f"memory-note-{session_id}"), Cancel()
         calls = self._models.call_log(run, session, agent, session)
-        timer = threading.Timer(SECONDS, cancel.set, [TurnTimedOut("naming a conversation took too long")])
-        timer.daemon = True
-        timer.start()
+        is_over = threading.Event()
+        threading.Thread(target=_cancel_late, args=(is_over, cancel), daemon=True, name="ocw-slug-limit").start()
         try:
             first = self._models.first(agent)
             if not first.provider.can_summarise:
@@ -71,7 +70,7 @@ class SlugModel:
             log.info("memory.note_not_named", sessionId=session_id, error=error.message)
             return ""
         finally:
-            timer.cancel()
+            is_over.set()
             self._book(Lease(session, run, lane_of(session), "0:"), calls)
 
     def _book(self, lease: Lease, calls: CallLog) -> None:
@@ -82,6 +81,11 @@ class SlugModel:
             self._record(lease, entries)
         except StoreUnavailable as error:
             log.warning("memory.note_not_booked", error=error.message)
+
+
+def _cancel_late(is_over: threading.Event, cancel: Cancel) -> None:
+    if not is_over.wait(SECONDS):
+        cancel.set(TurnTimedOut("naming a conversation took too long"))
 
 
 def _request(candidate: Candidate, conversation: str) -> ModelRequest:

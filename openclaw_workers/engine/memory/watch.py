@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.engine.agent_configs import AgentConfigs
@@ -14,11 +13,29 @@ from openclaw_workers.memory.files import memory_files
 LOOK_SECONDS = 2.0
 
 
-@dataclass(slots=True)
 class _Seen:
-    versions: tuple[tuple[str, str], ...] = ()
-    changed_at: float | None = None
-    synced_at: float = 0.0
+    """What was seen of one agent's files."""
+
+    def __init__(self) -> None:
+        self._versions: tuple[tuple[str, str], ...] = ()
+        self._changed_at: float | None = None
+        self._synced_at = 0.0
+
+    def interval_is_over(self, now: float, seconds: float) -> bool:
+        if not seconds or now - self._synced_at < seconds:
+            return False
+        self._synced_at = now
+        return True
+
+    def is_quiet_again(self, now: float, versions: tuple[tuple[str, str], ...], seconds: float) -> bool:
+        """Whether files have changed, and then not again for so long."""
+        if versions != self._versions:
+            self._versions, self._changed_at = versions, now
+            return False
+        if self._changed_at is None or now - self._changed_at < seconds:
+            return False
+        self._changed_at = None
+        return True
 
 
 class ChangeWatch:
@@ -55,18 +72,10 @@ class ChangeWatch:
         given = self._agents.resolve(agent_id).memory_search
         if not given.enabled:
             return False
-        interval = given.sync.interval_minutes * 60
-        if interval and now - seen.synced_at >= interval:
-            seen.synced_at = now
+        if seen.interval_is_over(now, given.sync.interval_minutes * 60):
             return True
         if not given.sync.watch:
             return False
         roots = roots_of(agent_id, self._agents.workspace(agent_id), self._state_dir, given)
         versions = tuple((file.path, file.version) for file in memory_files(roots))
-        if versions != seen.versions:
-            seen.versions, seen.changed_at = versions, now
-            return False
-        if seen.changed_at is not None and (now - seen.changed_at) * 1000 >= given.sync.watch_debounce_ms:
-            seen.changed_at = None
-            return True
-        return False
+        return seen.is_quiet_again(now, versions, given.sync.watch_debounce_ms / 1000)

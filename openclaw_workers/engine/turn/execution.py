@@ -12,6 +12,7 @@ from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
 from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry
@@ -122,7 +123,8 @@ class TurnExecution:
         return outcomes.complete(outcome, bound, row, asker)
 
     def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:
-        return self._preparer.prepare(taken, bound, self._sessions_of(taken), self._memory_of(taken))
+        ports = TurnPorts(self._sessions_of(taken), self._memory_of(taken))
+        return self._preparer.prepare(taken, bound, ports)
 
     def _asker(
         self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
-from openclaw_workers.agent.turn_setup import TurnSetup
+from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import InboxEntry
@@ -29,9 +29,8 @@ from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.files.task_files import write_task_files
-from openclaw_workers.tools.memory.port import MemoryPort
-from openclaw_workers.tools.sessions.port import SessionPort
 
+NO_PORTS = TurnPorts()
 INTERNAL = "internal"
 """The channel of messages between sessions."""
 
@@ -71,8 +70,7 @@ class Preparer:
         self,
         taken: Taken,
         bound: Sequence[InboxEntry],
-        sessions: SessionPort | None = None,
-        memory: MemoryPort | None = None,
+        ports: TurnPorts = NO_PORTS,
     ) -> Prepared:
         """Build the turn.
 
@@ -100,8 +98,8 @@ class Preparer:
             started_call=taken.started_call,
             steering_waits=taken.steering_waits,
             view=view,
-            sessions=sessions,
-            memory=memory,
+            sessions=ports.sessions,
+            memory=ports.memory,
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
