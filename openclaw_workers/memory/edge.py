@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -111,10 +112,8 @@ class EdgeCollection:
 
     def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
         edge = _edge()
-        try:
+        with _failures():
             answers = self._shard.query_batch(edge.QueryBatchRequest([_request(edge, query) for query in queries]))
-        except Exception as error:
-            raise IndexUnavailable(f"the embedded index failed: {error}") from error
         return [[Hit(str(hit.id), hit.score, hit.payload or {}) for hit in hits] for hits in answers]
 
     def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -123,26 +122,36 @@ class EdgeCollection:
             request = edge.ScrollRequest(
                 offset=offset, limit=PAGE, filter=_filter(edge, where), with_payload=True, with_vector=False
             )
-            records, offset = self._shard.scroll(request)
+            with _failures():
+                records, offset = self._shard.scroll(request)
             yield from ((str(record.id), record.payload or {}) for record in records)
             if offset is None:
                 return
 
     def count(self, where: Where) -> int:
         edge = _edge()
-        return int(self._shard.count(edge.CountRequest(exact=True, filter=_filter(edge, where))))
+        with _failures():
+            return int(self._shard.count(edge.CountRequest(exact=True, filter=_filter(edge, where))))
 
     def flush(self) -> None:
-        self._shard.flush()
+        with _failures():
+            self._shard.flush()
 
     def close(self) -> None:
         self._shard.close()
 
     def _update(self, operation: Any) -> None:
-        try:
+        with _failures():
             self._shard.update(operation)
-        except Exception as error:
-            raise IndexUnavailable(f"the embedded index failed: {error}") from error
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Qdrant Edge raises plain exceptions."""
+    try:
+        yield
+    except Exception as error:
+        raise IndexUnavailable(f"the embedded index failed: {error}") from error
 
 
 def _edge() -> Any:

@@ -66,7 +66,7 @@ class MemoryFiles:
     def _own(self, path: str) -> str:
         """Where a direct chat that is apart from the others keeps the file: memory/x.md becomes its own x.md."""
         folder, named = self._visible.folder, path.strip().removeprefix("./")
-        if not folder or named.startswith(f"{folder}/") or os.path.isabs(named):
+        if not folder or named.startswith(f"{FOLDER}/{PEERS}/") or os.path.isabs(named):
             return named
         return f"{folder}/{named.removeprefix(f'{FOLDER}/')}"
 

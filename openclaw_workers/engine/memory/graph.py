@@ -58,7 +58,9 @@ class MemoryGraph:
     def owner(self) -> MemoryOwner:
         ids = agent_ids(self.settings)
         watch = ChangeWatch(self.agents, ids, self.state_dir)
-        return MemoryOwner(self.requests, self._service, watch, place=self.place, token=f"{self.worker}/{new_token()}")
+        return MemoryOwner(
+            self.requests, self.new_service, watch, place=self.place, token=f"{self.worker}/{new_token()}"
+        )
 
     def _direct(self) -> MemoryService:
         with self.making:
@@ -66,9 +68,9 @@ class MemoryGraph:
 
     @cached_property
     def _shared(self) -> MemoryService:
-        return self._service()
+        return self.new_service()
 
-    def _service(self) -> MemoryService:
+    def new_service(self) -> MemoryService:
         return MemoryService(
             agents=self.agents,
             agent_ids=agent_ids(self.settings),

@@ -23,7 +23,7 @@ from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.transcript_files import sessions_dir, transcript_name
 from openclaw_workers.engine.memory.client import MemoryAccess, MemoryUnavailable
 from openclaw_workers.engine.memory.slugs import SlugModel
-from openclaw_workers.engine.memory.transcripts import HEADER_LINES, path_of, said_in
+from openclaw_workers.engine.memory.transcripts import lines_of, path_of, said_in
 from openclaw_workers.errors import NotFound
 from openclaw_workers.memory.files import SESSION_LINE
 from openclaw_workers.memory.scopes import is_peer, peer_folder
@@ -89,7 +89,7 @@ class SessionNotes:
     def _messages(self, note: MemoryNote) -> list[tuple[str, str]]:
         file = sessions_dir(self._state_dir, note.agent_id) / transcript_name(note.session_id, note.session_key)
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()[HEADER_LINES:]
+            lines = lines_of(file)
         except FileNotFoundError:
             return []
         entries = [entry for entry in map(_entry, lines) if entry is not None]

@@ -86,6 +86,11 @@ def _entry(raw: str) -> TranscriptEntry | None:
         return None
 
 
+def lines_of(file: Path) -> list[str]:
+    """The entries of a transcript file. Entries may hold other characters that end a line elsewhere."""
+    return file.read_text(encoding="utf-8").rstrip("\n").split("\n")[HEADER_LINES:]
+
+
 class Transcripts:
     """Finds the transcripts that are to be indexed."""
 
@@ -120,7 +125,7 @@ class Transcripts:
         """The transcript that was written to a file; None if the file is gone."""
         file = sessions_dir(self._state_dir, agent_id) / path.removeprefix("sessions/")
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()[HEADER_LINES:]
+            lines = lines_of(file)
             changed = int(file.stat().st_mtime * 1000)
         except OSError:
             return None
