@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.memory.client import MemoryClient, MemoryUnavailable
 from openclaw_workers.memory.scopes import Visibility
@@ -76,11 +78,8 @@ def test_a_paused_owner_keeps_the_files_locked_and_searches_say_so(make_fleet: M
     second = fleet.worker("service")
     eventually(lambda: "memory.owned" in second.log_text(), within=30)
 
-    try:
+    with pytest.raises(MemoryUnavailable, match="another process of this host holds the index"):
         client.search("early", MAIN, {})
-        raise AssertionError("the index was opened twice")
-    except MemoryUnavailable as error:
-        assert "another process of this host holds the index" in error.message
 
     owner.kill()
     eventually(lambda: _searches(client), within=20)
