@@ -46,9 +46,9 @@
     {ns}:archives                  hash    when written     session id -> whose transcript it is (JSON)
     {ns}:archiving:{id}            hash    30 days          by session id: who writes the archive, where, how far
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
-    {ns}:memory_owner:{place}      string  with lease       token of the process that owns the memory index of a place
-    {ns}:memory_requests:{place}   list    when taken       questions to that process (JSON)
-    {ns}:memory_wanted:{place}     set     when taken       agents whose memory may have changed
+    {ns}:memory_owner:{id}         string  with lease       token of the process that owns the memory index of a place
+    {ns}:memory_requests:{id}      list    when taken       questions to that process (JSON)
+    {ns}:memory_wanted:{id}        set     when taken       agents whose memory may have changed
     {ns}:memory_reply:{id}         list    1 minute         the answer to one question, and progress before it (JSON)
     {ns}:memory_sync:{id}          string  with lease       who brings one agent's part of a server's index up to date
     {ns}:memory_note:{id}          hash    30 days          by session id: a conversation that is to be saved to memory

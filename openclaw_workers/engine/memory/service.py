@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 Progress = Callable[[int, int], None]
 BUILD_WAIT_SECONDS = 20.0
 """How long a search waits for a first index that somebody else is building."""
+TRANSCRIPTS_SECONDS = 5.0
+"""Searches look for new messages in transcripts this often."""
 REBUILDING = "the index is being built again; meanwhile the old one is searched by words"
 
 
@@ -52,6 +54,19 @@ class _Opened:
     @property
     def index(self) -> MemoryIndex:
         return MemoryIndex(self.collection, self.agent.id, self.embedder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Synced:
+    """What an agent's index was last brought up to date with."""
+
+    collection: str
+    versions: frozenset[tuple[str, str]]
+    at: float
+
+
+def _versions(documents: Sequence[Document]) -> frozenset[tuple[str, str]]:
+    return frozenset((each.path, each.version) for each in documents if each.source == "memory")
 
 
 class MemoryService:
@@ -76,6 +91,7 @@ class MemoryService:
         self._sync_lock = sync_lock
         self._locks = {agent: Lock() for agent in agent_ids}
         self._tidied: set[tuple[str, str]] = set()
+        self._synced: dict[str, _Synced] = {}
 
     def search(self, query: str, visible: Visibility, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Results and how they were found. `asked` may hold maxResults, minScore and sources.
@@ -119,10 +135,9 @@ class MemoryService:
     def status(self, agent_id: str) -> dict[str, Any]:
         opened = self._open(agent_id)
         own = {"agent": agent_id}
-        waiting = sum(
-            opened.index.known("memory").get(("memory", each.path), {}).get("version") != each.version
-            for each in self._files(opened.agent)
-        )
+        known = opened.index.known("memory")
+        files = self._files(opened.agent)
+        waiting = sum(known.get(("memory", each.path), {}).get("version") != each.version for each in files)
         return {
             "agentId": agent_id,
             "backend": self._backend.name,
@@ -166,8 +181,17 @@ class MemoryService:
         is_new = not opened.index.is_ready()
         if not (given.sync.on_search or is_new):
             return ""
+        if not is_new and self._looks_unchanged(opened):
+            return ""
         report = self._sync(opened, wait_seconds=BUILD_WAIT_SECONDS if is_new and not self._older(opened) else 0.0)
         return report.unembedded
+
+    def _looks_unchanged(self, opened: _Opened) -> bool:
+        """Whether the files are those of the last sync; transcripts are looked at every few seconds."""
+        seen = self._synced.get(opened.agent.id)
+        if seen is None or seen.collection != opened.name or time.monotonic() - seen.at > TRANSCRIPTS_SECONDS:
+            return False
+        return seen.versions == _versions(self._files(opened.agent))
 
     def _sync(
         self,
@@ -189,6 +213,8 @@ class MemoryService:
                     return SyncReport()
                 documents, complete = self._documents(opened, force=force, finished=finished)
                 report = opened.index.sync(documents, complete=complete, progress=progress, force=force)
+            if not report.unembedded:
+                self._synced[agent_id] = _Synced(opened.name, _versions(documents), time.monotonic())
             self._tidy(opened)
         finally:
             lock.release()

@@ -38,7 +38,7 @@ def test_what_is_saved_is_found_with_its_source(served: EngineHarness) -> None:
     assert (first["path"], first["citation"], first["source"]) == ("MEMORY.md", "MEMORY.md#L1", "memory")
     assert first["snippet"].endswith("Source: MEMORY.md#L1")
     assert (found["mode"], found["provider"], found["backend"]) == ("hybrid", "offline", "embedded")
-    got = use(served, "memory_get", path="MEMORY.md", **{"from": 1, "lines": 1})
+    got = use(served, "memory_get", SESSION, path="MEMORY.md", lines=1, **{"from": 1})
     assert got == {"path": "MEMORY.md", "text": "- the boat is called Perihelion", "from": 1, "totalLines": 1}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +18,7 @@ def test_a_chunk_ends_on_a_line_and_overlaps_the_next() -> None:
     assert [chunk.text.splitlines()[0] for chunk in chunks] == [
         text.splitlines()[each.start_line - 1] for each in chunks
     ]
-    assert all(later.start_line <= earlier.end_line for earlier, later in zip(chunks, chunks[1:], strict=False))
+    assert all(later.start_line <= earlier.end_line for earlier, later in pairwise(chunks))
     assert (chunks[0].start_line, chunks[-1].end_line) == (1, 100)
 
 
