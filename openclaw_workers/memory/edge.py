@@ -81,10 +81,16 @@ class EdgeBackend:
 
 def _create(path: Path, dimensions: int) -> Any:
     edge = _edge()
-    dense = {DENSE: edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Cosine)} if dimensions else {}
+    dense = (
+        {DENSE: edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Cosine, on_disk=True)}
+        if dimensions
+        else {}
+    )
     sparse = {SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
     try:
-        shard = edge.EdgeShard.create(str(path), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse))
+        shard = edge.EdgeShard.create(
+            str(path), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, on_disk_payload=True)
+        )
         for name in KEYWORD_FIELDS:
             shard.update(edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Keyword))
     except Exception as error:

@@ -50,12 +50,16 @@ class MemoryFile:
 def memory_files(roots: MemoryRoots) -> list[MemoryFile]:
     """All memory files. Links are not followed, and a file that is reached twice is listed once."""
     found: dict[str, MemoryFile] = {}
+    folders: dict[Path, str] = {}
     for shown, path in _candidates(roots):
         try:
             info = os.lstat(path)
         except OSError:
             continue
-        real = os.path.realpath(path)
+        # Resolving each file by itself would take most of the time of a search in many files.
+        if path.parent not in folders:
+            folders[path.parent] = os.path.realpath(path.parent)
+        real = os.path.join(folders[path.parent], path.name)
         if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES and real not in found:
             found[real] = MemoryFile(shown, Path(real), info.st_mtime_ns, info.st_size)
     return sorted(found.values(), key=lambda file: file.path)
