@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.own_questions import own_set
 from benchmarks.retrieval import MODES, Bench, Conversation, Question, open_bench
-from openclaw_workers.memory.fusion import Weights, measured_weights
+from openclaw_workers.memory.fusion import Weights, default_weights
 
 
 def locomo(path: Path) -> tuple[list[Conversation], list[Question]]:
@@ -93,7 +93,7 @@ def _own(*, is_tuning: bool) -> None:
 
 
 def _print(bench: Bench, found: dict[str, Any], questions: int, data: str) -> None:
-    weights = measured_weights("offline")
+    weights = default_weights("offline")
     facts = {
         "data": data,
         "turns": bench.turns,

@@ -1,1 +1,1 @@
-"""The thin edge in front of the engine. The terminal is the one channel so far, and lives in `openclaw_workers.cli`."""
+"""The ingress: accepts messages over HTTP and from channels, and streams or delivers the replies. It runs no agent."""

@@ -4,6 +4,7 @@
     ├── ConfigurationError     at start-up: list every problem, exit with code 3
     ├── BadInput               the caller must change the request
     │   └── NotFound
+    ├── AccessDenied           the token is missing, wrong, or not enough
     ├── TransientError         retry later
     │   └── StoreUnavailable
     │       └── StoreFull      delete sessions or raise the memory limit
@@ -61,6 +62,10 @@ class BadInput(OpenClawError):
 
 class NotFound(BadInput):
     """The session, run or agent does not exist."""
+
+
+class AccessDenied(OpenClawError):
+    """The HTTP interface does not accept the token, or the token may not do this."""
 
 
 class TransientError(OpenClawError):

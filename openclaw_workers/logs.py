@@ -20,6 +20,7 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.redaction import mask_secrets
 
 #: Fields that say which run a line belongs to, in the order they are printed.
@@ -88,7 +89,7 @@ def _local_time(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
 
 
 def _render_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
-    return mask_secrets(jsonlib.dumps(event, default=str, ensure_ascii=False))
+    return _printable(jsonlib.dumps(event, default=str, ensure_ascii=False))
 
 
 def _render_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
@@ -99,7 +100,12 @@ def _render_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
     fields = {key: event.pop(key) for key in CONTEXT_FIELDS if key in event}
     pairs = [f"{key}={_quoted(value)}" for key, value in {**event, **fields}.items()]
     line = " ".join(part for part in [*head, *pairs] if part)
-    return mask_secrets(f"{line}\n{exception}" if exception else line)
+    return _printable(f"{line}\n{exception}" if exception else line)
+
+
+def _printable(line: str) -> str:
+    """Without secrets, and without halves of characters, which no stream can encode."""
+    return mask_secrets(replace_surrogates(line))
 
 
 def _quoted(value: Any) -> str:

@@ -17,6 +17,7 @@ from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.web.port import WebPort
 
 
 class Journal(Viewers, Protocol):
@@ -90,6 +91,8 @@ class TurnSetup:
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None
     """The agent's memory, as this turn may see and use it."""
+    web: WebPort | None = None
+    """The web, as the configuration lets agents use it."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

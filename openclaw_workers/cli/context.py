@@ -15,17 +15,21 @@ from typing import TYPE_CHECKING
 import click
 
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.errors import NotFound, StoreUnavailable
+from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.memory.client import MemoryClient
+    from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.remote.address import ApiAddress
+    from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
     from openclaw_workers.tasks.waker import CeleryWaker
@@ -40,6 +44,39 @@ class CliContext:
     json: bool = False
 
     @cached_property
+    def remote(self) -> ApiAddress | None:
+        """The installation that OPENCLAW_URL names; without it, commands work on the one of this machine."""
+        from openclaw_workers.remote.address import TOKEN_VARIABLE, URL_VARIABLE, ApiAddress
+
+        url = os.environ.get(URL_VARIABLE)
+        return ApiAddress(url, os.environ.get(TOKEN_VARIABLE, "")) if url else None
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What commands ask and order."""
+        if self.remote is None:
+            from openclaw_workers.cli.backend.local import LocalBackend
+
+            return LocalBackend(self)
+        from openclaw_workers.cli.backend.remote import RemoteBackend
+
+        backend = RemoteBackend(self.remote)
+        click.get_current_context().find_root().call_on_close(backend.close)
+        return backend
+
+    def require_local(self, command: str) -> None:
+        """Refuse what works on the installation itself.
+
+        Raises:
+            BadInput: OPENCLAW_URL is set.
+        """
+        if self.remote is not None:
+            raise BadInput(
+                f"{command} works on the machine of the installation, not through {self.remote.url}",
+                hint="run it there, or unset OPENCLAW_URL",
+            )
+
+    @cached_property
     def loaded(self) -> Loaded:
         from openclaw_workers.config.loader import load
 
@@ -47,6 +84,7 @@ class CliContext:
 
     @cached_property
     def redis_url(self) -> str:
+        self.require_local(f"`{click.get_current_context().command_path}`")
         from openclaw_workers.cli.invocation import typed
         from openclaw_workers.state_dir import resolve_redis_url
 
@@ -93,7 +131,13 @@ class CliContext:
         )
 
     @cached_property
-    def waker(self) -> CeleryWaker:
+    def waker(self) -> QueueWaker:
+        from openclaw_workers.engine.queue_waker import QueueWaker
+
+        return QueueWaker(self.stores.redis, self.stores.keys, lambda: self.celery_waker)
+
+    @cached_property
+    def celery_waker(self) -> CeleryWaker:
         self.export_environment()
         from openclaw_workers.tasks.app import app
         from openclaw_workers.tasks.waker import CeleryWaker
@@ -124,8 +168,26 @@ class CliContext:
         )
         return control_of(self.stores, self.waker, archives)
 
+    @cached_property
+    def ingresses(self) -> Ingresses:
+        from openclaw_workers.store.ingresses import Ingresses
+
+        return Ingresses(self.stores.redis, self.stores.keys)
+
+    @property
+    def ingress_url(self) -> str:
+        """The address of an ingress process that serves now.
+
+        Raises:
+            NotFound: none does.
+        """
+        alive = [info.url for info in self.ingresses.all() if info.alive and info.url]
+        if not alive:
+            raise NotFound("no ingress is running", hint="`ocw up` starts one, `ocw ingress` runs one alone")
+        return alive[0]
+
     def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey:
-        """The session to send to: the named one, the one bound to the thread, or the agent's main session.
+        """The session to send to: the named one, the one bound to the thread, or that of the agent's direct chats.
 
         Raises:
             BadInput: the name is not valid, or it names another agent's session.
@@ -136,7 +198,8 @@ class CliContext:
         from openclaw_workers.config.resolve import resolve_agent_id
         from openclaw_workers.engine.routing.addressing import Origin, session_for
 
-        agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted)
+        named = bool(agent or wanted)
+        agent_id = resolve_agent_id(self.loaded.settings, explicit=agent, session_key=wanted) if named else ""
         person = Origin(channel="cli", account_id="local", peer_id=_person(), session_key=wanted, agent_id=agent_id)
         return session_for(person, self.session_rules)
 
@@ -158,17 +221,9 @@ class CliContext:
     @property
     def session_rules(self) -> SessionRules:
         """Which session a message, or a short session name, belongs to."""
-        from openclaw_workers.config.resolve import default_agent_id
-        from openclaw_workers.engine.routing.addressing import SessionRules
+        from openclaw_workers.engine.routing.addressing import session_rules
 
-        rules = self.loaded.settings.session
-        return SessionRules(
-            scope=rules.scope,
-            dm_scope=rules.dm_scope,
-            main_key=rules.main_key,
-            identity_links=rules.identity_links,
-            default_agent=default_agent_id(self.loaded.settings),
-        )
+        return session_rules(self.loaded.settings)
 
     def export_environment(self) -> None:
         """Pass our options on to Celery's processes, which read them from the environment."""

@@ -12,9 +12,8 @@ from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.errors import OpenClawError
-from openclaw_workers.views.answers import Answer, answer_json, blocked_announce, later_reply_json
+from openclaw_workers.views.answers import Answer, answer_json, blocked_announce, tree_fields
 from openclaw_workers.views.errors import error_json
-from openclaw_workers.views.subagents import outcome_json
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.context import CliContext
@@ -28,7 +27,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
     """Show the later replies until everything that the answer's run spawned has ended and was delivered."""
     assert first.run_id is not None, "only a run spawns"
     replies = LaterReplies(first.session, of_all=False, deadline=deadline)
-    cli.conversations.result(replies.add_run(first.run_id, after))
+    cli.backend.conversations.result(replies.add_run(first.run_id, after))
     later: list[Answer] = []
     screens = [AnswerStream(is_quiet=cli.json)]
 
@@ -37,7 +36,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
         return screens[-1]
 
     try:
-        if count := cli.conversations.result(replies.count_active()):
+        if count := cli.backend.conversations.result(replies.count_active()):
             many, them = ("sub-agents are", "them") if count > 1 else ("sub-agent is", "it")
             line = f"{count} {many} active; Ctrl-C leaves {them} running, `ocw runs tree` shows {them}"
             screens[0].note(line, is_activity=True)
@@ -58,12 +57,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
 
 def _tree_json(cli: CliContext, replies: LaterReplies, later: list[Answer], *, is_settled: bool) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
-    children = cli.conversations.result(replies.children())
-    return {
-        "settled": is_settled,
-        "replies": [later_reply_json(answer) for answer in later],
-        "subagents": [outcome_json(run) for run in children],
-    }
+    return tree_fields(later, cli.backend.conversations.result(replies.children()), is_settled=is_settled)
 
 
 def _interrupted(replies: LaterReplies) -> Interrupted:

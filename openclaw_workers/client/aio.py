@@ -40,14 +40,8 @@ from openclaw_workers.store.workers import WorkerInfo, worker_infos
 T = TypeVar("T")
 
 
-class AsyncReader:
-    """Reads what `BlockingReader` reads. A damaged record counts as missing; it is not quarantined here."""
-
-    def __init__(self, redis: Redis, keys: Keys, *, timeout_seconds: float) -> None:
-        """`redis` decodes its responses; `timeout_seconds` is its socket time-out."""
-        self._redis = redis
-        self._keys = keys
-        self._most_ms = int(timeout_seconds * 800)
+class AsyncFollower:
+    """Carries out the steps of conversations; a subclass knows how to read."""
 
     async def follow(self, steps: Steps[Any]) -> AsyncIterator[Update]:
         """The updates of a conversation, as they arrive."""
@@ -71,13 +65,29 @@ class AsyncReader:
 
     async def _answer(self, stepper: Stepper[Any], request: Request[Any]) -> Request[Any] | Update | None:
         try:
-            with store_errors():
-                answer = await self._read(request)
+            answer = await self._read(request)
         except OpenClawError as error:
             return stepper.fail(error)
         return stepper.advance(answer)
 
-    async def _read(self, request: Request[Any]) -> Any:  # noqa: PLR0911  # one return for each request
+    async def _read(self, request: Request[Any]) -> Any:
+        raise NotImplementedError
+
+
+class AsyncReader(AsyncFollower):
+    """Reads what `BlockingReader` reads. A damaged record counts as missing; it is not quarantined here."""
+
+    def __init__(self, redis: Redis, keys: Keys, *, timeout_seconds: float) -> None:
+        """`redis` decodes its responses; `timeout_seconds` is its socket time-out."""
+        self._redis = redis
+        self._keys = keys
+        self._most_ms = int(timeout_seconds * 800)
+
+    async def _read(self, request: Request[Any]) -> Any:
+        with store_errors():
+            return await self._read_redis(request)
+
+    async def _read_redis(self, request: Request[Any]) -> Any:  # noqa: PLR0911  # one return for each request
         match request:
             case ReadEvents(session, after, block_ms):
                 return await self._events(session, after, min(block_ms, self._most_ms))

@@ -8,7 +8,6 @@ from openclaw_workers.config.base import (
     WEEK_SECONDS,
     AgentId,
     FullModelRef,
-    PeerIds,
     PromptMode,
     Section,
     Thinking,
@@ -18,29 +17,12 @@ from openclaw_workers.config.base import (
 from openclaw_workers.config.budgets import BudgetSettings
 from openclaw_workers.config.context import CompactionSettings, ContextPruningSettings
 from openclaw_workers.config.heartbeat import HeartbeatSettings
+from openclaw_workers.config.identity import IdentitySettings
 from openclaw_workers.config.memory import MemorySearchSettings
 from openclaw_workers.config.models import ListedModel, ModelChoice, ModelChoiceField
 from openclaw_workers.config.sandbox import SandboxField, SandboxSettings
 from openclaw_workers.config.subagents import SubagentsSettings
 from openclaw_workers.config.tools import AgentToolsSettings
-
-
-class IdentitySettings(Section):
-    name: str | None = None
-    """What the agent calls itself; unset: its name."""
-
-    emoji: str | None = None
-    """The emoji that stands for it in chats."""
-
-    theme: str | None = None
-    """Its style, in a few words."""
-
-    avatar: str | None = None
-    """URL or workspace path of its picture."""
-
-    owner_numbers: PeerIds = ()
-    """Senders who own this installation; the system prompt names them.
-    Not in effect yet: no command or tool is reserved for them."""
 
 
 class AgentSettings(Section):

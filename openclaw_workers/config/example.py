@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from openclaw_workers.config.agents import AgentDefaults, AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section
+from openclaw_workers.config.channels import TelegramAccountSettings
 from openclaw_workers.config.loader import ACCEPT_OPTION, ENVIRONMENT
 from openclaw_workers.config.normalise import SHORTHAND
 from openclaw_workers.config.schema_tree import dotted, item_of, section_of
@@ -43,6 +44,9 @@ def _head() -> Iterator[str]:
 
 
 def _section(section: type[Section], value: Section | None, indent: str) -> Iterator[str]:
+    if section is TelegramAccountSettings:
+        yield f"{indent}# ... any key of channels.telegram except accounts"
+        return
     for name, field in section.model_fields.items():
         if section in (AgentEntry, AgentProfile) and name in AgentSettings.model_fields:
             continue
@@ -62,6 +66,9 @@ def _field(section: type[Section], name: str, field: FieldInfo, value: Section |
     if isinstance(current, Section):
         yield f"{indent}{key}:"
         yield from _section(type(current), current, indent + "  ")
+    elif field.is_required() and (required := section_of(field.annotation)):
+        yield f"{indent}{key}:"
+        yield from _section(required, None, indent + "  ")
     elif field.is_required():
         yield f"{indent}{key}: ..."
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from openclaw_workers.config.access_checks import check_open_channels, check_routed_agents
 from openclaw_workers.config.cross_checks import check_agents, check_agents_caps, check_lane_caps, known_aliases
 from openclaw_workers.config.env_vars import EnvExpansion, ExpandedText
 from openclaw_workers.config.files import find_file, read_file
@@ -28,11 +29,22 @@ ENVIRONMENT: dict[str, Loc] = {
     "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),
     "OPENAI_BASE_URL": ("models", "providers", "openai", "baseUrl"),
     "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
+    "BRAVE_API_KEY": ("tools", "web", "search", "brave", "apiKey"),
+    "TAVILY_API_KEY": ("tools", "web", "search", "tavily", "apiKey"),
 }
 """Environment variables that set a secret or a URL; they take precedence over the file."""
 
 ACCEPT_OPTION = "--accept-not-in-effect"
 """Lets `ocw up` and workers start although settings that restrict tools are not in effect yet."""
+
+_CHECKS = (
+    check_agents,
+    check_agents_caps,
+    check_lane_caps,
+    check_providers,
+    check_routed_agents,
+    check_open_channels,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,7 @@ def load(
     tree = normaliser.apply(_read(source, expansion) if source else {}, Settings)
     from_env = _overlay(tree, env, normaliser)
     problems = [f"{where}: {what}" for where, what in expansion.problems.items()] + normaliser.problems
-    for check in (check_agents, check_agents_caps, check_lane_caps, check_providers):
+    for check in _CHECKS:
         problems += check(tree, normaliser)
     context = {
         "aliases": known_aliases(tree),

@@ -44,10 +44,10 @@ class HybridSettings(Section):
     """Search by words as well as by meaning; false: by meaning alone."""
 
     vector_weight: StrictFloat | None = Field(default=None, ge=0)
-    """Weight of meaning; unset: as measured for the embedder. The two weights are normalised to sum to one."""
+    """Weight of meaning; unset: the default of the embedder. The two weights are normalised to sum to one."""
 
     text_weight: StrictFloat | None = Field(default=None, ge=0)
-    """Weight of words; unset: as measured for the embedder."""
+    """Weight of words; unset: the default of the embedder."""
 
     candidate_multiplier: StrictInt | None = Field(default=None, ge=1, le=20)
     """Candidates considered per requested result; unset: 200 in all."""

@@ -1,10 +1,11 @@
-"""The inbox of a session: what happens to messages that arrive while it is busy."""
+"""The inbox of a session: what happens to messages that arrive while it is busy, and which ones in groups count."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import Field, StrictInt
+from pydantic import AfterValidator, Field, StrictInt
 
 from openclaw_workers.config.base import Section
 from openclaw_workers.domain.messages import DropPolicy, QueueMode
@@ -30,6 +31,25 @@ class QueueSettings(Section):
     """What is dropped at the cap: old, new (the new message is rejected) or summarize (old, leaving a line each)."""
 
 
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"expected a regular expression: {error}") from error
+    return value
+
+
+class GroupChatSettings(Section):
+    mention_patterns: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
+    """Regular expressions (any case) that count as a mention of the bot in a group, such as \\bclaw\\b."""
+
+    history_limit: StrictInt = Field(default=50, ge=0, le=1000)
+    """How many messages that did not mention the bot are kept for its next turn in the group; 0 keeps none."""
+
+
 class MessagesSettings(Section):
     queue: QueueSettings = QueueSettings()
     """Messages that arrive while their session is busy."""
+
+    group_chat: GroupChatSettings = GroupChatSettings()
+    """Messages in groups."""

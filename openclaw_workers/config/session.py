@@ -132,7 +132,7 @@ class SessionSettings(Section):
     """Words that reset the session when a message begins with them."""
 
     send_policy: SendPolicySettings = SendPolicySettings()
-    """Which sessions may send to their chat. Not in effect yet: all may."""
+    """Which sessions may send to their chat; `/send on|off|inherit` decides for one session."""
 
     agent_to_agent: PingPongSettings = PingPongSettings()
     """Conversations between sessions."""

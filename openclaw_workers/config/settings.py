@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from openclaw_workers.config.agents import AgentsSettings
 from openclaw_workers.config.base import Section
+from openclaw_workers.config.bindings import BindingSettings, CommandsSettings
 from openclaw_workers.config.budgets import BudgetsSettings
 from openclaw_workers.config.channels import ChannelsSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
+from openclaw_workers.config.gateway import GatewaySettings
+from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.queue import MessagesSettings
@@ -23,8 +26,14 @@ class Settings(Section):
     session: SessionSettings = SessionSettings()
     """How messages are assigned to sessions, and when sessions are reset or removed."""
 
+    bindings: tuple[BindingSettings, ...] = ()
+    """Which agent answers where; the most specific binding wins. Unbound chats belong to the default agent."""
+
+    commands: CommandsSettings = CommandsSettings()
+    """Who may give slash commands."""
+
     messages: MessagesSettings = MessagesSettings()
-    """How incoming messages are queued."""
+    """How incoming messages are queued, and which ones in groups are answered."""
 
     lanes: LanesSettings = LanesSettings()
     """How many turns run at a time."""
@@ -46,6 +55,12 @@ class Settings(Section):
 
     channels: ChannelsSettings = ChannelsSettings()
     """Chat channels."""
+
+    gateway: GatewaySettings = GatewaySettings()
+    """The HTTP interface and the web page."""
+
+    hooks: HooksSettings = HooksSettings()
+    """Webhooks."""
 
     redis: RedisSettings = RedisSettings()
     """The Redis server for queues and state."""

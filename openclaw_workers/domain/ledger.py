@@ -59,7 +59,7 @@ def is_same_owner(one: str, other: str) -> bool:
     return one.rpartition(":")[0] == other.rpartition(":")[0]
 
 
-Dimension = Literal["agent", "session", "model", "day", "tree"]
+Dimension = Literal["agent", "session", "model", "day", "tree", "peer", "channel"]
 
 
 def day_of(at_ms: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -42,6 +43,11 @@ class Authority(StrEnum):
     def covers(self, needed: Authority) -> bool:
         order = list(Authority)
         return order.index(self) >= order.index(needed)
+
+
+def least_authority(found: Iterable[Authority]) -> Authority:
+    """The lowest of several; of none, the lowest there is."""
+    return min(found, key=list(Authority).index, default=Authority.ANYONE)
 
 
 Storable = Annotated[str, AfterValidator(replace_surrogates)]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import is_subagent
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.domain.tree import AnnounceMode, Cleanup, Role, SpawnMode
@@ -50,6 +51,12 @@ class Attempt(BaseModel):
     at: int
     how: str = "taken"
     """`taken` first, `handover` after a worker shut down, `takeover` after a lease expired, `unpark` after waiting."""
+    until: int | None = None
+    """When it no longer had the run; for a lost worker its last sign of life. None while it has it or ended it."""
+    end: str | None = None
+    """Why: `lost`, `handover`, `parked`, or `continued` (the same run goes on with a new turn)."""
+    woken: int | None = None
+    """When a parked run was queued again."""
 
 
 class ModelAttempt(BaseModel):
@@ -98,6 +105,8 @@ class Run(BaseModel):
     """Its number among all runs that the parent session has spawned."""
     depth: int = 0
     role: Role | None = None
+    authority: Authority = Authority.ANYONE
+    """The authority of who asked for it; the lowest, if several did. What follows from it has no more."""
     label: str = ""
     task: str = ""
     cleanup: Cleanup = Cleanup.KEEP
@@ -118,6 +127,8 @@ class Run(BaseModel):
     attempt: int = 1
     attempts: list[Attempt] = Field(default_factory=list)
     covers: list[MessageId] = Field(default_factory=list)
+    title: str = ""
+    """The beginning of the message that it answers."""
     model: str | None = None
     wanted_model: str | None = None
     """The model that the answered message asked for."""
@@ -141,6 +152,8 @@ class Run(BaseModel):
     failure reason, killed, timeout, lost, session-reset, session-delete.
     """
 
+    suppressed: bool = False
+    """The send policy held its reply back."""
     cut: bool = False
     """`text` stops at the model's output limit. For a child it may come from a turn before its last."""
 
@@ -151,6 +164,15 @@ class Run(BaseModel):
             return None
         wanted = self.model_attempts[0].model
         return wanted if self.model and self.model != wanted else None
+
+    @property
+    def parked_spans(self) -> list[tuple[int, int | None]]:
+        """From when until when it was parked: until it was woken, or else until it ended; None while it is parked."""
+        return [
+            (attempt.until, attempt.woken or self.ended_at)
+            for attempt in self.attempts
+            if attempt.end == "parked" and attempt.until is not None
+        ]
 
     @property
     def is_child(self) -> bool:

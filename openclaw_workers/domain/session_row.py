@@ -106,7 +106,9 @@ class SessionEntry(_Stored):
     """This and the next: the limits of its tree, inherited when it was spawned."""
     max_tree_runs: PositiveInt | None = None
     archive_after_ms: NonNegativeInt | None = None
-    """How long a child is kept after its last use, once its result is delivered."""
+    """How long a child is kept after its last use, once its result is delivered; for a transient session likewise."""
+    transient: bool = False
+    """It is deleted without an archive: its client keeps the conversation, and sends all of it each time."""
 
     # overrides: if unset, the configuration applies
     thinking_level: str | None = None
@@ -149,6 +151,8 @@ class SessionEntry(_Stored):
     last_to: str | None = None
     last_account_id: str | None = None
     last_thread_id: str | None = None
+    last_capabilities: str | None = None
+    """What that channel can do, separated by commas; the prompt lists it."""
 
     # heartbeat
     last_heartbeat_text: str | None = None

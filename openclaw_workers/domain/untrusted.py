@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Any
 
-from openclaw_workers.domain.encoding import map_json_strings
+from openclaw_workers.domain.encoding import map_json_strings, replace_surrogates
 
 _NAME = "UNTRUSTED_TEXT"
 CLOSE = f"<<<END_{_NAME}>>>"
@@ -19,7 +19,11 @@ SOURCE_CHARS = 200
 
 # The match starts at the first angle bracket and takes all of them. Otherwise a long row of brackets would take
 # quadratic time.
-_MARKER = re.compile(r"(?<!<)<{2,}+\s*(?:END[\s_-]*)?UNTRUSTED[\s_-]*(?:TEXT|RESULT)(?:[^<>\n]{0,300}>{2,})?", re.I)
+_MARKER = re.compile(
+    r"(?<!<)<{2,}+\s*(?:END[\s_-]*)?(?:UNTRUSTED[\s_-]*(?:TEXT|RESULT)|CHAT[\s_-]*MESSAGE)(?:[^<>\n]{0,300}>{2,})?",
+    re.I,
+)
+_MARKER_WORDS = re.compile(rb"untrusted|chat[\s_-]*message")
 # Our own markers, also inside a JSON string.
 _OPENING = re.compile(rf'<<<{_NAME} from=\\?"[^"<>\n]*">>>')
 _OURS = re.compile(rf"{_OPENING.pattern}(?:\n|\\n)?|(?:\n|\\n)?{CLOSE}")
@@ -34,9 +38,17 @@ def wrap(text: str, source: str) -> str:
 
 
 def opening_marker(source: str) -> str:
-    line = neutralise(" ".join(source.split())).replace('"', "'")
-    line = line.replace("<", "(").replace(">", ")")
-    return f'<<<{_NAME} from="{line[:SOURCE_CHARS]}">>>'
+    return f'<<<{_NAME} from="{attribute(source)}">>>'
+
+
+def attribute(text: str, most: int = SOURCE_CHARS) -> str:
+    """A text for use between the quotation marks of a marker."""
+    return safe_line(text, most).replace('"', "'").replace("<", "(").replace(">", ")")
+
+
+def safe_line(text: str, most: int = SOURCE_CHARS) -> str:
+    """A name or title in one line, that nobody can take for more than that."""
+    return neutralise(" ".join(replace_surrogates(text).split()))[:most]
 
 
 def unwrap(text: str) -> str:
@@ -72,7 +84,7 @@ def neutralise(text: str) -> str:
     """Remove whatever a reader could mistake for one of our markers."""
     if text.isascii():
         return _MARKER.sub(REMOVED, text)
-    if b"untrusted" not in unicodedata.normalize("NFKD", text).encode("ascii", "ignore").lower():
+    if not _MARKER_WORDS.search(unicodedata.normalize("NFKD", text).encode("ascii", "ignore").lower()):
         return text  # a quick check, because folding each character is slow
     folded, origin = _folded(text)
     kept, at = [], 0

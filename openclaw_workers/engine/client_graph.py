@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from openclaw_workers.clock import now_ms
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.engine.access.gate import AccessGate
+from openclaw_workers.engine.access.pairing import PairingService
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
+
+
+def chats_of(settings: Settings) -> ChatDelivery:
+    return ChatDelivery(settings.session.send_policy, push_channels(settings))
 
 
 def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> Control:
@@ -18,8 +28,13 @@ def control_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = No
         exchanges=stores.exchanges,
         caps=stores.caps,
         waker=waker,
+        chats=chats_of(stores.settings),
         archives=archives,
     )
+
+
+def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:
+    return SystemEvents(store=stores.system_events, intake=intake_of(stores, waker), reader=stores.reader)
 
 
 def intake_of(stores: Stores, waker: Waker) -> Intake:
@@ -27,7 +42,24 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         inbox=stores.inbox,
         reader=stores.reader,
         sessions=stores.sessions,
+        tree=stores.tree,
         control=control_of(stores, waker),
         waker=waker,
+        chats=chats_of(stores.settings),
         settings=stores.settings,
     )
+
+
+def gate_of(stores: Stores) -> AccessGate:
+    """Who is heard on chat channels."""
+    return AccessGate(
+        settings=stores.settings,
+        pairings=stores.pairings,
+        contexts=stores.group_context,
+        sessions=stores.sessions,
+        reader=stores.reader,
+    )
+
+
+def pairing_of(stores: Stores) -> PairingService:
+    return PairingService(stores.settings, stores.pairings, now_ms=now_ms)

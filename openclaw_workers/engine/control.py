@@ -9,8 +9,10 @@ from functools import partial
 import structlog
 
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.outgoing import Delivery
 from openclaw_workers.domain.runs import Lane, RunState, lane_of
 from openclaw_workers.engine.archives.writer import ArchiveWriter
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.tree.report import partial_of
 from openclaw_workers.engine.wake import Waker, wake_all, wake_run
 from openclaw_workers.errors import CorruptRecord, NotFound, StoreUnavailable
@@ -34,6 +36,7 @@ class Control:
         exchanges: InterSession,
         caps: Mapping[Lane, int],
         waker: Waker,
+        chats: ChatDelivery,
         archives: ArchiveWriter | None = None,
     ) -> None:
         """`archives` writes the archive of a session that is deleted here; without it the sweep does."""
@@ -44,14 +47,18 @@ class Control:
         self._exchanges = exchanges
         self._caps = caps
         self._waker = waker
+        self._chats = chats
         self._archives = archives
 
-    def stop_session(self, session: SessionKey, *, reason: str = "killed", delivery: str = "") -> Stopped:
+    def stop_session(
+        self, session: SessionKey, *, reason: str = "killed", delivery: str = "", channel: str = ""
+    ) -> Stopped:
         """Stop whatever the session is doing now and all it has spawned, and cancel what waits in it.
 
-        `delivery` is that of the message that orders it; if it comes again, it stops nothing more.
+        `delivery` is that of the message that orders it; if it comes again, it stops nothing more. `channel` is where
+        that message came from: the answer there says what was stopped.
         """
-        stopped = self._stop(session, None, reason, waiting=True, children=True, delivery=delivery)
+        stopped = self._stop(session, None, reason, waiting=True, children=True, delivery=delivery, channel=channel)
         return self._with_children(stopped, None)
 
     def stop_turn(self, session: SessionKey, *, reason: str = "killed") -> Stopped:
@@ -73,11 +80,11 @@ class Control:
 
     def reset(self, session: SessionKey) -> None:
         """Reset the session at once; a running turn ends with it."""
-        self._end(session, self._sessions.reset)
+        self._end(session, self._sessions.reset, self._chats.of_reset(session))
 
     def delete(self, session: SessionKey) -> None:
         """Delete a session. Its archive is written at once, so that this frees memory although nobody sweeps."""
-        self._write_archive(self._end(session, self._sessions.delete))
+        self._write_archive(self._end(session, self._sessions.delete, self._chats.of_delete(session)))
 
     def retire(self, session: SessionKey, *, unused_since: int) -> bool:
         """Delete a session if nobody has used it since, and say whether it is gone."""
@@ -106,9 +113,9 @@ class Control:
             raise damaged
         self._tree.children_stopped(session, order)
 
-    def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None]) -> SessionEnded:
+    def _end(self, session: SessionKey, end: Callable[..., SessionEnded | None], to_chat: Delivery) -> SessionEnded:
         lane, said = lane_of(session), partial(partial_of, self._reader, session)
-        ended = end(session, lane, cap=self._caps.get(lane, 0), partial=said)
+        ended = end(session, lane, cap=self._caps.get(lane, 0), partial=said, to_chat=to_chat)
         if ended is None:
             raise NotFound(f"no session {session}", hint="`ocw sessions list` shows the sessions there are")
         self._ended(session, ended)
@@ -137,6 +144,7 @@ class Control:
         waiting: bool,
         children: bool,
         delivery: str = "",
+        channel: str = "",
     ) -> Stopped:
         """Stop a run; `waiting`: cancel what waits behind it too; `children`: also what other runs have spawned."""
         lane = lane_of(session)
@@ -150,6 +158,7 @@ class Control:
             with_all_children=children,
             partial=partial(partial_of, self._reader, session),
             delivery=delivery,
+            to_chat=self._chats.of_stop(session, by_channel=channel),
         )
         if stopped.wake is not None:
             # Either nobody carries the run at this moment, and its next owner has to end it, or another run is next.

@@ -8,8 +8,10 @@ from openclaw_workers.config.resolve import lane_cap
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.store.archives import Archives
+from openclaw_workers.store.channels import Channels
 from openclaw_workers.store.client import Client, connect
 from openclaw_workers.store.due import DueItems
+from openclaw_workers.store.group_context import GroupContext
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
@@ -17,8 +19,11 @@ from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
+from openclaw_workers.store.outbox import Outbox
+from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.system_events import SystemEvents
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.workers import Workers
 
@@ -59,6 +64,11 @@ class Stores:
     archives: Archives
     memory: MemoryRequests
     memory_notes: MemoryNotes
+    pairings: Pairings
+    group_context: GroupContext
+    outbox: Outbox
+    channels: Channels
+    system_events: SystemEvents
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -85,6 +95,11 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         archives=Archives(redis, keys),
         memory=MemoryRequests(redis, keys),
         memory_notes=MemoryNotes(redis, keys),
+        pairings=Pairings(redis, keys),
+        group_context=GroupContext(redis, keys),
+        outbox=Outbox(redis, keys),
+        channels=Channels(redis, keys),
+        system_events=SystemEvents(redis, keys),
     )
 
 

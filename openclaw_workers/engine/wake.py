@@ -41,6 +41,11 @@ def named(session: SessionKey, run: RunId) -> dict[str, str]:
     return {"runId": run, "sessionKey": session, "agentId": agent_of(session), "lane": lane, "runKind": kind}
 
 
+def shown_args(session: SessionKey, run: RunId) -> str:
+    """What Flower and Celery's events show of a turn: who and where, never what was said."""
+    return f"({session}, lane={lane_of(session)}, agent={agent_of(session)}, {run})"
+
+
 def wake_all(waker: Waker, granted: Iterable[tuple[RunId, SessionKey]]) -> None:
     for run, session in granted:
         waker.turn(session, run)

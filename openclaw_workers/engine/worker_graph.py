@@ -16,7 +16,8 @@ from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import control_of, intake_of
+from openclaw_workers.engine.client_graph import chats_of, control_of, intake_of
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.memory.embedding_calls import EmbeddingCalls
@@ -66,6 +67,8 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
+from openclaw_workers.tools.web.port import WebPort
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,13 @@ class WorkerEngine:
             max_model_calls=settings.engine.max_steps,
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
             memory=settings.memory,
+            web=self.web,
+            disabled_tools=disabled_tools(settings.tools.web),
         )
+
+    @cached_property
+    def web(self) -> WebPort:
+        return WebOnFirstUse(self.loaded.settings.tools.web)
 
     @cached_property
     def resets(self) -> ResetPolicy:
@@ -135,6 +144,10 @@ class WorkerEngine:
             reader=self.stores.reader,
             tree=self.stores.tree,
         )
+
+    @cached_property
+    def chats(self) -> ChatDelivery:
+        return chats_of(self.loaded.settings)
 
     @cached_property
     def intake(self) -> Intake:
@@ -224,13 +237,14 @@ class WorkerEngine:
             reader=self.stores.reader,
             process=self.process,
             waker=self.waker,
+            chats=self.chats,
             max_attempts=self.loaded.settings.engine.max_attempts,
             on_delayed=self.sweep_wanted.set,
         )
 
     @cached_property
     def announcer(self) -> Announcer:
-        return announcer_of(self.stores, self.waker, self.agents)
+        return announcer_of(self.stores, self.waker, self.agents, self.chats)
 
     @cached_property
     def archives(self) -> ArchiveWriter:
@@ -293,7 +307,13 @@ def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfig
     )
 
 
-def announcer_of(stores: Stores, waker: Waker, agents: AgentConfigs) -> Announcer:
+def announcer_of(stores: Stores, waker: Waker, agents: AgentConfigs, chats: ChatDelivery) -> Announcer:
     return Announcer(
-        tree=stores.tree, due=stores.due, reader=stores.reader, keys=stores.keys, agents=agents, waker=waker
+        tree=stores.tree,
+        due=stores.due,
+        reader=stores.reader,
+        keys=stores.keys,
+        agents=agents,
+        waker=waker,
+        chats=chats,
     )

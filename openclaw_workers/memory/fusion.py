@@ -1,8 +1,7 @@
 """Combine the two rankings of a search: by words and by meaning.
 
-Words decide, meaning adds a vote. Adding both with equal weight is worse than words alone. The default weights were
-measured for each embedder on the tuning half of tests/data/memory; docs/memory.md states what they reached on the
-other half.
+Words decide, meaning adds a vote. The default weights are cautious, not the best ones of a data set;
+docs/memory.md states what they reach on the project's own questions.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ class Weights:
         return Weights(self.text / total, self.vector / total)
 
 
-MEASURED = {"offline": Weights(0.8, 0.2)}
-MEASURED_OTHER = Weights(0.6, 0.4)
-"""For embedders that were not measured."""
+DEFAULTS = {"offline": Weights(0.8, 0.2)}
+"""Word vectors know little of a sentence, so their vote is small."""
+DEFAULT_OTHER = Weights(0.6, 0.4)
 
 
-def measured_weights(provider: str) -> Weights:
-    return MEASURED.get(provider, MEASURED_OTHER)
+def default_weights(provider: str) -> Weights:
+    return DEFAULTS.get(provider, DEFAULT_OTHER)
 
 
 @dataclass(frozen=True, slots=True)

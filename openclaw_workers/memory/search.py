@@ -14,7 +14,7 @@ from openclaw_workers.memory.backend import Collection
 from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
 from openclaw_workers.memory.exact import exact_terms, has_all
 from openclaw_workers.memory.files import date_in
-from openclaw_workers.memory.fusion import TOKENS, Ranked, Weights, decay, diversify, fuse, measured_weights
+from openclaw_workers.memory.fusion import TOKENS, Ranked, Weights, decay, default_weights, diversify, fuse
 from openclaw_workers.memory.points import CHUNK, Condition, Hit, Query, SparseVector, Where, where
 from openclaw_workers.memory.scopes import Visibility, session_in
 
@@ -34,7 +34,7 @@ class SearchOptions:
     sources: tuple[str, ...] = ("memory", "sessions")
     mode: Mode = "hybrid"
     weights: Weights | None = None
-    """None: as measured for the embedder."""
+    """None: the defaults of the embedder."""
     candidate_multiplier: int | None = None
     """Candidates for each requested result; None: enough that more would change nothing."""
     mmr_share: float | None = None
@@ -112,7 +112,7 @@ class MemorySearch:
         if options.mode == "vector":
             return Found(fuse([], by_vector, DENSE_ONLY), "vector")
         assert self._embedder is not None
-        weights = options.weights or measured_weights(self._embedder.provider)
+        weights = options.weights or default_weights(self._embedder.provider)
         return Found(fuse(by_text, by_vector, weights), "hybrid")
 
     def _vector(self, query: str, options: SearchOptions, *, is_exact: bool) -> tuple[list[float] | None, str]:

@@ -11,8 +11,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey, new_run_id
 from openclaw_workers.domain.messages import DropPolicy, InboundMessage, InboxEntry, MessageState, QueueMode
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.errors import CorruptRecord, StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors
@@ -133,17 +135,25 @@ class Inbox:
         run_id: RunId,
         session_id: SessionId,
         row_new: dict[str, str],
-        row_each: dict[str, str],
+        row_each: dict[str, str] | None = None,
+        row_route: dict[str, str] | None = None,
         wake: str = "",
         mode: QueueMode | None = None,
         delivery: str = "",
+        to_chat: Delivery = NO_DELIVERY,
+        system_event: SystemEvent | None = None,
     ) -> Accepted | Refused:
         """Put a message into its inbox. A repeat with the same id changes nothing.
 
         `delivery` is the same each time the channel delivers the message: a repeat is one whichever session it is for.
 
+        `row_each` and `row_route` are set by every message; an empty value clears a field. `row_route` says where the
+        session's replies go, and is not for sessions that are bound to a thread.
+
         `wake` is pushed into the lane's queue in the same moment; without it the caller publishes the wake-up.
-        `mode` is for this message alone, whatever the session or `rules` say.
+        `mode` is for this message alone, whatever the session or `rules` say. `to_chat`: what the chat of a dropped or
+        rejected message is sent. `system_event`: what this message wakes the session for; while such a message waits,
+        further events join it and count as its repeats.
 
         Raises:
             StoreUnavailable: nothing is known; repeating with the same id is safe.
@@ -156,7 +166,9 @@ class Inbox:
             "accept",
             keys={
                 **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
-                **k.shared("due", "sessions", "runs", "memory"),
+                **k.for_session(key, "event_keys"),
+                **k.shared("due", "sessions", "runs", "memory", "outgoing"),
+                "event_list": k.system_events(key),
                 "run_key": k.run(run_id),
                 "queue": k.broker_queue(lane),
                 "next_batch": k.batch(own_batch(run_id)),
@@ -168,6 +180,7 @@ class Inbox:
                 "message": stored_form(message),
                 "id": message.id,
                 "kind": message.kind,
+                "authority": message.authority,
                 "mode": rules.mode,
                 "cap": rules.cap,
                 "drop": rules.drop,
@@ -177,11 +190,14 @@ class Inbox:
                 "new_session_id": session_id,
                 "agent": agent_id,
                 "row_new": json.dumps(row_new),
-                "row_each": json.dumps(row_each),
+                "row_each": json.dumps(row_each or {}),
+                "row_route": json.dumps(row_route or {}),
                 "debounce_ms": rules.debounce_ms,
                 "wake_message": wake,
                 "own_mode": mode or "",
                 "keep_s": DEDUPE_SECONDS if delivery else 0,
+                "delivery": to_chat.as_json,
+                "system_event": system_event.as_json() if system_event else "",
             },
         )
         match reply:
@@ -212,12 +228,14 @@ class Inbox:
         with_all_children: bool | None = None,
         partial: Callable[[RunId], str] = lambda run: "",
         delivery: str = "",
+        to_chat: Delivery = NO_DELIVERY,
     ) -> Stopped:
         """Stop the named run, or whatever is current; `run=None` in the answer means that no run was there to stop.
 
         What it has spawned is to be stopped with it; all that the session has, if waiting messages are cancelled too,
         or as `with_all_children` says. `partial`: what a run without an owner had written so far.
         `delivery` is that of the message that orders this: if it comes again it gets the first answer.
+        `to_chat`: what the chats of cancelled messages are sent.
         """
         whole = with_waiting if with_all_children is None else with_all_children
         k = self._keys
@@ -230,8 +248,8 @@ class Inbox:
                 self._redis,
                 "stop",
                 keys={
-                    **k.for_session(key, "ctl", "inbox", "receipts", "events", "live", "bound"),
-                    **k.shared("due", "runs", "stop_orders"),
+                    **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "live", "bound"),
+                    **k.shared("due", "runs", "stop_orders", "outgoing"),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(current),
                     "next_key": k.run(following),
@@ -255,6 +273,7 @@ class Inbox:
                     "partial": partial(current) if current else "",
                     "given_at": given_at,
                     "keep_s": DEDUPE_SECONDS if delivery else 0,
+                    "delivery": to_chat.as_json,
                 },
             )
             match reply:

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import RELAY, Keys
@@ -36,6 +37,8 @@ class Relay(BaseModel):
     text: str
     metadata: dict[str, str]
     """Of the message that was answered."""
+    authority: Authority = Authority.ANYONE
+    """Of the run that answered."""
 
 
 class InterSession:

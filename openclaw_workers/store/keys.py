@@ -16,6 +16,17 @@
     {ns}:dedupe:{id}               hash    24 h             a message that its channel may deliver again: where its
                                                             receipt is, or what the command that it is led to
     {ns}:threads                   hash    with session     `channel|account|to|thread` -> the session bound to it
+    {ns}:pairing:admitted          hash    when revoked     person, group or member of a group -> who it is (JSON)
+    {ns}:pairing:pending           hash    1 hour each      person -> pairing code and who it is (JSON); 3 per account
+    {ns}:pairing:refusals          hash    newest 200       who was refused -> why and how often (JSON)
+    {ns}:pairing:refused           zset    newest 200       who was refused -> when last (ms)
+    {ns}:channel:{id}              hash    never            an account of a channel: who receives for it, the offset,
+                                                            when and what last came or failed
+    {ns}:channel:{id}:received     hash    when handled     number of an update -> the update (JSON)
+    {ns}:channel:{id}:refused      list    newest 200       updates that could not be accepted (JSON)
+    {ns}:channel:{id}:blocked      hash    until it writes  chat that takes nothing from us -> since when and why (JSON)
+    {ns}:channel:{id}:progress     hash    when removed     session -> the message in its chat that shows progress
+    {ns}:topic:{id}                hash    30 days          what became of a thread that a session waited for
     {ns}:batch:{id}                hash    7 days after     a batch of children: parent, members, state; after it is
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
@@ -28,9 +39,17 @@
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
+    {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
+    {ns}:ingress:{id}              hash    1 minute         host, pid, url
+    {ns}:tokens                    hash    when revoked     token id -> scope, agent, person, digest (JSON)
+    {ns}:token_uses                hash    when revoked     token id -> last use (ms)
+    {ns}:login:{id}                string  15 minutes       by digest of a login code: the token it logs in with
+    {ns}:browser:{id}              string  30 days          by digest of a cookie: the token of the browser session
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
+    {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
+                                                            started, for clients without Celery (JSON)
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
     {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
     {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
@@ -40,6 +59,8 @@
     {ns}:limit:{id}:asked          hash    1 hour           when each of them last asked, and about which call
     {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
     {ns}:budget:{id}:reserved      hash    7 days           run -> what its call may cost (JSON)
+    {ns}:budget:{id}:ends          zset    7 days           run -> when its reservation ends (ms)
+    {ns}:budget:{id}:sums          hash    7 days           sums of the reservations
     {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
     {ns}:archive:{id}              list    when written     by session id: a transcript cut off by reset or deletion,
                                                             and results that came too late for it
@@ -54,6 +75,21 @@
     {ns}:memory_note:{id}          hash    30 days          by session id: a conversation that is to be saved to memory
     {ns}:memory_vectors:{id}       hash    newest 10,000    by model: hash of a text -> its embedding
     {ns}:memory_vectors:{id}:used  zset    newest 10,000    hash of a text -> when its embedding was last used
+    {ns}:outbox:new                stream  when sorted      messages to chats that are not sorted by route yet
+    {ns}:outbox:entry:{id}         hash    24 h after sent  a message to a chat: message (JSON), state, address, parts
+                                                            (how many), next (part to send), attempts, `part 0` …
+                                                            (how each ended, JSON); 30 days if unknown or failed
+    {ns}:outbox:parts:{id}         list    with entry       its rendered parts (JSON)
+    {ns}:outbox:file:{id}          list    when sent        a file to send, in pieces (base64); 1 hour without a message
+    {ns}:outbox:route:{id}         list    when sent        by `channel|account|to|thread`: ids of the messages that
+                                                            wait for one route, oldest first
+    {ns}:outbox:ready:{id}         zset    when sent        by `channel|account`: routes with messages -> when a
+                                                            sender may claim them (ms): a lease or pause ends then
+    {ns}:outbox:owners             hash    when sent        route -> token of the sender that holds it
+    {ns}:outbox:waiting            zset    when sent        messages that wait -> since when (ms)
+    {ns}:outbox:sent               zset    24 h             messages that were sent or dropped -> when (ms)
+    {ns}:outbox:kept               zset    30 days          messages that are unknown or failed -> since when (ms)
+    {ns}:outbox:senders            zset    never            `channel|account` -> when a sender last looked (ms)
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
@@ -68,7 +104,11 @@
     {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
+    {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
+    {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
+    {ns}:s:{key}:context           zset    1 day            messages of a group that the bot was not asked about (JSON)
+                                                            -> their order
 
 Scripts touch keys of one session and shared indexes together, so they assume a single Redis primary.
 """
@@ -147,6 +187,31 @@ class Keys:
         return f"{self.namespace}:suspects"
 
     @property
+    def ingresses(self) -> str:
+        return f"{self.namespace}:ingresses"
+
+    def ingress(self, ingress_id: str) -> str:
+        return f"{self.namespace}:ingress:{ingress_id}"
+
+    @property
+    def wake_messages(self) -> str:
+        return f"{self.namespace}:wake_messages"
+
+    @property
+    def tokens(self) -> str:
+        return f"{self.namespace}:tokens"
+
+    @property
+    def token_uses(self) -> str:
+        return f"{self.namespace}:token_uses"
+
+    def login(self, code_digest: str) -> str:
+        return f"{self.namespace}:login:{code_digest}"
+
+    def browser(self, cookie_digest: str) -> str:
+        return f"{self.namespace}:browser:{cookie_digest}"
+
+    @property
     def archives(self) -> str:
         return f"{self.namespace}:archives"
 
@@ -174,8 +239,81 @@ class Keys:
     def threads(self) -> str:
         return f"{self.namespace}:threads"
 
+    @property
+    def admitted(self) -> str:
+        return f"{self.namespace}:pairing:admitted"
+
+    @property
+    def pending(self) -> str:
+        return f"{self.namespace}:pairing:pending"
+
+    @property
+    def refusals(self) -> str:
+        return f"{self.namespace}:pairing:refusals"
+
+    @property
+    def refused(self) -> str:
+        return f"{self.namespace}:pairing:refused"
+
+    @property
+    def outgoing(self) -> str:
+        return f"{self.namespace}:outbox:new"
+
+    def outbox_entry(self, name: str) -> str:
+        return f"{self.namespace}:outbox:entry:{name}"
+
+    def outbox_parts(self, name: str) -> str:
+        return f"{self.namespace}:outbox:parts:{name}"
+
+    def outbox_file(self, name: str) -> str:
+        return f"{self.namespace}:outbox:file:{name}"
+
+    def outbox_route(self, name: str) -> str:
+        return f"{self.namespace}:outbox:route:{name}"
+
+    def outbox_ready(self, name: str) -> str:
+        return f"{self.namespace}:outbox:ready:{name}"
+
+    @property
+    def outbox_owners(self) -> str:
+        return f"{self.namespace}:outbox:owners"
+
+    @property
+    def outbox_waiting(self) -> str:
+        return f"{self.namespace}:outbox:waiting"
+
+    @property
+    def outbox_sent(self) -> str:
+        return f"{self.namespace}:outbox:sent"
+
+    @property
+    def outbox_kept(self) -> str:
+        return f"{self.namespace}:outbox:kept"
+
+    @property
+    def outbox_senders(self) -> str:
+        return f"{self.namespace}:outbox:senders"
+
     def dedupe(self, delivery: str) -> str:
         return f"{self.namespace}:dedupe:{delivery}"
+
+    def channel(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}"
+
+    def received(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:received"
+
+    def refused_updates(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:refused"
+
+    def blocked_chats(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:blocked"
+
+    def channel_progress(self, account: str) -> str:
+        return f"{self.namespace}:channel:{account}:progress"
+
+    def topic(self, address: str) -> str:
+        return f"{self.namespace}:topic:{address}"
 
     def batch(self, batch_id: str) -> str:
         return f"{self.namespace}:batch:{batch_id}"
@@ -212,6 +350,16 @@ class Keys:
 
     def reserved(self, name: str) -> str:
         return f"{self.namespace}:budget:{name}:reserved"
+
+    def reserved_ends(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:ends"
+
+    def reserved_sums(self, name: str) -> str:
+        return f"{self.namespace}:budget:{name}:sums"
+
+    def budget(self, name: str) -> tuple[str, str, str, str]:
+        """The keys of one budget, in the order in which scripts take them."""
+        return self.spent(name), self.reserved(name), self.reserved_ends(name), self.reserved_sums(name)
 
     def ledger(self, day: str) -> str:
         return f"{self.namespace}:ledger:{day}"
@@ -300,5 +448,14 @@ class Keys:
     def waiters(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:waiters"
 
+    def system_events(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:system_events"
+
+    def event_keys(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:event_keys"
+
     def files(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:files"
+
+    def context(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:context"

@@ -129,8 +129,20 @@ class Overview:
             pipe.zcard(k.runs)
             pipe.zcard(k.running)
             pipe.llen(k.quarantine)
-            sessions, runs, running, quarantined = (count or 0 for count in each_answer(pipe))
-        return {"sessions": sessions, "runs": runs, "running": running, "quarantined": quarantined}
+            pipe.xlen(k.outgoing)
+            pipe.zcard(k.outbox_waiting)
+            pipe.zcard(k.outbox_kept)
+            sessions, runs, running, quarantined, new, sorted_by_route, unsent = (
+                count or 0 for count in each_answer(pipe)
+            )
+        return {
+            "sessions": sessions,
+            "runs": runs,
+            "running": running,
+            "quarantined": quarantined,
+            "outboxQueued": new + sorted_by_route,
+            "outboxUnsent": unsent,
+        }
 
     def _sessions_with_work(self) -> Iterator[Sequence[SessionKey]]:
         with store_errors():

@@ -149,10 +149,6 @@ class Reader:
     def transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> list[TranscriptEntry]:
         return self.entries(key, self._raws(key, start, end))
 
-    def transcript_length(self, key: SessionKey) -> int:
-        with store_errors():
-            return int(self._redis.llen(self._keys.log(key)))
-
     def stored_entries(self, key: SessionKey, start: int = 0) -> list[str]:
         """Entries as they are stored, readable or not."""
         return self._raws(key, start, -1)
@@ -180,10 +176,13 @@ class Reader:
             end = place - 1
         return [raw for answer in reversed(answers) for raw in answer]
 
+    def transcript_length(self, key: SessionKey) -> int:
+        with store_errors():
+            return int(self._redis.llen(self._keys.log(key)))
+
     def pages_back(self, key: SessionKey) -> Iterator[list[TranscriptEntry]]:
         """The transcript as it is now, in pages: the newest first, each in order; without what is added meanwhile."""
-        with store_errors():
-            end = int(self._redis.llen(self._keys.log(key)))
+        end = self.transcript_length(key)
         while end > 0:
             start = max(0, end - PAGE)
             yield self.transcript(key, start, end - 1)

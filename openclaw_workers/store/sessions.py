@@ -1,13 +1,17 @@
-"""Changing sessions from outside a turn: overrides, reset at once, deletion."""
+"""Changing sessions from outside a turn: overrides, a given beginning, reset at once, deletion."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.domain.ids import RunId, SessionKey, new_session_id
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
+from openclaw_workers.errors import StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.inbox import DEDUPE_SECONDS, pairs
 from openclaw_workers.store.keys import Keys
@@ -34,6 +38,8 @@ class _Order:
     partial: Partial = lambda run: ""
     unused_since: int | None = None
     """Only if it is idle and was last used then."""
+    to_chat: Delivery = NO_DELIVERY
+    """What the session's chat is sent, and the chats of cancelled messages."""
 
 
 class Sessions:
@@ -55,17 +61,60 @@ class Sessions:
         )
         return bool(reply[0] == "ok")
 
-    def reset(self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: "") -> SessionEnded | None:
+    def seed(
+        self, key: SessionKey, entries: Sequence[TranscriptEntry], *, row: Mapping[str, str], keep_seconds: int
+    ) -> bool:
+        """Create a session that begins with these entries; it goes, without an archive, when it was not used so long.
+
+        False if there is such a session already, which stays as it is.
+
+        Raises:
+            StoreFull: not created, because Redis has little memory left.
+        """
+        k = self._keys
+        reply = run_script(
+            self._redis,
+            "seed",
+            keys={**k.for_session(key, "row", "log"), **k.shared("sessions", "due", "memory")},
+            args={
+                "session": key,
+                "new_session_id": new_session_id(),
+                "agent": agent_of(key),
+                "row_new": json.dumps(dict(row)),
+                "keep_ms": keep_seconds * 1000,
+            },
+            more_args=[dump_entry(entry) for entry in entries],
+        )
+        if reply[0] == "memory":
+            raise StoreFull(int(reply[1]))
+        return bool(reply[0] == "created")
+
+    def reset(
+        self,
+        key: SessionKey,
+        lane: Lane,
+        *,
+        cap: int,
+        partial: Partial = lambda run: "",
+        to_chat: Delivery = NO_DELIVERY,
+    ) -> SessionEnded | None:
         """Start a new session under the same key, at once; None when there is no such session.
 
-        `partial`: what a run that ends with it had written so far.
+        `partial`: what a run that ends with it had written so far. `to_chat`: what its chat is sent.
         """
-        return self._end(key, lane, _Order("reset", cap, partial))
+        return self._end(key, lane, _Order("reset", cap, partial, to_chat=to_chat))
 
     def delete(
-        self, key: SessionKey, lane: Lane, *, cap: int, partial: Partial = lambda run: ""
+        self,
+        key: SessionKey,
+        lane: Lane,
+        *,
+        cap: int,
+        partial: Partial = lambda run: "",
+        to_chat: Delivery = NO_DELIVERY,
     ) -> SessionEnded | None:
-        return self._end(key, lane, _Order("delete", cap, partial))
+        """Delete a session; `to_chat`: what the chats of cancelled messages are sent."""
+        return self._end(key, lane, _Order("delete", cap, partial, to_chat=to_chat))
 
     def retire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> SessionEnded | None:
         """Delete a session that nobody has used since; otherwise it stays, and the answer is None too."""
@@ -95,8 +144,12 @@ class Sessions:
                         "live",
                         "children",
                         "files",
+                        "system_events",
+                        "event_keys",
                     ),
-                    **k.shared("due", "running", "sessions", "archives", "stop_orders", "threads", "lost_calls"),
+                    **k.shared(
+                        "due", "running", "sessions", "archives", "stop_orders", "threads", "lost_calls", "outgoing"
+                    ),
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(RunId(run)),
                     "archive_prefix": k.archive(""),
@@ -110,6 +163,7 @@ class Sessions:
                     "grant_ms": self._grant_ms,
                     "partial": taken_away,
                     "unused_since": "" if order.unused_since is None else order.unused_since,
+                    "delivery": order.to_chat.as_json,
                 },
             )
             if reply[0] == "done":

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey
+from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane, Run
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import AnnounceMode, Batch, BatchState, own_batch
@@ -171,12 +173,14 @@ class Tree:
         message: str,
         message_id: MessageId,
         *,
+        authority: Authority,
         wake: str,
         run: RunId,
         shown: Sequence[dict[str, Any]],
+        to_chat: Delivery = NO_DELIVERY,
     ) -> Announced | None:
         """Give the results to the parent, or to the session above it if it has vanished; None when there is nothing to
-        do (any more, or yet). Safe to repeat.
+        do (any more, or yet). Safe to repeat. `to_chat`: what the parent's chat is sent if the results come too late.
 
         Raises:
             Vanished: the parent is gone, and it is for the session above it.
@@ -189,7 +193,7 @@ class Tree:
             self._redis,
             "announce",
             keys={
-                **k.shared("due", "runs", "archives", "sessions"),
+                **k.shared("due", "runs", "archives", "sessions", "outgoing"),
                 **k.for_session(s, "row", "ctl", "inbox", "receipts", "ages", "events"),
                 "batch": k.batch(batch.id),
                 "open": k.open(batch.id),
@@ -206,6 +210,7 @@ class Tree:
                 "parent": s,
                 "message": message,
                 "id": message_id,
+                "authority": authority,
                 "run": run,
                 "lane": lane,
                 "agent": agent_of(s),
@@ -213,6 +218,7 @@ class Tree:
                 "wake_message": wake,
                 "shown": json.dumps(list(shown)),
                 "climbs": climbs,
+                "delivery": to_chat.as_json,
             },
         )
         if reply[0] == "vanished":
@@ -240,11 +246,16 @@ class Tree:
         )
 
     def block(
-        self, batch_id: BatchId, error: str, partial: Callable[[SessionKey, RunId], str] = lambda session, run: ""
+        self,
+        batch_id: BatchId,
+        error: str,
+        partial: Callable[[SessionKey, RunId], str] = lambda session, run: "",
+        to_chat: Callable[[SessionKey], Delivery] = lambda session: NO_DELIVERY,
     ) -> RunId | None:
         """Note that the last try failed. Returns the child's run that waited for it, if that is settled now.
 
-        `partial`: what a child that waits for the batch had written so far.
+        `partial`: what a child that waits for the batch had written so far. `to_chat`: what the chat of the session is
+        sent that asked for the results, if it is nobody's child.
         """
         k = self._keys
         with store_errors():
@@ -255,9 +266,9 @@ class Tree:
             self._redis,
             "block",
             keys={
-                **k.for_session(session, "ctl", "events"),
+                **k.for_session(session, "row", "ctl", "events"),
+                **k.shared("due", "outgoing"),
                 "batch": k.batch(batch_id),
-                "due": k.due,
                 "parent_key": k.run(run),
             },
             args={
@@ -265,6 +276,7 @@ class Tree:
                 "parent": session,
                 "why": error,
                 "partial": partial(SessionKey(session), RunId(run)) if run else "",
+                "delivery": (to_chat(SessionKey(session)) if session else NO_DELIVERY).as_json,
             },
         )
         return RunId(run) if settled == [1] else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
-from openclaw_workers.domain.messages import MessageState
+from openclaw_workers.domain.messages import Authority, MessageState
+from openclaw_workers.domain.outgoing import ChatMessage, OutgoingKind
 from openclaw_workers.domain.runs import Lane, RunState
 from openclaw_workers.domain.stored_json import to_json
 from openclaw_workers.domain.transcript import TranscriptEntry
@@ -76,6 +78,16 @@ class Taken:
     """Whether messages may wait that were sent into this turn while it had another owner, or none."""
     known_holds: bool = False
     """Whether the transcript still begins with what the caller said it knows."""
+    authority: Authority = Authority.ANYONE
+    """The authority of who asked for the turn: the sender of the first message it answers."""
+
+
+def authority_of(bound: Sequence[str]) -> Authority:
+    """The authority of the first of these messages; the lowest if it says none or cannot be read."""
+    try:
+        return Authority(json.loads(bound[0])["authority"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        return Authority.ANYONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +117,18 @@ class Outcome:
     row: dict[str, str] = field(default_factory=dict)
     partial: str = ""
     """What there was of a result when it failed."""
+    kind: OutgoingKind = OutgoingKind.REPLY
+    """What the text is to a chat. This and the next two are for messages to chats; the script does not need them."""
+    is_command: bool = False
+    """The text answers a command, which the send policy never holds back."""
+    notices: tuple[ChatMessage, ...] = ()
+    """What chats are told before the text."""
 
     def as_json(self) -> str:
-        return to_json({name: getattr(self, name) for name in self.__slots__ if name != "entries"})
+        return to_json({name: getattr(self, name) for name in self.__slots__ if name not in NOT_FOR_SCRIPT})
+
+
+NOT_FOR_SCRIPT = frozenset({"entries", "kind", "is_command", "notices"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from openclaw_workers.domain.ids import (
     new_run_id,
     new_session_id,
 )
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.stored_json import to_json
 from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
@@ -34,6 +35,7 @@ from openclaw_workers.store.turn_records import (
     Taken,
     TurnRules,
     WaitFor,
+    authority_of,
 )
 
 
@@ -58,11 +60,13 @@ class Turns:
         freshness: Mapping[str, ResetTimes],
         may_suspect: bool,
         known: KnownTranscript | None = None,
+        delivery: Delivery = NO_DELIVERY,
     ) -> Taken | NotTaken:
         """Become the owner, if there is work and nobody owns it. Safe to repeat with the same nonce.
 
         `freshness` is by the channel the session was last spoken to on; "" is for all others. `known` is what the
-        caller still has of the transcript; if that holds, only what is newer is returned.
+        caller still has of the transcript; if that holds, only what is newer is returned. `delivery`: what the chat is
+        sent if the session is reset.
         """
         k, rules, known = self._keys, self._rules, known or KnownTranscript()
         reply = run_script(
@@ -70,7 +74,8 @@ class Turns:
             "take",
             keys={
                 **k.for_session(session, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live"),
-                **k.shared("due", "running", "suspects", "archives", "stop_orders", "sessions"),
+                **k.for_session(session, "system_events"),
+                **k.shared("due", "running", "suspects", "archives", "stop_orders", "sessions", "outgoing"),
                 **k.for_lane(lane, "slots", "line"),
                 "run_key": k.run(run),
                 "ticket_key": k.ticket(lane),
@@ -93,6 +98,7 @@ class Turns:
                 "known_length": known.length,
                 "grant_ms": rules.grant_ms,
                 "known_digest": known.digest,
+                "delivery": delivery.as_json,
             },
             repeats=True,
         )
@@ -118,6 +124,7 @@ class Turns:
             dead=tuple(json.loads(dead)),
             steering_waits=bool(steers),
             known_holds=bool(holds),
+            authority=authority_of(bound),
         )
 
     def step(
@@ -204,10 +211,12 @@ class Turns:
         next_run: RunId | None = None,
         wake: str = "",
         calls: LedgerEntries = NO_ENTRIES,
+        delivery: Delivery = NO_DELIVERY,
     ) -> Committed:
         """End the turn. Safe to repeat with the same lease.
 
-        `wake` is the wake-up of the next run, pushed if messages wait; without it the caller publishes.
+        `wake` is the wake-up of the next run, pushed if messages wait; without it the caller publishes. `delivery`:
+        what is sent to the chats of the answered messages.
 
         Raises:
             LeaseLost: another worker owns the session now; nothing was written.
@@ -219,10 +228,12 @@ class Turns:
             "commit",
             keys={
                 **k.for_session(s, "row", "ctl", "inbox", "bound", "receipts", "log", "events", "live", "waiters"),
+                **k.for_session(s, "system_events"),
                 **k.for_lane(lane, "slots", "line"),
                 **k.shared(
                     "due", "running", "runs", "suspects", "archives", "stop_orders", "relays", "threads", "sessions"
                 ),
+                **k.shared("outgoing"),
                 **calls.ledger_keys(k),
                 "run_key": k.run(lease.run),
                 "next_key": k.run(following),
@@ -239,6 +250,7 @@ class Turns:
                 "agent": agent_id,
                 "new_session_id": new_session_id(),
                 "wake_message": wake,
+                "delivery": delivery.as_json,
                 "ledger_entries": calls.entries(),
             },
             more_keys=calls.budget_keys(k),

@@ -15,11 +15,12 @@ from redis.exceptions import RedisError
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, lane_of
-from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.engine.wake import shown_args
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import FULL, Client, write
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.tasks.kombu.wake_message import WOKEN_AT, WakeMessage, published_in_memory
+from openclaw_workers.store.wake_messages import INDEX, WOKEN_AT, BlankMessage, Blanks
+from openclaw_workers.tasks.kombu.wake_message import blank_message, published_in_memory
 
 log = structlog.get_logger(__name__)
 
@@ -37,19 +38,19 @@ class CeleryWaker:
 
     def __init__(self, app: Celery, redis: Client, namespace: str) -> None:
         self._app = app
-        self._envelopes: dict[Lane, WakeMessage] = {}
+        self._blanks: dict[Lane, BlankMessage] = {}
         self._redis = redis
         self._keys = Keys(namespace)
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         lane = lane_of(session)
-        return self._send(TURN, [session, run], lane, run, _shown(session, run))
+        return self._send(TURN, [session, run], lane, run, shown_args(session, run))
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         lane = lane_of(session)
-        if lane not in self._envelopes:
-            self._envelopes[lane] = WakeMessage(self._app, TURN, lane)
-        return self._envelopes[lane].fill([session, run], task_id=run, shown=_shown(session, run))
+        if lane not in self._blanks:
+            self._blanks[lane] = blank_message(self._app, TURN, lane)
+        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session, run))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
         """Celery's own chord protocol, with ids of ours, so that any process can publish any part of it again."""
@@ -62,11 +63,21 @@ class CeleryWaker:
         return all(published)
 
     def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
-        body = self._app.signature(ANNOUNCE, args=[batch], immutable=True, queue=Lane.SERVICE, argsrepr=f"({batch})")
-        shown = _shown(session, run)
-        return self._send(
-            SUBAGENT, [session, run], Lane.SUBAGENT, run, shown, group_id=batch, group_index=index, chord=body
+        options = self._in_chord(batch, index)
+        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session, run), **options)
+
+    def blanks(self) -> Blanks:
+        """For clients that wake workers without Celery."""
+        backend: Any = self._app.backend
+        return Blanks(
+            turns={lane: blank_message(self._app, TURN, lane) for lane in (Lane.MAIN, Lane.SUBAGENT)},
+            header=blank_message(self._app, SUBAGENT, Lane.SUBAGENT, **self._in_chord("@BATCH@", INDEX)),
+            chord_size_key=backend.get_key_for_group("@BATCH@", ".s").decode(),
         )
+
+    def _in_chord(self, batch: str, index: int) -> dict[str, Any]:
+        body = self._app.signature(ANNOUNCE, args=[batch], immutable=True, queue=Lane.SERVICE, argsrepr=f"({batch})")
+        return {"group_id": batch, "group_index": index, "chord": body}
 
     def forget_chord(self, batch: BatchId) -> None:
         backend: Any = self._app.backend
@@ -139,8 +150,3 @@ class CeleryWaker:
             log.warning("wake.publish_failed", task=task["name"], id=task["task_id"], error=error.message)
             return False
         return True
-
-
-def _shown(session: SessionKey, run: RunId) -> str:
-    """What Flower and Celery's events show of a turn: who and where, never what was said."""
-    return f"({session}, lane={lane_of(session)}, agent={agent_of(session)}, {run})"

@@ -24,6 +24,7 @@ from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
+from openclaw_workers.store.wake_messages import WakeMessages
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
@@ -67,9 +68,10 @@ class Worker:
         stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
         self._workers = stores.workers
         self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
-        waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
+        self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
+        self._wake_messages = WakeMessages(stores.redis, stores.keys)
         model = default_model(settings, os.environ)
-        engine = WorkerEngine(configured, stores, waker, self._process, self.id, default_model=model)
+        engine = WorkerEngine(configured, stores, self._waker, self._process, self.id, default_model=model)
         self.runner = engine.runner
         self.frames = engine.frames
         self.announcer = engine.announcer
@@ -97,11 +99,18 @@ class Worker:
         # processor time of short turns.
         gc.collect()
         gc.freeze()
+        self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
         if self._memory_owner is not None:
             self._memory_owner.start()
         log.info("worker.started", worker=self.id)
+
+    def _keep_blanks(self) -> None:
+        try:
+            self._wake_messages.keep(self._waker.blanks())
+        except StoreUnavailable as error:  # clients use older ones, or load Celery
+            log.warning("worker.blanks_not_kept", error=error.message)
 
     def drain(self) -> None:
         """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from openclaw_workers.domain.tree import Batch
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.views.errors import problem_json
 from openclaw_workers.views.runs import pick
+from openclaw_workers.views.subagents import outcome_json
 
 FROM_RUN = ("reason", "usage", "model", "fallbackFrom", "cost")
 LATER_REPLY = ("runId", "status", "reason", "text", "usage", "model", "fallbackFrom", "cost", "error")
@@ -38,7 +40,10 @@ class Answer:
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
-    """docs/cli.md describes the fields. Those of the tree stand beside the others."""
+    """docs/cli.md describes the fields. `text`, `reply` and `response` are the same; clients know one or another.
+
+    The fields of the tree stand beside the others.
+    """
     of_run = pick(answer.run, FROM_RUN) if answer.run else dict.fromkeys(FROM_RUN)
     return {
         "ok": answer.error is None,
@@ -48,6 +53,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "status": answer.status,
         "reason": of_run.pop("reason"),
         "text": answer.text,
+        "reply": answer.text,
+        "response": answer.text,
         **of_run,
         "error": answer.error,
         **(answer.tree or {}),
@@ -58,6 +65,15 @@ def later_reply_json(answer: Answer) -> dict[str, Any]:
     """A reply to the results of sub-agents, listed below the first answer."""
     fields = answer_json(answer)
     return {name: fields[name] for name in LATER_REPLY}
+
+
+def tree_fields(later: Sequence[Answer], children: Iterable[Run], *, is_settled: bool) -> dict[str, Any]:
+    """The later replies, and how the sub-agents ended."""
+    return {
+        "settled": is_settled,
+        "replies": [later_reply_json(answer) for answer in later],
+        "subagents": [outcome_json(run) for run in children],
+    }
 
 
 def answer_of_run(run: Run) -> Answer:

@@ -40,7 +40,6 @@ def session_tree_json(
     row = node.row
     return {
         **session_json(row, control_of(row.session_key), main_key),
-        "label": row.label,
         "spawnedBy": row.spawned_by,
         "spawnDepth": row.spawn_depth,
         "subagentRole": row.subagent_role,

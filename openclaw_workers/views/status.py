@@ -7,6 +7,7 @@ from typing import Any
 
 from openclaw_workers.domain.runs import Lane, lane_of
 from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.store.ingresses import IngressInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
 from openclaw_workers.store.workers import WorkerInfo
 
@@ -22,6 +23,7 @@ def status_json(
     undelivered: Sequence[Batch],
     waiting_archives: Mapping[str, int],
     unsafe_settings: Mapping[str, str],
+    ingresses: Sequence[IngressInfo],
     now_ms: int,
 ) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
@@ -44,8 +46,31 @@ def status_json(
             "pendingAnnounces": len(undelivered) - blocked,
             "blockedAnnounces": blocked,
         },
+        "blockedResults": [
+            {"batch": batch.id, "sessionKey": batch.parent_session, "error": batch.last_error}
+            for batch in undelivered
+            if batch.state is BatchState.BLOCKED
+        ],
         "unsafeSettings": dict(unsafe_settings),
+        "ingress": ingress_json(ingresses),
     }
+
+
+def ingress_json(ingresses: Sequence[IngressInfo]) -> dict[str, Any]:
+    """`url` is the address of one that serves now; None if none does."""
+    processes = [
+        {
+            "id": info.id,
+            "host": info.facts.get("host", ""),
+            "pid": _number(info.facts.get("pid")),
+            "url": info.url,
+            "alive": info.alive,
+            "startedAt": _number(info.facts.get("started_at")) or None,
+            "beatAt": info.beat_at,
+        }
+        for info in ingresses
+    ]
+    return {"url": next((each["url"] for each in processes if each["alive"]), None), "processes": processes}
 
 
 def worker_json(info: WorkerInfo, held: Sequence[HeldLease]) -> dict[str, Any]:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclaw_workers.domain.ids import BatchId, RunId
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.subagents import spawn_order
 from openclaw_workers.domain.tree import Batch, announce_id
 from openclaw_workers.views.runs import pick
 
-BEFORE_STATE = ("runId", "sessionKey", "label", "kind", "state", "outcome")
-AFTER_STATE = ("lane", "host", "depth", "queuedAt", "startedAt", "endedAt")
+BEFORE_STATE = ("runId", "sessionKey", "label", "title", "kind", "state", "outcome")
+AFTER_STATE = (
+    "reason",
+    "agentId",
+    "parentRunId",
+    "lane",
+    "host",
+    "depth",
+    "attempt",
+    "attempts",
+    "parked",
+    "queuedAt",
+    "startedAt",
+    "endedAt",
+    "deadlineAt",
+)
 
 
 @dataclass(slots=True)
@@ -36,6 +50,14 @@ class Node:
     def is_settled(self) -> bool:
         """No run of the tree is active, and no result waits for delivery."""
         return all(_is_done(node) for node in self.walk())
+
+    @property
+    def subtree_tokens(self) -> int:
+        return sum(node.run.usage.total for node in self.walk())
+
+    @property
+    def subtree_cost(self) -> float:
+        return sum(node.run.cost for node in self.walk())
 
     @property
     def name(self) -> str:
@@ -69,22 +91,35 @@ def age_ms(run: Run, now_ms: int) -> int:
     return max(0, (run.ended_at or now_ms) - run.queued_at)
 
 
-def trees_json(roots: Iterable[Node], unreadable: int, now_ms: int) -> dict[str, Any]:
+def trees_json(
+    roots: Iterable[Node], unreadable: int, now_ms: int, budget_of: Callable[[SessionKey], dict[str, Any] | None]
+) -> dict[str, Any]:
     """`unreadable` is the number of damaged records that were left out."""
-    return {"trees": [tree_json(root, now_ms) for root in roots], "unreadable": unreadable}
+    trees = [{**tree_json(root, now_ms), "budget": budget_of(root_session(root.run))} for root in roots]
+    return {"trees": trees, "unreadable": unreadable}
+
+
+def root_session(run: Run) -> SessionKey:
+    """The session at the root of the run's tree."""
+    return run.root_session_key or run.session_key
 
 
 def tree_json(node: Node, now_ms: int) -> dict[str, Any]:
-    """docs/cli.md describes the fields."""
+    """docs/cli.md describes the fields. Only a root has a `budget`."""
     run = node.run
     return {
         **pick(run, BEFORE_STATE),
         **({"kind": "reply"} if node.is_reply else {}),
         "settled": node.is_settled,
         "delivery": node.batch.state if node.batch else None,
+        "deliveryTries": node.batch.tries if node.batch else None,
         **pick(run, AFTER_STATE),
         "ageMs": age_ms(run, now_ms),
-        **pick(run, ("tokens", "cost", "error")),
+        **pick(run, ("model", "usage", "tokens", "cost")),
+        "subtreeTokens": node.subtree_tokens,
+        "subtreeCost": node.subtree_cost,
+        "budget": None,
+        **pick(run, ("error",)),
         "children": [tree_json(child, now_ms) for child in node.children],
     }
 

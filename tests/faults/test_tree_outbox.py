@@ -8,6 +8,7 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.domain.tree import Batch, BatchState
 from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.client_graph import chats_of
 from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
 from openclaw_workers.engine.worker_graph import announcer_of
@@ -80,7 +81,7 @@ def test_a_failing_announce_is_retried_with_growing_delays_and_then_kept(make_fl
 
     redis.delete(keys.inbox(root.session_key))
     agents = AgentConfigs(fleet.settings, fleet.state_dir, default_model="")
-    announcer = announcer_of(fleet.stores, fleet.waker, agents)
+    announcer = announcer_of(fleet.stores, fleet.waker, agents, chats_of(fleet.settings))
     assert announcer.announce(batch.id) is BatchState.DELIVERED
     assert "worth keeping" in announce_to(fleet, root)
 

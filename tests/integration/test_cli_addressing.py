@@ -45,3 +45,16 @@ def test_a_message_goes_to_the_session_that_the_settings_name(
     [shown] = [each for each in Ocw(empty)("sessions", "list", "--json", env=env).json["sessions"] if each["waiting"]]
     assert (shown["sessionKey"], shown["kind"] == "main") == (key, key.endswith((":main", ":work")))
     assert Ocw(empty)("sessions", "delete", key, "--yes", env=env).code == 0
+
+
+def test_a_binding_chooses_the_agent_of_the_command_line(empty: Fleet, tmp_path: Path) -> None:
+    config = tmp_path / "openclaw.json"
+    binding = {"agentId": "work", "match": {"channel": "cli", "accountId": "local"}}
+    config.write_text(json.dumps({"agents": {"list": [{"id": "main"}, {"id": "work"}]}, "bindings": [binding]}))
+    env = {"OPENCLAW_CONFIG": str(config)}
+
+    sent = [
+        Ocw(empty)("agent", "-m", "hello", "--no-wait", "--json", *more, env=env) for more in ([], ["--agent", "main"])
+    ]
+
+    assert [done.json["sessionKey"] for done in sent] == ["agent:work:main", "agent:main:main"]

@@ -13,18 +13,25 @@ import click
 import pytest
 
 from openclaw_workers.cli.main import cli
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.store.channels import ChannelAccount
+from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.cli_docs import PAGE, CliDocs
+from tests.support.fake_telegram import TOKEN, FakeTelegram
 from tests.support.fleet import Fleet, session_key
+from tests.support.ingress import start_ingress
 from tests.support.ocw import Gate, Ocw, finish
 from tests.support.programs import Program, as_text, call, execute, program, say, spawn
 from tests.support.redis_server import free_port
 from tests.support.waiting import eventually
 from tests.support.wire import Failure, Reply, WireServer
 
-WITHOUT_FIELDS = {"worker", "config schema"}
-"""One prints logs, the other a JSON schema."""
+WITHOUT_FIELDS = {"worker", "ingress", "config schema"}
+"""Two print logs, the third a JSON schema."""
 
 Answers = dict[str, list[Any]]
 
@@ -36,7 +43,13 @@ def server() -> Iterator[WireServer]:
 
 
 @pytest.fixture(scope="module")
-def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def telegram() -> Iterator[FakeTelegram]:
+    with FakeTelegram() as fake:
+        yield fake
+
+
+@pytest.fixture(scope="module")
+def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A worker for each lane. One agent is scripted, the other uses a model that thinks and may fail."""
     models = [{"id": "m", "reasoning": True}]
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": models}
@@ -47,9 +60,11 @@ def engine(server: WireServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "compaction": {"keepRecentTokens": 1, "memoryFlush": {"enabled": False}},
     }
     config = {
+        "channels": {"telegram": {"botToken": TOKEN, "apiRoot": telegram.url}},
         "models": {"providers": {"wire": provider}},
         "agents": {"list": [{"id": "main", "default": True}, wired]},
         "engine": {"leaseSeconds": 8.0},
+        "budgets": {"tree": {"tokens": 1_000_000_000}},
     }
     with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
         fleet.workspace.mkdir(parents=True)
@@ -64,7 +79,11 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.talks()
     asking.subagents()
     asking.what_is_there()
+    asking.outbox()
+    asking.people()
+    asking.tokens()
     asking.runs_and_endings()
+    asking.channels()
     asking.set_up()
     asking.failures()
 
@@ -145,6 +164,7 @@ class Asking:
         self.ask("subagents send", "subagents", "send", "settled", as_text(program(say("more"))), "--wait")
         self.ask("subagents stop", "subagents", "stop", held.id, "--wait")
         self.blocked()
+        self.parked()
         self.ask("subagents list", "subagents", "list")
         self.ask("subagents log", "subagents", "log", "settled")
 
@@ -155,6 +175,17 @@ class Asking:
         (child,) = self.fleet.stores.tree.children(session_key(name))
         eventually(lambda: self.fleet.run(child.id).state == "running", within=30)
         return child
+
+    def parked(self) -> None:
+        """A sub-agent that waits for one of its own."""
+        gate = Gate(self.fleet, "parked")
+        inner = program(spawn(program(gate.step, say("leaf")), label="leaf"), say("waiting"), say("middle done"))
+        self.fleet.outcome(self.fleet.send(program(spawn(inner, label="middle"), say("ok"), say("heard")), "parked"))
+        (middle,) = self.fleet.stores.tree.children(session_key("parked"))
+        eventually(lambda: self.fleet.run(middle.id).state == "parked", within=30)
+        gate.open()
+        eventually(lambda: self.fleet.run(middle.id).settled_at, within=30)
+        self.ask("runs show", "runs", "show", middle.id)
 
     def blocked(self) -> None:
         gate = Gate(self.fleet, "blocked")
@@ -177,6 +208,7 @@ class Asking:
         self.ask("sessions list", "sessions", "list")
         self.ask("sessions show", "sessions", "show", "plain")
         self.ask("sessions tree", "sessions", "tree")
+        self.ask("sessions label", "sessions", "label", "plain", "a plain one")
         self.ask("runs list", "runs", "list")
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
@@ -204,6 +236,29 @@ class Asking:
         self.ask("memory doctor", "memory", "doctor")
         self.ask("sessions search", "sessions", "search", "done")
 
+    def outbox(self) -> None:
+        store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")
+        file = store.files.store("photo.png", "image/png", b"png")
+        for name in ("a", "b"):
+            store.put(OutgoingMessage(id=name, kind=OutgoingKind.REPLY, route=route, text="hello", files=(file,)))
+        (claim,) = store.claim([Account("telegram", "bot")], lease_ms=5000, most=1).claims
+        store.sending(claim, 0, ['{"payload": {"text": "hello"}}'], lease_ms=5000)
+        store.record(claim, 0, PartOutcome.UNKNOWN, error="cut off", lease_ms=5000)
+        self.ask("outbox list", "outbox", "list")
+        self.ask("outbox show", "outbox", "show", "a")
+        self.ask("outbox retry", "outbox", "retry", "a")
+        self.ask("outbox drop", "outbox", "drop", "b")
+        self.ask("outbox list", "outbox", "list", "--all", "--state", "dropped")
+
+    def people(self) -> None:
+        pairings = self.fleet.stores.pairings
+        for reason, person in (("not-allowed", "8"), ("dm-disabled", "9")):
+            pairings.refuse(Subject("telegram", person_id=person), name="Eve", reason=reason, message_id="1")
+        pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
+        self.ask("pairing approve", "pairing", "approve", "telegram:6")
+        self.ask("pairing list", "pairing", "list")
+        self.ask("pairing revoke", "pairing", "revoke", "telegram:6")
+
     def runs_and_endings(self) -> None:
         gate = Gate(self.fleet, "busy")
         watching = self.ocw.start("runs", "watch", "--json")
@@ -222,6 +277,22 @@ class Asking:
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
         self.ask("sessions reset", "sessions", "reset", "busy")
         self.ask("sessions delete", "sessions", "delete", "busy", "--yes")
+
+    def channels(self) -> None:
+        account, channels = ChannelAccount("telegram", "default"), self.fleet.stores.channels
+        channels.receive(account, {1: "damaged"})
+        channels.refuse(account, [1], {"at": 1, "updates": [1], "chat": "7", "reason": "damaged"})
+        channels.block(account, "7", {"at": 1, "reason": "blocked"})
+        self.ask("channels list", "channels", "list")
+        self.ask("channels status", "channels", "status", "telegram")
+        self.ask("channels test", "channels", "test", "telegram")
+
+    def tokens(self) -> None:
+        ident = self.ask("tokens create", "tokens", "create")["id"]
+        start_ingress(self.fleet)
+        self.ask("tokens link", "tokens", "link", ident)
+        self.ask("tokens list", "tokens", "list")
+        self.ask("tokens revoke", "tokens", "revoke", ident)
 
     def set_up(self) -> None:
         broken = self.directory / "broken.yaml"

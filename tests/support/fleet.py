@@ -235,13 +235,14 @@ class Fleet:
         message_id: str | None = None,
         model: str | None = None,
         authority: Authority = Authority.OWNER,
+        route: Route | None = None,
     ) -> Queued:
         """Accept a message as an ingress does."""
         intake = intake_of(self.stores, self._losing_waker) if lose_wake_up else self.intake
         queued = intake.accept(
             as_text(message),
             session=session_key(session),
-            route=Route(channel="test", to=session),
+            route=route or Route(channel="test", to=session),
             authority=authority,
             message_id=MessageId(message_id) if message_id else None,
             model=model,

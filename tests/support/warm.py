@@ -27,6 +27,7 @@ from pathlib import Path
 from pickle import dumps, loads
 from typing import IO, Any, NoReturn
 
+import ingress
 import openclaw_workers
 
 LIBRARIES = ("anthropic", "openai", "celery.bin.celery", "celery.apps.worker", "celery.concurrency.thread", "redis")
@@ -89,7 +90,9 @@ def _parent() -> str:
 def import_all() -> None:
     for name in LIBRARIES:
         import_module(name)
-    for module in pkgutil.walk_packages(openclaw_workers.__path__, "openclaw_workers."):
+    packages = [*pkgutil.walk_packages(openclaw_workers.__path__, "openclaw_workers.")]
+    packages += pkgutil.walk_packages(ingress.__path__, "ingress.")
+    for module in packages:
         if not module.name.startswith(COLD) and not module.name.endswith(".__main__"):  # those run programs
             import_module(module.name)
     assert not sys.modules.keys() & set(COLD)

@@ -78,3 +78,12 @@ def test_a_masked_json_line_is_still_json(capsys: pytest.CaptureFixture[str]) ->
 
     line = json.loads(capsys.readouterr().err)
     assert line["url"] == 'at "redis://host?password=***" or elsewhere'
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_half_a_character_in_a_value_does_not_break_the_line(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    setup_logging(json=as_json)
+
+    structlog.get_logger("half").info("run.failed", error="a face: \ud83d")
+
+    assert "a face: ?" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
     approx_tokens_of,
 )
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.aliases import canonical
 
 PROVENANCE = "memory-flush"
 DONE = "Memory flush before compaction"

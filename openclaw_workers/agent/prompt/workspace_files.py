@@ -30,8 +30,8 @@ FULL = (
 MINIMAL = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")
 """For sub-agents and scheduled turns: without the files that are private to the main conversation."""
 
-PERSONAL = frozenset({"MEMORY.md", "memory.md", "USER.md"})
-"""What the agent knows about its people; groups are not told."""
+PRIVATE = frozenset({"USER.md", "MEMORY.md", "memory.md"})
+"""What they hold is between the agent and its owner: not for groups, and not for others who write to it."""
 
 MAX_FILE_BYTES = 2 << 20
 MIN_ROOM = 256
@@ -50,12 +50,15 @@ class ContextFile:
     """The length of the whole file; larger than that of `text` if it was cut."""
 
 
-def file_names(mode: PromptMode | None, role: Role, *, is_group: bool = False) -> Sequence[str]:
-    """The files for a role; sub-agents and groups do not get those that are private to direct conversations."""
+def file_names(mode: PromptMode | None, role: Role, *, is_private: bool = True) -> Sequence[str]:
+    """The files for a role; sub-agents do not get those that are private to the main conversation.
+
+    `is_private`: an owner asked in a direct chat.
+    """
     if mode == "none":
         return ()
     names = FULL if role is Role.MAIN else MINIMAL
-    return tuple(name for name in names if name not in PERSONAL) if is_group else names
+    return names if is_private else tuple(name for name in names if name not in PRIVATE)
 
 
 def signature(workspace: Path, names: Sequence[str] = FULL) -> Signature:

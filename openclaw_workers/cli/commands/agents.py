@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
 from openclaw_workers.client.follow_message import has_worker
-from openclaw_workers.config.resolve import (
-    agent_ids,
-    default_agent_id,
-    default_model,
-    resolve_agent,
-    resolve_agent_id,
-    workspace_dir,
-)
+from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.commands.context_report import size_lines
 from openclaw_workers.errors import TransientError
-from openclaw_workers.views.agents import agent_json
 
 
 @click.group(
@@ -41,25 +31,20 @@ def agents() -> None:
 @pass_cli
 def list_agents(cli: CliContext) -> None:
     """List the configured agents."""
-    settings = cli.loaded.settings
-    model = default_model(settings, os.environ)
-    found = [resolve_agent(settings, each, default_model=model) for each in agent_ids(settings)]
-    workspaces = {agent.id: workspace_dir(settings, agent.id, cli.loaded.state_dir) for agent in found}
-    default = default_agent_id(settings)
+    answer = cli.backend.agents()
     if cli.json:
-        listed = [agent_json(agent, workspaces[agent.id], is_default=agent.id == default) for agent in found]
-        echo_json({"ok": True, "agents": listed})
+        echo_json(answer)
         return
     rows = [
         (
-            agent.id + (" (default)" if agent.id == default else ""),
-            agent.name,
-            agent.primary,
-            ", ".join(agent.fallbacks),
-            agent.thinking_default,
-            workspaces[agent.id],
+            agent["agentId"] + (" (default)" if agent["default"] else ""),
+            agent["name"],
+            agent["model"],
+            ", ".join(agent["fallbacks"]),
+            agent["thinking"],
+            agent["workspace"],
         )
-        for agent in found
+        for agent in answer["agents"]
     ]
     click.echo(table(("AGENT", "NAME", "MODEL", "FALLBACKS", "THINKING", "WORKSPACE"), rows))
 
@@ -74,10 +59,11 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
 
     A worker of the service lane builds it, because it contains files of the agent's workspace.
     """
+    cli.require_local("`ocw agents prompt`")
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
     if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
-    prompt = cli.waker.prompt(agent)
+    prompt = cli.celery_waker.prompt(agent)
     texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
     if cli.json:
         parts = [{**part, **({} if sizes else {"text": texts[part["name"]]})} for part in prompt["parts"]]

@@ -9,9 +9,6 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import span, table
-from openclaw_workers.errors import NotFound
-from openclaw_workers.store.llm.cooldowns import CooldownList
-from openclaw_workers.views.models import cooldown_json, ready_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,13 +31,10 @@ def models() -> None:
 @pass_cli
 def show_status(cli: CliContext) -> None:
     """List providers and their keys, and which of them are paused."""
-    pauses, now = _pauses(cli).all()
-    rows = [cooldown_json(pause, now) for pause in pauses]
-    paused = {(pause.provider, pause.profile) for pause in pauses}
-    rows += [ready_json(*each) for each in _configured(cli) if each not in paused]
-    rows.sort(key=lambda row: (row["provider"], row["profile"], row["model"] or "", row["until"] or 0))
+    answer = cli.backend.keys()
+    rows = answer["profiles"]
     if cli.json:
-        echo_json({"ok": True, "at": now, "profiles": rows})
+        echo_json(answer)
     elif rows:
         head = ("PROVIDER", "PROFILE", "MODEL", "STATE", "REASON", "ENDS IN")
         click.echo(table(head, [_row(row) for row in rows]))
@@ -57,38 +51,16 @@ def resume(cli: CliContext, wanted: str) -> None:
 
     If the cause remains, the next failed call pauses the key again.
     """
-    provider, _, profile = wanted.partition("/")
-    store = _pauses(cli)
-    pauses, now = store.all()
-    ended = [pause for pause in pauses if pause.is_of(provider, profile)]
-    known = {(pause.provider, pause.profile) for pause in pauses} | set(_configured(cli))
-    if not any(name == provider and profile in ("", each) for name, each in known):
-        raise NotFound(f"no provider or key {wanted}", hint="`ocw models status` lists them")
-    store.end(ended)
+    answer = cli.backend.resume_keys(wanted)
     if cli.json:
-        echo_json({"ok": True, "resumed": [cooldown_json(pause, now) for pause in ended]})
+        echo_json(answer)
         return
-    for pause in ended:
-        of = f" {pause.model}" if pause.model else ""
-        left = span(pause.until - now)
-        click.echo(f"resumed {pause.provider}/{pause.profile}{of}; it was paused for another {left} ({pause.reason})")
-    if not ended:
+    for each in answer["resumed"]:
+        of = f" {each['model']}" if each["model"] else ""
+        why = f"it was paused for another {span(each['leftMs'])} ({each['reason']})"
+        click.echo(f"resumed {each['provider']}/{each['profile']}{of}; {why}")
+    if not answer["resumed"]:
         click.echo(f"{wanted} is not paused")
-
-
-def _pauses(cli: CliContext) -> CooldownList:
-    return CooldownList(cli.stores.redis, cli.stores.keys)
-
-
-def _configured(cli: CliContext) -> list[tuple[str, str]]:
-    """The keys that all agents share. Keys of a single agent are listed only while they are paused."""
-    found = []
-    for name, given in cli.loaded.settings.models.providers.items():
-        profiles = [profile.id for profile in given.auth_profiles]
-        if given.api_key is not None or (not profiles and given.base_url):
-            profiles.append("default")
-        found += [(name, profile) for profile in dict.fromkeys(profiles)]
-    return found
 
 
 def _row(profile: dict[str, Any]) -> Sequence[object]:

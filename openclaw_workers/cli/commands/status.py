@@ -8,10 +8,6 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.status import status_text
 from openclaw_workers.cli.render.text import age, printable
-from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.server_settings import unsafe_settings
-from openclaw_workers.views.status import status_json
 
 ADVICE = """\
 Everything else works without these records.
@@ -36,31 +32,20 @@ def status(cli: CliContext, damaged: bool) -> None:
     if damaged:
         _list_damaged(cli)
         return
-    undelivered = cli.trees.undelivered()
-    current = status_json(
-        workers=cli.stores.workers.all(),
-        held=cli.overview.held(),
-        queues={lane: cli.overview.queue(lane) for lane in Lane},
-        caps=cli.stores.caps,
-        waiting=cli.overview.waiting(),
-        totals=cli.overview.totals(),
-        undelivered=undelivered,
-        waiting_archives=cli.stores.archives.waiting(),
-        unsafe_settings=unsafe_settings(cli.stores.redis),
-        now_ms=now_ms(),
-    )
+    answer = cli.backend.status()
     if cli.json:
-        echo_json({"ok": True, **current})
+        echo_json(answer)
     else:
-        click.echo(status_text(current, undelivered))
+        click.echo(status_text(answer))
 
 
 def _list_damaged(cli: CliContext) -> None:
     """One note for each damaged record, newest first."""
-    notes = cli.stores.reader.quarantined()
+    answer = cli.backend.damaged()
     if cli.json:
-        echo_json({"ok": True, "damaged": notes})
+        echo_json(answer)
         return
+    notes = answer["damaged"]
     for note in notes:
         click.echo(f"{printable(note['where'])} ({age(note['at'])})\n  {printable(note['why'])}")
     click.echo(f"\n{ADVICE}" if notes else "no damaged records")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from openclaw_workers.config.model_names import find_model
@@ -13,19 +13,22 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_messag
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
 from openclaw_workers.domain.session_key import agent_of, chat_type
+from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
-from openclaw_workers.domain.untrusted import SOURCE_CHARS, neutralise, wrap
+from openclaw_workers.domain.untrusted import safe_line, wrap
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
-from openclaw_workers.engine.intake.commands.context import CommandContext
-from openclaw_workers.engine.intake.commands.registry import ParsedCommand, parse_command
-from openclaw_workers.engine.routing.thread_bindings import routing
+from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
+from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_known, parse_command
+from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.inbox import Accepted, Inbox, QueueRules, Receipt, Refused
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.tree import Tree
 
 MAX_TEXT_BYTES = 1_000_000
 
@@ -73,15 +76,19 @@ class Intake:
         inbox: Inbox,
         reader: Reader,
         sessions: Sessions,
+        tree: Tree,
         control: Control,
         waker: Waker,
+        chats: ChatDelivery,
         settings: Settings,
     ) -> None:
         self._inbox = inbox
         self._reader = reader
         self._sessions = sessions
+        self._tree = tree
         self._control = control
         self._waker = waker
+        self._chats = chats
         self._settings = settings
 
     def accept(
@@ -91,7 +98,13 @@ class Intake:
         session: SessionKey,
         route: Route,
         sender: str = "",
+        sender_id: str = "",
         authority: Authority = Authority.ANYONE,
+        command_authority: Authority | None = None,
+        bot_name: str = "",
+        shown_as: str = "",
+        row: Mapping[str, str] | None = None,
+        reply_to: str = "",
         message_id: MessageId | None = None,
         model: str | None = None,
         extra_system_prompt: str | None = None,
@@ -103,32 +116,34 @@ class Intake:
     ) -> Queued | Rejected | Answered:
         """Take a message, or carry out the command it is. `mode` says how a busy session treats this one message.
 
+        `sender` is a name, `sender_id` an id of the channel. `command_authority` is that of a command, if it differs
+        from that of a message. `bot_name` is how `/command@name` calls us. `shown_as` is what the model reads instead
+        of the text, where a channel adds who wrote it and what it replies to; it must mark a stranger's words itself.
+        `row` has fields that the message sets in the session's row. `reply_to` is the channel's id of the message, if
+        the answer is to be a reply to it.
+
         What is said of the model, the prompt, thinking, context and time holds for the turn this message starts.
         `attachments`: files already copied into the agent's workspace, never paths that a stranger named.
 
         Raises:
-            BadInput: the text is empty or too large, there is no such model or level, or a command is not understood,
-                not allowed, or given files.
+            BadInput: the text is empty or too large, there is no such model or level, or a command is not known, not
+                understood, not allowed, or given files.
             StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
         message_id = MessageId(replace_surrogates(message_id)) if message_id else None
         delivery = route.delivery(message_id, session) if message_id else ""
-        parsed = parse_command(text, reset_triggers=self._settings.session.reset_triggers)
-        if parsed is not None and not authority.covers(parsed.command.authority):
-            raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
-        if parsed is not None and attachments:
-            raise BadInput(f"/{parsed.command.name} takes no files")
+        commands = authority if command_authority is None else command_authority
+        caller = Caller(route, authority, commands, safe_line(sender), safe_line(sender_id))
+        parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
         if parsed is not None and parsed.command.now is not None:
-            return self._now(parsed, self._context(session, route.channel, delivery))
-        if parsed is not None:
-            parsed = replace(parsed, argument=parsed.command.checked(self._settings, parsed.argument))
+            return self._now(parsed, self._context(session, caller, delivery))
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else _text_for_model(text, sender, authority),
+            text=parsed.text if parsed else _clean(shown_as or _text_for_model(text, sender, authority)),
             route=route,
-            sender=_named(sender),
+            sender=safe_line(sender),
             authority=authority,
             kind="command" if parsed else "user",
             model=None if model is None else find_model(self._settings, model),
@@ -136,12 +151,21 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
+            metadata={"replyTo": reply_to} if reply_to else {},
             attachments=tuple(attachments),
         )
-        return self._enqueue(message, mode, delivery)
+        return self._enqueue(message, mode, delivery, row)
 
-    def post(self, message: InboundMessage, mode: QueueMode = QueueMode.FOLLOWUP) -> Queued | Rejected:
+    def post(
+        self,
+        message: InboundMessage,
+        mode: QueueMode = QueueMode.FOLLOWUP,
+        *,
+        event: SystemEvent | None = None,
+    ) -> Queued | Rejected:
         """Take a message from within: it is no command, and does not move where the session speaks.
+
+        `event`: what the message wakes the session for; while such a message waits, more events join it.
 
         It is refused only if it is for a sub-agent that was deleted, or would start a finished one again for which
         there is no room; a repeat of it then is refused like the first.
@@ -149,26 +173,57 @@ class Intake:
         Raises:
             StoreUnavailable: as for `accept`.
         """
-        queued = self._enqueue(message, mode)
+        queued = self._enqueue(message, mode, event=event)
         known = queued.duplicate if isinstance(queued, Queued) else None
         if known is not None and known.state is MessageState.REJECTED:
             return Rejected(message.id, known.reason or "")
         return queued
 
+    def _command(self, text: str, caller: Caller, bot_name: str, *, has_files: bool) -> ParsedCommand | None:
+        """The command that a message is, checked; None if it is an ordinary message.
+
+        Raises:
+            BadInput: its sender may not give it, it is not understood, or it is nothing but an unknown `/word`.
+        """
+        triggers = self._settings.session.reset_triggers
+        parsed = parse_command(text, reset_triggers=triggers, bot_name=bot_name)
+        if parsed is None:
+            check_known(text, reset_triggers=triggers)
+            return None
+        may = caller.command_authority.covers(parsed.command.authority)
+        if parsed.is_stop_word and (has_files or not may):
+            return None
+        if not may:
+            raise BadInput(f"/{parsed.command.name} needs the authority of {parsed.command.authority}")
+        if has_files:
+            raise BadInput(f"/{parsed.command.name} takes no files")
+        if parsed.command.now is not None:
+            return parsed
+        return replace(parsed, argument=parsed.command.checked(self._settings, parsed.argument))
+
     def _now(self, parsed: ParsedCommand, context: CommandContext) -> Answered:
         seconds = self._settings.engine.accept_timeout_seconds
         return Answered(within(seconds, lambda: self._first_answer(parsed, context)))
 
-    def _context(self, session: SessionKey, channel: str, delivery: str) -> CommandContext:
+    def _context(self, session: SessionKey, caller: Caller, delivery: str) -> CommandContext:
         return CommandContext(
             session=session,
+            caller=caller,
             reader=self._reader,
             sessions=self._sessions,
+            tree=self._tree,
             settings=self._settings,
             control=self._control,
-            channel=channel,
+            post=self._post_for_command,
             delivery=delivery,
         )
+
+    def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:
+        posted = self.post(message, mode)
+        if isinstance(posted, Rejected):
+            why = "it is archived" if posted.reason == "gone" else f"the limit of {posted.reason} is reached"
+            raise BadInput(f"{message.session_key} takes no message: {why}")
+        return posted.run
 
     def _first_answer(self, parsed: ParsedCommand, context: CommandContext) -> str:
         """Execute a command unless that was done before; the scripts make sure that it takes effect once."""
@@ -183,25 +238,37 @@ class Intake:
         inbox.keep_answer(context.delivery, text)
         return text
 
-    def _enqueue(self, message: InboundMessage, mode: QueueMode | None, delivery: str = "") -> Queued | Rejected:
+    def _enqueue(
+        self,
+        message: InboundMessage,
+        mode: QueueMode | None,
+        delivery: str = "",
+        row: Mapping[str, str] | None = None,
+        event: SystemEvent | None = None,
+    ) -> Queued | Rejected:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
         sealed = self._waker.sealed(session, opening)
         kind = "subagent" if lane == "subagent" else "main"
+        rules = self._rules(route.channel)
+        to_chat = self._chats.of_accept(session, rules.cap)
 
         def accept() -> Accepted | Refused:
             return self._inbox.accept(
                 message,
-                rules=self._rules(route.channel),
+                rules=rules,
                 lane=lane,
                 agent_id=agent_of(session),
                 run_id=opening,
                 session_id=new_session_id(),
                 row_new={"sessionKind": kind, "chatType": chat_type(session)},
-                row_each={} if message.kind == "internal" else routing(route),
+                row_each=dict(row or {}),
+                row_route={} if message.kind == "internal" else delivery_fields(route),
                 wake=sealed,
                 mode=mode,
                 delivery=delivery,
+                to_chat=to_chat,
+                system_event=event,
             )
 
         accepted = within(self._settings.engine.accept_timeout_seconds, accept)
@@ -225,12 +292,8 @@ class Intake:
 
 def _text_for_model(text: str, sender: str, authority: Authority) -> str:
     """What the model reads: a stranger's words are quoted, because they are no orders."""
-    return text if authority is not Authority.ANYONE else wrap(text, f"a message of {_named(sender) or 'a stranger'}")
-
-
-def _named(sender: str) -> str:
-    """A name in one line, that nobody can take for more than a name."""
-    return neutralise(" ".join(replace_surrogates(sender).split()))[:SOURCE_CHARS]
+    source = f"a message of {sender.strip() or 'a stranger'}"
+    return text if authority is not Authority.ANYONE else wrap(text, source)
 
 
 def _clean(text: str, what: str = "message") -> str:

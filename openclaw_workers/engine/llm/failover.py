@@ -124,11 +124,20 @@ class ModelChain:
     @property
     def fallback(self) -> str:
         """What to tell people when another model than the one asked for answered; "" otherwise."""
-        wanted = self.options[0].name
-        if self.answered is None or self.answered.name == wanted:
+        if self.answered is None or self.answered.name == self.wanted:
             return ""
-        why = next((each.error for each in reversed(self.attempts) if each.model == wanted), "it was not available")
-        return f"{wanted} failed: {why}. {self.answered.name} answered instead."
+        return f"{self.wanted} failed: {self.failure}. {self.answered.name} answered instead."
+
+    @property
+    def wanted(self) -> str:
+        """The model that was asked for."""
+        return self.options[0].name
+
+    @property
+    def failure(self) -> str:
+        """Why the model that was asked for did not answer."""
+        wanted = self.wanted
+        return next((each.error for each in reversed(self.attempts) if each.model == wanted), "it was not available")
 
     @property
     def served_by(self) -> str:

@@ -16,6 +16,7 @@ from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.engine.llm.admission import Admission
@@ -72,11 +73,14 @@ class Models:
         row: Mapping[str, str],
         cancel: Cancel,
         *,
+        authority: Authority = Authority.OWNER,
         seconds_left: Callable[[], float] = lambda: inf,
         on_skip: Callable[[ModelAttempt], None] = lambda _: None,
         on_wait: Callable[[str], None] = lambda _: None,
     ) -> ModelChain:
         """The agent's models for one turn. The keywords are for a turn that calls them; see ModelChain and Admission.
+
+        `authority` is that of who asked for the turn. Programs have tools of their own, so only owners may use them.
 
         Raises:
             ProviderError: none of them is there.
@@ -88,7 +92,9 @@ class Models:
         counts_dollars = any(budget.cost is not None for budget in budgets)
         return ModelChain(
             options=options,
-            refused=_absent(options) | (_unpriced(options) if counts_dollars else {}),
+            refused=_absent(options)
+            | (_unpriced(options) if counts_dollars else {})
+            | ({} if authority.covers(Authority.OWNER) else _with_own_tools(options)),
             keyring=Keyring(self._cooldowns, self._settings.models.cooldown_scope, row.get("authProfileOverride", "")),
             guard=guard,
             cancel=cancel,
@@ -184,6 +190,12 @@ def _absent(options: Sequence[Option]) -> dict[str, Refused]:
     """The models that are not there, and why."""
     named = ((each.name, each.provider) for each in options)
     return {name: (found.why.reason, found.why.message) for name, found in named if isinstance(found, MissingProvider)}
+
+
+def _with_own_tools(options: Sequence[Option]) -> dict[str, Refused]:
+    """Programs that act as models: nothing here limits what they do."""
+    why = "it is a program with tools of its own, and only owners may use it; configure another model as a fallback"
+    return {each.name: (FailureReason.AUTH, why) for each in options if not each.provider.can_call_tools}
 
 
 def _unpriced(options: Sequence[Option]) -> dict[str, Refused]:

@@ -21,7 +21,7 @@ from openclaw_workers.engine.memory.read_lines import read_lines
 from openclaw_workers.engine.memory.transcripts import TranscriptDocument, Transcripts
 from openclaw_workers.memory.backend import Backend, Collection, collection_name
 from openclaw_workers.memory.embedders.base import Embedder, EmbedderUnavailable
-from openclaw_workers.memory.fusion import Weights, measured_weights
+from openclaw_workers.memory.fusion import Weights, default_weights
 from openclaw_workers.memory.index import Document, MemoryIndex, SyncReport, fingerprint
 from openclaw_workers.memory.points import CHUNK, FILE, where
 from openclaw_workers.memory.scopes import Visibility
@@ -299,7 +299,7 @@ def _options(given: MemorySearchSettings, embedder: Embedder | None, asked: Mapp
     query, hybrid = given.query, given.query.hybrid
     weights = None
     if hybrid.vector_weight is not None or hybrid.text_weight is not None:
-        usual = measured_weights(embedder.provider if embedder else "")
+        usual = default_weights(embedder.provider if embedder else "")
         text = usual.text if hybrid.text_weight is None else hybrid.text_weight
         vector = usual.vector if hybrid.vector_weight is None else hybrid.vector_weight
         weights = Weights(text, vector)

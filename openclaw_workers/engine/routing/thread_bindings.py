@@ -8,6 +8,9 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.store.sessions import Sessions
 
+WANTED_THREAD = "sub-"
+"""What the id of a thread begins with that a session waits for; the channel creates it and gives it another id."""
+
 
 def session_in_thread(sessions: Sessions, route: Route) -> SessionKey | None:
     """The session bound to the thread a message was said in; None where it goes the usual way.
@@ -24,16 +27,5 @@ def thread_of(row: Mapping[str, str], uuid: str) -> Route:
         channel=row.get("lastChannel", ""),
         to=row.get("lastTo", ""),
         account_id=row.get("lastAccountId", ""),
-        thread_id=f"sub-{uuid[:8]}",
+        thread_id=f"{WANTED_THREAD}{uuid[:8]}",
     )
-
-
-def routing(route: Route) -> dict[str, str]:
-    """Where a session was last spoken to, as its row keeps it: replies go there."""
-    fields = {
-        "lastChannel": route.channel,
-        "lastTo": route.to,
-        "lastAccountId": route.account_id,
-        "lastThreadId": route.thread_id,
-    }
-    return {name: value for name, value in fields.items() if value}

@@ -9,7 +9,7 @@ from typing import Final
 from openclaw_workers.agent.output.silent_replies import is_silent
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.domain.ids import MessageId, SessionKey
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.engine.tree.report import quoted
 
 PROVENANCE: Final = "inter_session"
@@ -29,16 +29,21 @@ def internal(
     sender: SessionKey,
     text: str,
     *,
+    authority: Authority,
     route: Route | None = None,
     about: Mapping[str, str] | None = None,
 ) -> InboundMessage:
-    """A message between sessions. Its answer goes to no channel unless a route names one."""
+    """A message between sessions. Its answer goes to no channel unless a route names one.
+
+    `authority` is that of who asked for the turn that writes it.
+    """
     return InboundMessage(
         id=MessageId(ident),
         session_key=session,
         text=text,
         route=route or Route(channel="internal", to=sender),
         sender=sender,
+        authority=authority,
         kind="internal",
         metadata={"provenance": PROVENANCE, "from": sender, **(about or {})},
     )

@@ -131,9 +131,10 @@ class SessionSender:
             "origin_id": self._sender.session_id,
             "target": target,
         }
-        about = {} if is_subagent(target) else exchange
+        about, authority = {} if is_subagent(target) else exchange, self._sender.authority
         try:
-            posted = self._intake.post(internal(ident, target, me, first_text(me, text), about=about))
+            words = first_text(me, text)
+            posted = self._intake.post(internal(ident, target, me, words, authority=authority, about=about))
         except StoreFull as error:
             return Refusal("error", error.message)
         if not isinstance(posted, Rejected):

@@ -100,7 +100,8 @@ class SubagentControl:
     def _say(self, call_id: str, run: Run, text: str, mode: QueueMode) -> dict[str, Any]:
         controller, key = self._controller, run.session_key
         ident = message_id(mode, controller.session_id, controller.taken.lease.run, call_id)
-        message = internal(ident, key, controller.session, controller_text(controller.session, text))
+        words = controller_text(controller.session, text)
+        message = internal(ident, key, controller.session, words, authority=controller.authority)
         try:
             queued = self._intake.post(message, mode)
         except StoreFull as error:

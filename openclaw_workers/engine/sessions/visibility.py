@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.lineage import is_sandboxed
@@ -35,6 +36,9 @@ class Visibility:
             return None if self._parent(session) == me else "you are sandboxed and see only sessions that you spawned"
         if is_subagent(me):
             return None if self._parent(session) == me else "a sub-agent sees only itself and the sub-agents it started"
+        if not self._viewer.authority.covers(Authority.OWNER):
+            # An owner's conversations are not for others to read, nor to write to.
+            return None if self._is_below(session) else "whoever asked may see only this session and what it spawned"
         return self._by_setting(session)
 
     def _by_setting(self, session: SessionKey) -> str | None:

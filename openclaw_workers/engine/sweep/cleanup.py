@@ -1,4 +1,4 @@
-"""A sub-agent's session whose result was delivered, and whose time to be archived has come."""
+"""A session whose time has come: a sub-agent's whose result was delivered, or a transient one."""
 
 from __future__ import annotations
 

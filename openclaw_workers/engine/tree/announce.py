@@ -15,12 +15,14 @@ import structlog
 from redis.exceptions import ResponseError
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, new_run_id
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import InboundMessage, least_authority
 from openclaw_workers.domain.runs import Run, lane_of
 from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_batch
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.hooks import fire
+from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.engine.tree.report import partial_of, report
 from openclaw_workers.engine.wake import Waker, wake_run
 from openclaw_workers.errors import CorruptRecord
@@ -38,7 +40,15 @@ TRIES_AFTER_MS = (15_000, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000, 30
 
 class Announcer:
     def __init__(
-        self, *, tree: Tree, due: DueItems, reader: Reader, keys: Keys, agents: AgentConfigs, waker: Waker
+        self,
+        *,
+        tree: Tree,
+        due: DueItems,
+        reader: Reader,
+        keys: Keys,
+        agents: AgentConfigs,
+        waker: Waker,
+        chats: ChatDelivery,
     ) -> None:
         self._tree = tree
         self._due = due
@@ -46,6 +56,7 @@ class Announcer:
         self._keys = keys
         self._agents = agents
         self._waker = waker
+        self._chats = chats
 
     def announce(self, batch_id: BatchId) -> BatchState | None:
         """Announce a batch if all of it has settled; None when there was nothing to do.
@@ -91,9 +102,11 @@ class Announcer:
             lane_of(hearer),
             stored_form(message),
             message.id,
+            authority=message.authority,
             wake=self._waker.sealed(hearer, opening),
             run=opening,
             shown=[_brief(run) for run in members],
+            to_chat=self._chats.of_late_results(hearer),
         )
 
     def _after(self, batch: Batch, hearer: SessionKey, announced: Announced, members: Sequence[Run]) -> None:
@@ -119,19 +132,13 @@ class Announcer:
             self._waker.turn(session, run_id)
 
     def _message(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> InboundMessage:
-        row = self._reader.session(hearer)
-        route = Route(
-            channel=(row and row.last_channel) or "internal",
-            to=(row and row.last_to) or "",
-            account_id=(row and row.last_account_id) or "",
-            thread_id=(row and row.last_thread_id) or "",
-        )
         return InboundMessage(
             id=announce_id(batch.id),
             session_key=hearer,
             text=report([(run, self._descendants(run)) for run in members]),
-            route=route,
+            route=last_route(self._reader.row(hearer)),
             sender="sub-agents",
+            authority=least_authority(run.authority for run in members),
             kind="internal",
             metadata={
                 "provenance": "subagent",
@@ -162,7 +169,8 @@ class Announcer:
             self._tree.announce_failed(batch_id, error, delay)
             return
         before = self._readable(batch_id)
-        settled = self._tree.block(batch_id, error, partial(partial_of, self._reader))
+        to_chat = partial(self._chats.of_blocked_results, batch_id, error)
+        settled = self._tree.block(batch_id, error, partial(partial_of, self._reader), to_chat)
         run = self._reader.run(settled) if settled else None
         if run is not None:
             wake_run(self._waker, run)

@@ -11,11 +11,12 @@ from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.resolve import AgentConfig, resolve_model, workspace_dir
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import BatchId, MessageId, SessionId, SessionKey
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.domain.session_key import subagent_key
 from openclaw_workers.domain.transcript import AssistantEntry, TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id, child_uuid, role_at
-from openclaw_workers.engine.routing.thread_bindings import routing, thread_of
+from openclaw_workers.engine.routing.row_fields import delivery_fields
+from openclaw_workers.engine.routing.thread_bindings import thread_of
 from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import TreeLimits, limits_of
 from openclaw_workers.errors import ToolError
@@ -49,6 +50,11 @@ class Parent:
         return self.taken.row.get("sessionId", "")
 
     @property
+    def authority(self) -> Authority:
+        """That of who asked for the turn; what it starts or writes elsewhere has no more."""
+        return self.taken.authority
+
+    @property
     def limits(self) -> TreeLimits:
         """Of the whole tree, as far as this session may fill it."""
         return limits_of(self.taken.row, self.agent.subagents)
@@ -78,6 +84,7 @@ def build_child(
     args, run = call.args, parent.taken.lease.run
     mode = args.mode or (SpawnMode.SESSION if args.thread else SpawnMode.RUN)
     uuid = child_uuid(parent.session_id, run, call.call_id)
+    place = thread_of(parent.taken.row, uuid) if mode is SpawnMode.SESSION else None
     session = subagent_key(agent.id, uuid)
     child_run, depth = child_run_id(parent.session_id, run, call.call_id), parent.depth + 1
     deepest = min(parent.limits.depth, agent.subagents.max_spawn_depth)
@@ -90,13 +97,14 @@ def build_child(
         text=_first_message(
             parent, call, f"{depth} of {deepest}", role, [f"{files_dir(session)}/{name}" for name in files]
         ),
-        route=Route(channel="internal", to=parent.session),
+        # The answer of a child with a thread of its own goes there too.
+        route=place if place and place.channel else Route(channel="internal", to=parent.session),
+        authority=parent.authority,
         kind="internal",
         metadata={"provenance": "task"},
     )
     archive_ms = 0 if args.cleanup is Cleanup.DELETE else agent.subagents.archive_after_minutes * 60_000
     keeps = mode is SpawnMode.SESSION or (args.cleanup is Cleanup.KEEP and archive_ms == 0)
-    place = thread_of(parent.taken.row, uuid) if mode is SpawnMode.SESSION else None
     return NewChild(
         run=child_run,
         session=session,
@@ -109,7 +117,7 @@ def build_child(
             **parent.limits.as_row(),
             "forkedFromParent": "true" if forked else "false",
             "archiveAfterMs": str(archive_ms),
-            **(routing(place) if place else {}),
+            **({name: value for name, value in delivery_fields(place).items() if value} if place else {}),
             **_workspace(parent, call, agent, workspace_dir(settings, agent.id, state_dir)),
             **_choices(parent, call, agent, settings),
         },
@@ -150,6 +158,7 @@ def _record(parent: Parent, args: SpawnInput, depth: int, role: Role, mode: Spaw
         "label": args.label or DEFAULT_LABEL,
         "task": args.task,
         "depth": str(depth),
+        "authority": parent.authority,
         "role": role,
         "controller_session_key": parent.session,
         "root_session_key": parent.root,

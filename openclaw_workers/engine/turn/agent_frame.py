@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 from openclaw_workers.agent.prompt.sections import PromptPart, for_programs, prompt_parts, split, with_extra
-from openclaw_workers.agent.prompt.workspace_files import FULL, Signature, file_names, signature
+from openclaw_workers.agent.prompt.workspace_files import FULL, Signature, signature
 from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.clock import zone_of
 from openclaw_workers.config.memory import MemorySettings
@@ -24,6 +24,7 @@ from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_fa
 from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
+from openclaw_workers.tools.web.port import WebPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,13 @@ class AgentFrames:
         max_model_calls: int,
         tool_timeout_seconds: float,
         memory: MemorySettings,
+        web: WebPort,
+        disabled_tools: Collection[str] = (),
     ) -> None:
         self._agents = agents
         self._models = models
+        self._web = web
+        self._disabled_tools = disabled_tools
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
         self._tool_timeout_seconds = tool_timeout_seconds
@@ -104,8 +109,7 @@ class AgentFrames:
         return self._get(agent_id, NOTHING, NOTHING, SessionPosition(0, Role.MAIN), Shown(), files)
 
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
-        is_group = position.is_group and not self._memory.in_group_prompts
-        return file_names(agent.prompt_mode, position.role, is_group=is_group)
+        return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
     def _get(self, *key: Any) -> AgentFrame:
         """One thread builds a frame while the others wait: turns that start together would all build the same one."""
@@ -124,9 +128,9 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = tools_at(position.depth, position.role)
-        if not agent.memory_search.enabled:
-            tools = [tool for tool in tools if tool.name not in MEMORY_TOOLS]
+        offered = tools_at(position.depth, position.role, position.authority)
+        left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
+        tools = [tool for tool in offered if tool.name not in left_out]
         facts = prompt_facts(
             agent,
             position,
@@ -156,6 +160,7 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            web=self._web,
             shows_results=shown.verbose == "full",
         )
         can_call_tools = first.provider.can_call_tools

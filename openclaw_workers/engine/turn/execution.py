@@ -120,7 +120,7 @@ class TurnExecution:
             # the model's thinking, need the events.
             journal.flush()
         row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
-        return outcomes.complete(outcome, bound, row, asker)
+        return outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
 
     def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:
         ports = TurnPorts(self._sessions_of(taken), self._memory_of(taken))
@@ -141,6 +141,7 @@ class TurnExecution:
             calls.tree,
             taken.row,
             cancel,
+            authority=taken.authority,
             seconds_left=handle.seconds_left,
             on_skip=calls.note_attempt,
             on_wait=lambda why: journal.show("model.waiting", {"why": why}),

@@ -17,8 +17,10 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry, MessageState
+from openclaw_workers.domain.outgoing import OutgoingKind
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.session_key import is_subagent
+from openclaw_workers.domain.system_event import PROVENANCE as SYSTEM_EVENT
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -26,7 +28,9 @@ from openclaw_workers.domain.transcript import (
     TextBlock,
     TranscriptEntry,
 )
-from openclaw_workers.engine.intake.commands.registry import Ordered, parse_command
+from openclaw_workers.engine.delivery.chats import fallback_notice
+from openclaw_workers.engine.intake.commands.command import Ordered
+from openclaw_workers.engine.intake.commands.parse import parse_command
 from openclaw_workers.engine.llm.failover import ModelChain
 from openclaw_workers.engine.sessions.labels import PROVENANCE, says_nothing
 from openclaw_workers.engine.tree.report import frozen, partial_result
@@ -45,22 +49,37 @@ PARTIAL_CHARS = 100_000
 UNSTORABLE = "the turn ended in a way that could not be stored; the worker's log tells more"
 
 
-def complete(outcome: Outcome, bound: Sequence[InboxEntry], row: dict[str, str], asker: Asker) -> Outcome:
+TOLD_MODEL = "fallbackNotice"
+"""Row field: the fallback model that the session's chat was told of; empty if the model asked for answers."""
+FROM_WITHIN = frozenset({"subagent", PROVENANCE, SYSTEM_EVENT})
+"""Provenances of messages that nobody in the chat wrote."""
+
+
+def complete(
+    outcome: Outcome, bound: Sequence[InboxEntry], row: dict[str, str], asker: Asker, *, told_model: str
+) -> Outcome:
     """An outcome with what goes with it, whatever it is: fields of the session's row, and what failover leaves behind.
 
     That is the key to stay with, and a word to people if another model answered. A word that ends an exchange between
-    sessions is for the runtime, and nothing to show to people.
+    sessions is for the runtime, and nothing to show to people. `told_model`: which fallback the chat was told of.
     """
     row, entries, chain = {**outcome.row, **row}, outcome.entries, asker.chain
+    notices = outcome.notices
     if isinstance(chain, ModelChain):
         if chain.served_by:
             # After a compaction no cache is left to stay for.
             row["authProfileOverride"] = "" if "compactionCount" in row else chain.served_by
         if chain.fallback:
             entries = [notice(chain.fallback, "warning", RunId(asker.run_id)), *entries]
-    between = bound and bound[0].metadata.get("provenance") == PROVENANCE
-    text = "" if between and says_nothing(outcome.text) else outcome.text
-    return replace(outcome, row=row, entries=entries, text=text)
+        if chain.answered is not None:
+            answered, wanted = chain.answered.name, chain.wanted
+            told = fallback_notice(wanted, answered, chain.failure, told_model)
+            notices = (*notices, told) if told else notices
+            row |= {TOLD_MODEL: "" if answered == wanted else answered} if told else {}
+    provenance = bound[0].metadata.get("provenance") if bound else None
+    text = "" if provenance == PROVENANCE and says_nothing(outcome.text) else outcome.text
+    kind = OutgoingKind.ANNOUNCE if provenance in FROM_WITHIN else outcome.kind
+    return replace(outcome, row=row, entries=entries, text=text, kind=kind, notices=notices)
 
 
 def compactions(taken: Taken, loop: AgentLoop) -> dict[str, str]:
@@ -75,11 +94,19 @@ def command(entry: InboxEntry) -> Outcome | Ordered:
     parsed = parse_command(entry.text)
     if parsed is None or parsed.command.in_order is None:
         error = f"{entry.text.split()[0]} is not a command this version knows"
-        return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=error)
+        return Outcome(RunState.ERROR, "error", MessageState.FAILED, error=error, is_command=True)
     done = parsed.command.in_order(parsed.argument)
     if done.compact is not None:
         return done
-    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=done.text, reset=done.reset, row=done.row)
+    return Outcome(
+        RunState.OK,
+        "complete",
+        MessageState.ANSWERED,
+        text=done.text,
+        reset=done.reset,
+        row=done.row,
+        is_command=True,
+    )
 
 
 def ended(error: TurnEnded, loop: AgentLoop, run: RunId) -> Outcome:
@@ -130,7 +157,7 @@ def yielded(error: TurnYielded, loop: AgentLoop) -> Outcome:
 
 def done(text: str, loop: AgentLoop) -> Outcome:
     """A command that needed a model and left nothing to say to it."""
-    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=text)
+    return Outcome(RunState.OK, "complete", MessageState.ANSWERED, text=text, is_command=True)
 
 
 def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:

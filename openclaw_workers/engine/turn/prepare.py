@@ -9,9 +9,8 @@ from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
-from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.domain.messages import InboxEntry
-from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.messages import Authority, InboxEntry
+from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
@@ -81,7 +80,7 @@ class Preparer:
         """
         session = taken.lease.session
         call = call_overrides(bound[0]) if bound else NOTHING
-        position = self._position(session, taken.row, bound)
+        position = self._position(taken, bound)
         overrides = session_overrides(session, taken.row)
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
@@ -105,14 +104,24 @@ class Preparer:
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
         return Prepared(setup, self._transcripts.load(taken, budget), agent, frame.stored_report)
 
-    def _position(self, session: SessionKey, row: dict[str, str], bound: Sequence[InboxEntry]) -> SessionPosition:
+    def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
         """As it is stored; where nothing is stored, from the chain of its parents and its key."""
+        session, row = taken.lease.session, taken.row
         stored, role = row.get("spawnDepth", "0"), row.get("subagentRole") or Role.MAIN
         if not stored.isdigit() or role not in list(Role):
             raise CorruptRecord(f"session {session}", f"spawnDepth is {stored!r} and subagentRole {role!r}")
         depth = depth_of(session, row, self._reader)
-        channel = bound[0].route.channel if bound else INTERNAL
-        if channel == INTERNAL:
-            channel = row.get("lastChannel", "")
-        role = role_of(row, depth, self._agents.of_session(session).subagents)
-        return SessionPosition(depth, role, channel, is_group=is_group(root_of(session, row)))
+        channel, last = bound[0].route.channel if bound else INTERNAL, row.get("lastChannel", "")
+        # A channel that has told nothing about itself is one that can do nothing but text.
+        can = row.get("lastCapabilities", "") if channel in (INTERNAL, last) else ""
+        root = root_of(session, row)
+        is_direct = chat_type(root) is ChatType.DM
+        return SessionPosition(
+            depth,
+            role_of(row, depth, self._agents.of_session(session).subagents),
+            last if channel == INTERNAL else channel,
+            tuple(filter(None, can.split(","))),
+            taken.authority,
+            is_private=is_direct and taken.authority.covers(Authority.OWNER),
+            is_group=is_group(root),
+        )

@@ -11,8 +11,11 @@ from pathlib import Path
 
 from openclaw_workers.agent.prompt.host_facts import repo_of, zone_name
 from openclaw_workers.agent.prompt.sections import PromptFacts
+from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
+from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.turn.overrides import Shown
@@ -21,13 +24,22 @@ from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 
 @dataclass(frozen=True, slots=True)
 class SessionPosition:
-    """Where a session stands: in its tree, and on which channel people talk to it."""
+    """Where a turn stands: in its tree, on which channel people talk to it, and who asked for it."""
 
     depth: int
     role: Role
     channel: str = ""
+    capabilities: tuple[str, ...] = ()
+    """What the channel can do."""
+    authority: Authority = Authority.OWNER
+    is_private: bool = True
+    """An owner asked for it in a direct chat; otherwise private files stay out of the prompt."""
     is_group: bool = False
     """Several people read along."""
+
+    def file_names(self, mode: PromptMode | None, *, in_groups: bool) -> Sequence[str]:
+        """The workspace files for the prompt. `in_groups`: the configuration shows groups the private ones too."""
+        return file_names(mode, self.role, is_private=self.is_private or (in_groups and self.is_group))
 
 
 def prompt_facts(
@@ -62,6 +74,7 @@ def prompt_facts(
         extra=agent.extra_system_prompt,
         model=agent.primary,
         channel=position.channel,
+        capabilities=position.capabilities,
         repo=repo_of(workspace),
         thinking=agent.thinking_default,
         reasoning=shown.reasoning,

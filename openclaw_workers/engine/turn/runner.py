@@ -14,6 +14,7 @@ from openclaw_workers.domain.runs import RunState, lane_of
 from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.hooks import fire, is_used
 from openclaw_workers.engine.tree.report import partial_result
 from openclaw_workers.engine.turn import outcomes
@@ -55,6 +56,7 @@ class TurnRunner:
         reader: Reader,
         process: WorkerState,
         waker: Waker,
+        chats: ChatDelivery,
         max_attempts: int,
         on_delayed: Callable[[], None],
     ) -> None:
@@ -68,6 +70,7 @@ class TurnRunner:
         self._reader = reader
         self._process = process
         self._waker = waker
+        self._chats = chats
         self._max_attempts = max_attempts
         self._on_delayed = on_delayed
 
@@ -147,6 +150,7 @@ class TurnRunner:
         freshness = self._resets.times(session)
         time_ms = self._agents.run_time_ms(session)
         known = self._transcripts.known(session)
+        delivery = self._chats.of_take(session)
         return persist(
             lambda: self._turns.take(
                 session,
@@ -157,6 +161,7 @@ class TurnRunner:
                 freshness=freshness,
                 may_suspect=may_suspect,
                 known=known,
+                delivery=delivery,
             ),
             self._process,
         )
@@ -236,9 +241,16 @@ class TurnRunner:
     ) -> str:
         following = new_run_id()
         wake = self._waker.sealed(lease.session, following)
+        delivery = self._chats.of_turn(lease.session, lease.run, outcome)
         committed = persist(
             lambda: self._turns.commit(
-                lease, agent_of(lease.session), outcome, next_run=following, wake=wake, calls=calls
+                lease,
+                agent_of(lease.session),
+                outcome,
+                next_run=following,
+                wake=wake,
+                calls=calls,
+                delivery=delivery,
             ),
             self._process,
         )

@@ -14,6 +14,8 @@ _LAST_WORDS = {"[Reply from session ": "REPLY_SKIP", "[Exchange with another ses
 _QUEUED_LINE = re.compile(r"\A\s*Queued #\d+[^\n]*\n")
 # The text before this line is context for a sub-agent; only the text after it is its task.
 _TASK_LINE = re.compile(r"^\[Subagent Task\]", re.MULTILINE)
+# In groups each message has a head and an end; the last one is addressed to the agent.
+_CHAT_MESSAGE = re.compile(r"^<<<CHAT_MESSAGE [^\n]*>>>\n(.*?)\n<<<END_CHAT_MESSAGE>>>$", re.MULTILINE | re.DOTALL)
 
 
 def spoken_text(text: str) -> str:
@@ -21,6 +23,8 @@ def spoken_text(text: str) -> str:
     text = _QUEUED_LINE.sub("", text)
     if task := _TASK_LINE.search(text):
         text = text[task.end() :]
+    if in_group := _CHAT_MESSAGE.findall(text):
+        text = in_group[-1]
     return text.strip()
 
 

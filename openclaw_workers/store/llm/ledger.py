@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
 
-from openclaw_workers.domain.ledger import Dimension, ModelCall
+from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.store.client import Client, store_errors
 from openclaw_workers.store.keys import Keys
 
@@ -71,10 +71,10 @@ class Ledger:
                 return
 
 
-def totals(calls: Iterable[ModelCall], by: Dimension) -> list[Total]:
-    """Sums by one dimension, the dearest first."""
+def totals(calls: Iterable[ModelCall], name_of: Callable[[ModelCall], str]) -> list[Total]:
+    """Sums of the calls with the same name, the dearest first."""
     sums: dict[str, Total] = {}
     for call in calls:
-        name = f"{call.provider}/{call.model}" if by == "model" else str(getattr(call, by))
+        name = name_of(call)
         sums.setdefault(name, Total(name)).add(call)
     return sorted(sums.values(), key=lambda total: (-total.cost, -total.input - total.output, total.name))

@@ -29,7 +29,7 @@ class LedgerEntries:
         return {"ledger": k.ledger(day_of(at)), "ledger_before": k.ledger(day_of(at - DAY_MS))}
 
     def budget_keys(self, k: Keys) -> list[str]:
-        return [key for name in self.budgets for key in (k.spent(name), k.reserved(name))]
+        return [key for name in self.budgets for key in k.budget(name)]
 
     def entries(self) -> str:
         calls = [_entry(call) for call in self.calls]

@@ -144,7 +144,7 @@ class RateLimits:
         )
 
     def _budget_keys(self, budgets: Sequence[Budget]) -> list[str]:
-        return [key for budget in budgets for key in (self._keys.spent(budget.name), self._keys.reserved(budget.name))]
+        return [key for budget in budgets for key in self._keys.budget(budget.name)]
 
 
 def _limit_keys(k: Keys, name: str) -> tuple[str, str, str, str]:

@@ -1,7 +1,7 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  clock, hashes, memory, events, messages, lanes, inbox, runs, tree
+  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events
 
   keys
     row         hash    session row
@@ -20,11 +20,15 @@
     waiters     hash    sessions that wait for this one's answers
     dedupe      hash    where the first delivery of the message went
     memory      hash    how full Redis is
+    outgoing    stream  new messages to chats
+    event_list  list    events for the session's next turn
+    event_keys  zset    events that the session has been told of
   args
     session         text    session key
     message         text    message, a JSON object without seq, accepted_at, mode and debounce_ms
     id              text    message id
     kind            text    user | command | internal
+    authority       text    how far its sender is trusted: anyone | authorized | owner
     mode            text    queue mode of the channel
     cap             number  most messages in the inbox
     drop            text    what happens to a message too many: old | new | summarize
@@ -34,11 +38,15 @@
     new_session_id  text    session id, if the session is new
     agent           text    agent id
     row_new         text    row fields of a new session
-    row_each        text    row fields that every message sets
+    row_each        text    row fields that every message sets; an empty value clears one
+    row_route       text    the same, for where the session's replies go
     debounce_ms     number  debounce of the channel
     wake_message    text    wake-up message for the run to open; empty if the caller publishes it
     own_mode        text    queue mode of this message alone; empty for none
     keep_s          number  seconds in which the channel may deliver the message again; 0 if it never does
+    delivery        json    what goes to the chat of a dropped or rejected message: policies (by channel that pushes),
+                            messages by their key (dropped, busy, full)
+    system_event    text    event (JSON) that this message wakes the session for; empty for none
 
   Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
            {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
@@ -50,7 +58,8 @@
     message that leaves the inbox here gets a receipt with the reason. Only the change from idle to queued makes a
     wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
     counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
-    the answer.
+    the answer. A chat is told once per run that messages are dropped or rejected. While a wake-up waits, further
+    events join it.
 ]]
 local now = now_ms()
 
@@ -89,15 +98,46 @@ end
 redis.call("HSET", row, "updatedAt", now)
 redis.call("ZADD", sessions, now, session)
 
+if system_event ~= "" then
+  local is_new = add_system_event(event_list, event_keys, ctl, system_event, now)
+  local wake_id = redis.call("HGET", ctl, "wake_id")
+  local waits = wake_id and redis.call("HGET", receipts, wake_id)
+  if not is_new or (waits and cjson.decode(waits).state == "accepted") then
+    return { "duplicate", waits or "", session }
+  end
+  redis.call("HSET", ctl, "wake_id", id)
+end
+
 local overrides = fields(row, "queueMode", "queueCap", "queueDrop", "queueDebounceMs")
 debounce_ms = tonumber(overrides.queueDebounceMs) or debounce_ms
 mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
+if mode == "interrupt" and not has_authority(authority, "authorized") then
+  mode = "followup" -- who may not stop a turn does not interrupt one either
+end
 cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
+
+-- Tell the chat of a message what happens to it, once per run: a flood of messages must not lead to one of notices.
+local function tell_chat(entry, what)
+  local routes = pushing_routes(delivery.policies, { entry })
+  local current = #routes > 0 and redis.call("HGET", ctl, "run") or ""
+  if #routes == 0 or redis.call("HGET", ctl, "told " .. what) == current then
+    return
+  end
+  redis.call("HSET", ctl, "told " .. what, current)
+  local notices = {}
+  for _, notice in ipairs(delivery.messages) do
+    notices[#notices + 1] = notice.key == what and notice or nil
+  end
+  send_to(outgoing, row, delivery.policies, routes, notices, { id = "out-" .. id, session = session }, now)
+end
 
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
   redis.call("ZADD", ages, now, id)
   forget_old_receipts(receipts, ages)
+  if kind == "user" then
+    tell_chat(cjson.decode(message), why)
+  end
   return { "rejected", why, event(events, ctl, now, "message.rejected", { id = id, reason = why }, true) }
 end
 
@@ -118,6 +158,7 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
     if oldest.kind == "user" then
       redis.call("ZREM", inbox, raw)
       receipt(receipts, oldest, "dropped", nil, now, drop)
+      tell_chat(oldest, "dropped")
       event(events, ctl, now, "message.dropped", { id = oldest.id, policy = drop }, true)
       if drop == "summarize" then
         local dropped = texts_in(redis.call("HGET", ctl, "dropped"))
@@ -137,7 +178,14 @@ local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mod
 redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 redis.call("ZADD", ages, now, id)
-set_fields(row, cjson.decode(row_each))
+change_fields(row, cjson.decode(row_each))
+local routed = cjson.decode(row_route)
+-- A session with a thread of its own answers there. One that belongs to a chat is not moved by a message that comes
+-- from no chat, such as one from the command line.
+local has_chat = redis.call("HEXISTS", row, "lastTo") == 1 and (routed.lastTo or "") == ""
+if redis.call("HEXISTS", row, "threadBinding") == 0 and not has_chat then
+  change_fields(row, routed)
+end
 if mode == "steer" or mode == "steer-backlog" then
   redis.call("HSET", ctl, "steer_seq", seq)
 end
@@ -164,7 +212,7 @@ if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0"
   unpark(ctl, due, session, now, rewake_ms)
   wake, opened = 1, redis.call("HGET", ctl, "run")
 elseif state == "idle" then
-  open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms)
+  open_run(ctl, run_key, runs, due, session, run, lane, agent, now, 0, rewake_ms, authority)
   if last then
     follow_up(last, run_key, run, next_batch, next_open, now)
   end

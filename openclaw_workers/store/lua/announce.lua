@@ -1,7 +1,7 @@
 --[[
   Deliver the results of a settled batch to whoever asked for them, once.
 
-  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree
+  includes  clock, hashes, events, messages, lanes, transcripts, runs, sessions, batches, tree, outgoing
 
   keys
     batch       hash    batch
@@ -23,18 +23,22 @@
     archive     list    archive of the session id that asked, for results that come too late
     archives    hash    archives that wait to be written
     sessions    zset    index of sessions
+    outgoing    stream  new messages to chats
   args
     batch_id      text    batch id
     parent        text    parent's session key
     message       text    message, a JSON object without its place
     id            text    message id
     run           text    run id to open if the parent is idle
+    authority     text    authority of the message
     lane          text    parent's lane
     agent         text    parent's agent id
     rewake_ms     number  milliseconds after which an unanswered wake-up counts as lost
     wake_message  text    wake-up message for the run to open; empty if the caller publishes it
     shown         text    the runs as viewers see them, a JSON list
     climbs        flag    whether the parent has vanished and the session given is the one above it
+    delivery      json    what goes to the parent's chat if the results came too late: policies (by channel that
+                          pushes), messages
 
   Returns  {"gone"} | {"early"} | {"done"}   nothing was changed
            {"vanished"}   nothing was changed; the session above the parent must get the results
@@ -139,6 +143,8 @@ if session_id and session_id ~= asked then
   redis.call("RPUSH", archive, user_entry({ cjson.decode(message) }, nil, now, "subagent"))
   redis.call("HSETNX", archives, asked, cjson.encode({ session_id = asked, agent_id = agent, session_key = parent }))
   redis.call("ZADD", due, now, "archive|" .. asked)
+  send_to(outgoing, row, delivery.policies, last_route(delivery.policies, row), delivery.messages,
+    { id = "out-" .. batch_id, session = parent }, now)
   if is_child and not over and rests then
     return pass_up("archived") -- after the reset it waits for nothing
   end
@@ -165,7 +171,7 @@ if state == "parked" and c.resumed == "0" then
   unpark(ctl, due, parent, now, rewake_ms)
   woken = c.run
 elseif state == "idle" then
-  open_run(ctl, run_key, runs, due, parent, run, lane, agent, now, 0, rewake_ms)
+  open_run(ctl, run_key, runs, due, parent, run, lane, agent, now, 0, rewake_ms, authority)
   if c.run_key then
     follow_up(c.run_key, run_key, run, next_batch, next_open, now)
   end

@@ -1,7 +1,7 @@
 --[[
   Give up announcing a batch after the last try, and end the wait of a child that spawned it.
 
-  includes  clock, hashes, events, runs, batches
+  includes  clock, hashes, events, runs, batches, outgoing
 
   keys
     batch       hash    batch
@@ -9,11 +9,15 @@
     parent_key  hash    run that spawned the batch
     ctl         hash    control record of that run's session
     events      stream  events of that session
+    row         hash    row of that session
+    outgoing    stream  new messages to chats
   args
     batch_id  text  batch id
     parent    text  session key of the run that spawned it
     why       text  what went wrong
     partial   text  what the run had written so far
+    delivery  json  what goes to the session's chat if nobody above it hears of this: policies (by channel that
+                    pushes), messages
 
   Returns  {"blocked", 1 if the run that spawned the batch is settled now} | {"no"}   the batch is gone or was announced
 
@@ -38,6 +42,10 @@ if b.state ~= "blocked" then
 end
 local p = fields(parent_key, "state", "batch", "settled_at", "events_key", "ctl_key", "label", "metadata")
 if not p.batch then
+  if b.state ~= "blocked" then
+    send_to(outgoing, row, delivery.policies, last_route(delivery.policies, row), delivery.messages,
+      { id = "out-" .. batch_id, session = parent }, now)
+  end
   return { "blocked", 0 }
 end
 if not b.counted_down then

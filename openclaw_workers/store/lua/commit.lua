@@ -2,7 +2,7 @@
   End a turn: append its last entries, settle its messages, record the run, and free or requeue the session.
 
   includes  clock, hashes, fence, events, messages, reservations, ledger, lanes, inbox, runs, sessions, archives,
-            batches, tree
+            batches, tree, outgoing, system_events
 
   keys
     row             hash    session row
@@ -33,7 +33,9 @@
     sessions        zset    index of sessions
     ledger          hash    ledger of the day
     ledger_before   hash    ledger of the day before
-    budgets…        hashes  for each budget two: spent, reserved
+    outgoing        stream  new messages to chats
+    system_events   list    events for the session's next turn
+    budget_keys…    keys    for each budget four: spent, reserved, ends, sums
   args
     session         text    session key
     lease           text    lease of the caller
@@ -50,6 +52,8 @@
     rewake_ms       number  milliseconds after which an unanswered wake-up counts as lost
     new_session_id  text    session id, if a new session begins
     wake_message    text    wake-up message for the run to open; empty if the caller publishes it
+    delivery        json    what goes to the chats of the answered messages: policies (by channel that pushes),
+                            messages, suppressed (transcript entry for a reply that the policies hold back)
     ledger_entries  json    calls {id, entry, amounts, usage} and attempts {id, attempt} to record
     entries…        text    transcript entries (JSON)
 
@@ -62,11 +66,12 @@
     a repeat with the same lease gets the first answer, any other lease is refused. A child's run does not end while
     its inbox holds messages or its children are unfinished (rule 2): it continues, or parks without holding anything.
     An answer to another session's message becomes due in the moment it is given. A child's follow-up run is not
-    announced if its parent waited for it.
+    announced if its parent waited for it. A reply to a chat enters the outbox in the moment the run ends (rule 17).
 ]]
 local now = now_ms()
 
 local owns = check_lease(ctl, lease)
+local budgets = budgets_from(budget_keys)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 
 -- Rule 13: the answer to a repeat, from what the first call left behind.
@@ -109,7 +114,7 @@ local function pass_answers_on(exchanges)
   for _, entry in ipairs(outcome.state == "ok" and exchanges or {}) do
     redis.call("HSET", relays, entry.id, cjson.encode({
       session = session, session_id = redis.call("HGET", row, "sessionId"), run = run, text = outcome.text,
-      metadata = entry.metadata,
+      metadata = entry.metadata, authority = redis.call("HGET", run_key, "authority") or nil,
     }))
     redis.call("ZADD", due, now, "relay|" .. entry.id)
     receivers[#receivers + 1] = entry.metadata.from
@@ -158,7 +163,19 @@ local function end_this_run(text, covers)
   return settled and "settled" or is_child and "unsettled" or "ended"
 end
 
+-- Send the answer to the chats that the messages came from, or note that the send policy holds it back.
+local function deliver(settled)
+  local about = { id = "out-" .. run .. "-" .. string.match(lease, "^%d+"), session = session, run = run }
+  local routes = pushing_routes(delivery.policies, settled)
+  local _, suppressed = send_to(outgoing, row, delivery.policies, routes, delivery.messages, about, now)
+  if suppressed > 0 then
+    redis.call("HSET", run_key, "suppressed", 1)
+    redis.call("RPUSH", log, delivery.suppressed)
+  end
+end
+
 local function reset_session()
+  archive_system_events(system_events, ctl, log, now)
   order_stop(stop_orders, due, live, session, now, "session-reset")
   unbind_thread(row, threads)
   cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "command")
@@ -191,7 +208,7 @@ local function open_next()
     local last = read_message(redis.call("ZRANGE", inbox, -1, -1)[1])
     ready_at = quiet_at(head, math.min(last.accepted_at, now), last.debounce_ms)
   end
-  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms)
+  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, ready_at, rewake_ms, head.authority)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)
   local is_pushed = ready_at <= now and push_wake(queue, wake_message)
   return is_pushed and "" or next_run, math.max(0, ready_at - now)
@@ -202,9 +219,10 @@ charge_work(outcome.worked, budgets)
 if #entries > 0 then
   redis.call("RPUSH", log, unpack(entries))
 end
-local covers, by_person, exchanges = settle_messages(bound, receipts, "+inf", outcome.messages, run, now,
+local covers, by_person, exchanges, settled = settle_messages(bound, receipts, "+inf", outcome.messages, run, now,
   outcome.reason)
 charge_session(by_person)
+deliver(settled)
 local answered = wake_waiting_for(waiters, covers, due, now)
 for _, receiver in ipairs(pass_answers_on(exchanges)) do
   answered[#answered + 1] = receiver
@@ -221,6 +239,7 @@ end_wait(ctl, run_key, due, now)
 local text, how = record_answer(covers), again and "again" or "parked"
 if again or parks then
   redis.call("HSET", run_key, "state", again and "queued" or "parked")
+  leave_attempt(run_key, now, again and "continued" or "parked")
   event(events, ctl, now, "run.parked", { run = run, text = outcome.text, batches = open_batches(run_key) })
 else
   how = end_this_run(text, covers)

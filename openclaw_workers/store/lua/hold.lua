@@ -5,7 +5,7 @@
 
   keys
     held…  keys  for each limit two: calls in progress (zset) and their call ids (hash), as in `limit`; then for each
-                 budget two: spent (hash), reserved (hash: run -> JSON)
+                 budget four: spent, reserved, ends, sums
   args
     run        text    run id
     call       text    call id
@@ -31,31 +31,21 @@ for i = 1, first_budget - 1, 2 do
   end
 end
 
--- How many calls are in progress, and how many seconds they have lasted together.
-local function passing(reserved_key)
-  local seconds, count = 0, 0
-  for _, raw in ipairs(redis.call("HVALS", reserved_key)) do
-    local each = reserved(raw)
-    if each and tonumber(each["until"]) > now then
-      seconds, count = seconds + lasted_seconds(each, now), count + 1
-    end
-  end
-  return seconds, count
-end
-
 local left_ms = -1
-for i = first_budget, #held, 2 do
-  local reservation = reserved(redis.call("HGET", held[i + 1], run) or "")
+for number, budget in ipairs(budgets_from(held, first_budget)) do
+  local reservation = reserved(redis.call("HGET", budget.reserved, run) or "")
   if reservation and reservation.call == call then
-    reservation["until"], reservation.since = ends, now - lasted_ms
-    redis.call("HSET", held[i + 1], run, cjson.encode(reservation))
-    local number = (i - first_budget) / 2
-    local limit = allowed[number + 1]
+    reservation["until"] = ends
+    reservation.since = now - lasted_ms
+    reservation.lasted = lasted_ms / 1000
+    put_reservation(budget, run, reservation)
+    local limit = allowed[number]
     if limit > 0 then
-      local passed, count = passing(held[i + 1])
-      local spent = (tonumber(redis.call("HGET", held[i], "seconds") or 0) or 0) + passed
+      drop_expired(budget, now, keep_ms)
+      local count, passed = in_progress(budget, now)
+      local spent = (tonumber(redis.call("HGET", budget.spent, "seconds") or 0) or 0) + passed
       if spent >= limit then
-        return { "over", number + 1, tostring(spent), tostring(limit) }
+        return { "over", number, tostring(spent), tostring(limit) }
       end
       local left = math.ceil((limit - spent) * 1000 / count)
       left_ms = left_ms < 0 and left or math.min(left_ms, left)

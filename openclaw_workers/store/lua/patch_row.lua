@@ -1,7 +1,7 @@
 --[[
   Set or clear fields of an existing session row.
 
-  includes  dedupe
+  includes  dedupe, hashes
 
   keys
     row     hash  session row
@@ -23,11 +23,5 @@ end
 if redis.call("EXISTS", row) == 0 then
   return keep_reply(dedupe, keep_s, { "missing" })
 end
-for field, value in pairs(changes) do
-  if value == "" then
-    redis.call("HDEL", row, field)
-  else
-    redis.call("HSET", row, field, value)
-  end
-end
+change_fields(row, changes)
 return keep_reply(dedupe, keep_s, { "ok" })

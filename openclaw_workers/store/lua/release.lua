@@ -1,7 +1,7 @@
 --[[
   Give a running turn back unfinished, with a complete journal, for another worker to continue.
 
-  includes  clock, fence, events, reservations, ledger, lanes
+  includes  clock, fence, events, reservations, ledger, lanes, runs
 
   keys
     ctl            hash    session control record
@@ -15,7 +15,7 @@
     waiters        hash    sessions that wait for answers of another session; only to park
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
-    budgets…       hashes  for each budget two: spent, reserved
+    budget_keys…   keys    for each budget four: spent, reserved, ends, sums
   args
     session         text    session key
     lease           text    lease of the caller
@@ -39,6 +39,7 @@
 local now = now_ms()
 
 local owns, c = check_lease(ctl, lease, "ticket", "abort", "progress")
+local budgets = budgets_from(budget_keys)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   if redis.call("HGET", run_key, "released_by") == lease then
@@ -58,6 +59,7 @@ if c.progress == "1" then
   redis.call("HSET", ctl, "stalls", 0) -- it made progress: a loss at the next step is the first one there
 end
 redis.call("HSET", run_key, "state", state, "released_by", lease)
+leave_attempt(run_key, now, parks and "parked" or "handover")
 redis.call("ZREM", running, session)
 redis.call("ZADD", due, now + (parks and rests_ms or rewake_ms), "turn|" .. session)
 if redis.call("HGET", suspects, worker) == run then

@@ -1,7 +1,7 @@
 --[[
   Look at one due session and repair what is wrong with it: wake it, requeue it, or settle its lost run.
 
-  includes  clock, hashes, events, ledger, lanes
+  includes  clock, hashes, events, ledger, lanes, runs
 
   keys
     ctl       hash    session control record
@@ -80,6 +80,8 @@ if state == "running" then
   end
   event(events, ctl, now, "run.lost", { run = run, worker = c.owner, attempt = attempt })
   note_dead_owner(run_key, c.fence, c.started, c.settling)
+  -- Its last sign of life: every tick renews the lease for its whole length.
+  leave_attempt(run_key, math.min(now, ends - lease_ms), "lost")
   redis.call("ZREM", slots, session)
   if stalls >= most or losses > 3 * most then
     local fence = redis.call("HINCRBY", ctl, "fence", 1)
@@ -107,6 +109,7 @@ elseif state == "parked" then
   end
   redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 0)
   redis.call("HSET", run_key, "state", "queued")
+  mark_attempt(run_key, "woken", now)
 elseif starts_at(c.ready_at, c.woken_at, now) > now then
   return wait_until(tonumber(c.ready_at))
 elseif cap > 0 and tonumber(c.ticket) then

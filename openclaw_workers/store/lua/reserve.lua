@@ -4,7 +4,7 @@
   includes  clock, reservations
 
   keys
-    budgets…  hashes  for each budget two: spent, reserved (run -> JSON)
+    budget_keys…  keys  for each budget four: spent, reserved, ends, sums
   args
     run      text  run id
     wanted   json  call, tokens, cost, calls, seconds, keep_ms (how long the reservation lasts if nobody renews it)
@@ -23,33 +23,16 @@
 local FIELDS = { "tokens", "cost", "calls", "seconds" }
 local unreadable = 0
 
-local function reserved_by_others(key)
-  local sums, others, now = {}, false, now_ms()
+-- What others have reserved, by field, and whether there are any.
+local function reserved_by_others(budget, now)
+  unreadable = unreadable + drop_expired(budget, now, wanted.keep_ms)
+  local own = reserved(redis.call("HGET", budget.reserved, run) or "")
+  local sums = {}
   for _, field in ipairs(FIELDS) do
-    sums[field] = 0
+    local mine = own and (field == "seconds" and counted_seconds(own) or tonumber(own[field])) or 0
+    sums[field] = (tonumber(redis.call("HGET", budget.sums, field) or 0) or 0) - mine
   end
-  local all = redis.call("HGETALL", key)
-  for i = 1, #all, 2 do
-    local each = reserved(all[i + 1])
-    if not each then
-      unreadable = unreadable + 1
-      redis.call("HDEL", key, all[i])
-    elseif tonumber(each["until"]) <= now then
-      redis.call("HDEL", key, all[i])
-    elseif all[i] ~= run then
-      if tonumber(each["until"]) > now + wanted.keep_ms then
-        each["until"] = now + wanted.keep_ms -- the clock stepped back, and nobody has renewed it since
-        redis.call("HSET", key, all[i], cjson.encode(each))
-      end
-      others = true
-      for _, field in ipairs(FIELDS) do
-        sums[field] = sums[field] + (tonumber(each[field]) or 0)
-      end
-      -- A call that lasts longer than expected has used more by now.
-      sums.seconds = sums.seconds + math.max(0, lasted_seconds(each, now) - (tonumber(each.seconds) or 0))
-    end
-  end
-  return sums, others
+  return sums, redis.call("ZCARD", budget.ends) > (own and 1 or 0)
 end
 
 local function spent_of(key, field)
@@ -61,11 +44,11 @@ local function spent_of(key, field)
   return tonumber(raw or 0) or 0
 end
 
+local now, all = now_ms(), budgets_from(budget_keys)
 for i, limits_of_one in ipairs(limits) do
-  local spent_key, reserved_key = budgets[2 * i - 1], budgets[2 * i]
-  local sums, others = reserved_by_others(reserved_key)
+  local sums, others = reserved_by_others(all[i], now)
   for _, field in ipairs(FIELDS) do
-    local limit, spent = limits_of_one[field], spent_of(spent_key, field)
+    local limit, spent = limits_of_one[field], spent_of(all[i].spent, field)
     if limit and spent >= limit then
       return { "over", unreadable, i, field, tostring(spent), tostring(limit) }
     end
@@ -74,11 +57,9 @@ for i, limits_of_one in ipairs(limits) do
     end
   end
 end
-wanted.since = now_ms()
-wanted["until"] = wanted.since + wanted.keep_ms
-for i = 2, #budgets, 2 do
-  local reserved_key = budgets[i]
-  redis.call("HSET", reserved_key, run, cjson.encode(wanted))
-  redis.call("EXPIRE", reserved_key, 7 * 86400)
+wanted.since = now
+wanted["until"] = now + wanted.keep_ms
+for _, budget in ipairs(all) do
+  put_reservation(budget, run, wanted)
 end
 return { "go", unreadable }

@@ -1,7 +1,8 @@
 --[[
   Reset or delete a session at once, ending whatever runs in it.
 
-  includes  clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree
+  includes  clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree,
+            outgoing, system_events
 
   keys
     row             hash    session row
@@ -26,6 +27,9 @@
     files           hash    files that the session was spawned with
     threads         hash    thread -> the session bound to it
     lost_calls         hash    model calls whose run was taken away
+    outgoing        stream  new messages to chats
+    system_events   list    events for the session's next turn
+    event_keys      zset    events that the session has been told of
   args
     session         text    session key
     run             text    run that the caller believes is current; empty for none
@@ -35,6 +39,8 @@
     grant_ms        number  how long a granted slot is kept
     partial         text    what the run had written so far
     unused_since    text    act only if the session is idle and was last used at this time; empty in any case
+    delivery        json    what goes to the chats of the cancelled messages, or after a reset to the last chat:
+                            policies (by channel that pushes), messages
 
   Returns  {"done", granted, settled 0|1, old session id} | {"missing"} | {"used"} | {"other", current run}
 
@@ -87,13 +93,22 @@ if at_work and c.run ~= run then
   return { "other", c.run }
 end
 order_stop(stop_orders, due, live, session, now, reason)
+local cancelled = {}
+local function cancel(zset, of_run, spare_announces)
+  local ids, _, _, found = settle_messages(zset, receipts, "+inf", "cancelled", of_run, now, reason, false,
+    spare_announces)
+  for _, entry in ipairs(found) do
+    cancelled[#cancelled + 1] = entry
+  end
+  return ids
+end
 if at_work then
   leave_call()
   if redis.call("HEXISTS", run_key, "batch") == 0 then
     drop_announces(inbox, log, receipts, events, ctl, now) -- those of a child go up with its own result
   end
-  local covers = settle_messages(bound, receipts, "+inf", "cancelled", run, now, reason)
-  for _, id in ipairs(settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason, false, true)) do
+  local covers = cancel(bound, run)
+  for _, id in ipairs(cancel(inbox, nil, true)) do
     covers[#covers + 1] = id
   end
   add_covers(run_key, covers)
@@ -105,8 +120,15 @@ if at_work then
   leave_to_waiter(run_key, run, covers)
   end_wait(ctl, run_key, due, now)
   settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
-  settle_messages(inbox, receipts, "+inf", "cancelled", nil, now, reason)
+  cancel(inbox)
 end
+local routes = pushing_routes(delivery.policies, cancelled)
+if #routes == 0 and verb == "reset" then
+  routes = last_route(delivery.policies, row)
+end
+send_to(outgoing, row, delivery.policies, routes, delivery.messages,
+  { id = "out-" .. new_session_id, session = session, run = at_work and run or nil }, now)
+archive_system_events(system_events, ctl, log, now)
 unbind_thread(row, threads)
 redis.call("HDEL", ctl, "lease", "lease_until", "owner", "dropped")
 redis.call("HSET", ctl, "state", "idle")
@@ -116,9 +138,12 @@ leave_lane(slots, line, run, session)
 event(events, ctl, now, verb == "delete" and "session.deleted" or "session.reset",
   { reason = reason, sessionId = new_session_id })
 if verb == "delete" then
+  if redis.call("HGET", row, "transient") == "1" then
+    redis.call("DEL", log) -- it began as a copy of what its client keeps
+  end
   cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
     redis.call("EXISTS", files) == 1)
-  redis.call("DEL", row, ctl, inbox, bound, files)
+  redis.call("DEL", row, ctl, inbox, bound, files, system_events, event_keys)
   -- The announce that carries up what a deleted child has not read still needs to know its children.
   redis.call("EXPIRE", children, RUN_KEPT_S)
   redis.call("ZREM", sessions, session)

@@ -1,7 +1,7 @@
 --[[
   Journal one step of a running turn, and return what the owner must know.
 
-  includes  clock, fence, events, messages, ledger, inbox, transcripts
+  includes  authority, clock, fence, events, messages, reservations, ledger, inbox, transcripts
 
   keys
     ctl            hash    session control record
@@ -13,7 +13,7 @@
     run_key        hash    run record
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
-    budgets…       hashes  for each budget two: spent, reserved
+    budget_keys…   keys    for each budget four: spent, reserved, ends, sums
   args
     lease           text    lease of the caller
     run             text    run id
@@ -30,11 +30,12 @@
   Invariant
     A step is written once, by the owner (rules 6, 13). Its model calls are recorded in any case (rule 14). A steered
     message is bound to this run in the moment it enters the transcript (rule 10), and never overtakes a waiting
-    command (rule 9). A step that only asks for steering and finds none is no progress (rule 5).
+    command (rule 9). Its sender is trusted at least as far as the one whom this turn answers. A step that only asks for steering and finds none is no progress (rule 5).
 ]]
 local owns, c = check_lease(ctl, lease, "step", "abort", "abort_reason", "steered", "shown_seq", "steer_seq",
   "steer_done",
   "waits_for")
+local budgets = budgets_from(budget_keys)
 record_calls(ledger, ledger_before, ledger_entries, run, run_key, owns, budgets)
 if not owns then
   return { "lost" }
@@ -54,13 +55,15 @@ end
 charge_work(worked, budgets)
 show_events(events, ctl, run_key, now, shown)
 
--- A message that asks for another model or limit than this turn has waits for a turn of its own.
-local function has_its_terms(entry)
-  if keeps_terms({}, entry) then
-    return true
+-- A message that asks for another model or limit than this turn has waits for a turn of its own. So does one of a
+-- sender who is trusted less: this turn has more tools than such a message may use.
+local head
+local function fits_in(entry)
+  if not head then
+    local raw = redis.call("ZRANGE", bound, 0, 0)[1]
+    head = raw and read_message(raw) or {}
   end
-  local head = redis.call("ZRANGE", bound, 0, 0)[1]
-  return keeps_terms(head and read_message(head) or {}, entry)
+  return has_authority(entry.authority, head.authority) and (keeps_terms({}, entry) or keeps_terms(head, entry))
 end
 
 local steered, ids, shown_seq = {}, {}, tonumber(c.shown_seq) or 0
@@ -74,7 +77,7 @@ if may_steer and abort == "" and steer_seq > steer_done then
       break
     end
     local backlog = entry.mode == "steer-backlog"
-    if has_its_terms(entry) and (entry.mode == "steer" or (backlog and entry.seq > shown_seq)) then
+    if fits_in(entry) and (entry.mode == "steer" or (backlog and entry.seq > shown_seq)) then
       local user = user_entry({ entry }, run, now, entry.kind == "internal" and entry.metadata.provenance or entry.mode)
       redis.call("RPUSH", log, user)
       steered[#steered + 1] = user

@@ -1,7 +1,7 @@
 --[[
   Stop the current run of a session and cancel what waits behind it, or stop one named run.
 
-  includes  clock, hashes, dedupe, events, messages, lanes, inbox, runs, tree
+  includes  clock, hashes, dedupe, events, messages, lanes, inbox, runs, tree, outgoing
 
   keys
     ctl         hash    session control record
@@ -20,6 +20,8 @@
     next_open   set     unsettled runs of that batch
     bound       zset    messages that the current run answers
     dedupe      hash    reply to the first delivery of the message
+    row         hash    session row
+    outgoing    stream  new messages to chats
   args
     session    text    session key
     run        text    run that the caller believes is current
@@ -36,6 +38,7 @@
     partial    text    what the run had written so far
     given_at   number  last sequence number of the messages to cancel
     keep_s     number  seconds in which the channel may deliver the message again; 0 if it never does
+    delivery   json    what goes to the chats of the cancelled messages: policies (by channel that pushes), messages
 
   Returns  {"stopping", run, children, messages cancelled, owned 0|1}   the owner, or the next one, will end the run
            {"stopped", run, children, messages cancelled, granted, next run or "", settled 0|1}   it has ended
@@ -78,7 +81,9 @@ if not all then
   local entries = begun and {} or next_messages(inbox, most)
   upto = #entries > 0 and entries[#entries].seq or 0
 end
-local cancelled = settle_messages(inbox, receipts, upto, "cancelled", nil, now, reason, all, true)
+local cancelled, _, _, settled = settle_messages(inbox, receipts, upto, "cancelled", nil, now, reason, all, true)
+send_to(outgoing, row, delivery.policies, pushing_routes(delivery.policies, settled), delivery.messages,
+  { id = "out-" .. run .. "-" .. upto, session = session, run = run }, now)
 if begun then
   redis.call("HSET", ctl, "abort", run, "abort_reason", reason)
   if c.state == "parked" then
@@ -95,9 +100,11 @@ end_run(run_key, "killed", reason, now)
 event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
   raw = { covers = list_of(cancelled) } })
 leave_to_waiter(run_key, run, cancelled)
-local settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
-if redis.call("ZCARD", inbox) > 0 then
-  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms)
+local is_settled = settle_child(run_key, session, inbox, receipts, now, due, live, stop_orders)
+local waiting = redis.call("ZRANGE", inbox, 0, 0)[1]
+if waiting then
+  open_run(ctl, next_key, runs, due, session, next_run, lane, agent, now, 0, rewake_ms,
+    read_message(waiting).authority)
   follow_up(run_key, next_key, next_run, next_batch, next_open, now)
 else
   redis.call("HSET", ctl, "state", "idle")
@@ -105,4 +112,4 @@ else
   next_run = ""
 end
 local granted = grant(slots, line, due, cap, now, grant_ms)
-return keep_reply(dedupe, keep_s, { "stopped", run, children, #cancelled, granted, next_run, settled })
+return keep_reply(dedupe, keep_s, { "stopped", run, children, #cancelled, granted, next_run, is_settled })

@@ -1,7 +1,8 @@
 --[[
   Make a worker the owner of a session that has work, and return all it needs for the turn.
 
-  includes  clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches, tree
+  includes  authority, clock, hashes, events, messages, lanes, inbox, transcripts, runs, sessions, archives, batches,
+            tree, outgoing, system_events
 
   keys
     row             hash    session row
@@ -23,6 +24,8 @@
     live            zset    unsettled children of the session
     stop_orders     hash    orders to stop children
     sessions        zset    index of sessions
+    outgoing        stream  new messages to chats
+    system_events   list    events for the session's next turn
   args
     session         text    session key
     run             text    run id of the wake-up
@@ -41,6 +44,7 @@
     known_length    number  how many entries of it the caller knows
     grant_ms        number  how long a granted slot is kept
     known_digest    text    SHA-1 of the last of them, as it is stored
+    delivery        json    what goes to the chat if the session is reset: policies (by channel that pushes), messages
 
   Returns  {"taken", lease, step, attempt, suspect 0|1, resumed 0|1, started call, deadline, now, abort reason or "",
             bound messages, transcript length, transcript tail (what fits into a short answer), row as a flat list,
@@ -57,7 +61,8 @@
 local now = now_ms()
 
 local c = fields(ctl, "state", "run", "lease", "ready_at", "attempt", "fence", "resumed", "ticket", "how",
-  "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at")
+  "step", "started", "abort", "abort_reason", "dropped", "losses", "steer_seq", "steer_done", "woken_at",
+  "events_wait")
 local state, attempt, resumed, ticket = c.state, tonumber(c.attempt) or 1, c.resumed == "1", tonumber(c.ticket)
 local abort = c.abort == run and c.abort_reason or ""
 -- Rule 5: a run that lost a worker without progress, or two in any case, is a suspect.
@@ -149,10 +154,17 @@ local function reset_if_stale()
   -- The boundary is by the worker's clock. If that is ahead of ours, every new session would look stale until then.
   local boundary = limits[1] > now and limits[1] - 86400000 or limits[1]
   local head = redis.call("ZRANGE", inbox, 0, 0)[1]
-  local by_person = head and read_message(head).kind ~= "internal"
+  local first = head and read_message(head)
+  local by_person = first and first.kind ~= "internal"
   if by_person and (seen < boundary or (limits[2] > 0 and now - seen > limits[2])) then
     order_stop(stop_orders, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
+    if c.events_wait then
+      archive_system_events(system_events, ctl, log, now)
+      c.events_wait = nil
+    end
+    send_to(outgoing, row, delivery.policies, pushing_routes(delivery.policies, { first }), delivery.messages,
+      { id = "out-" .. run, session = session, run = run }, now)
     cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "stale")
     touch(sessions, session, now)
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
@@ -175,13 +187,29 @@ local function bind()
     if #dropped > 0 then
       redis.call("HDEL", ctl, "dropped")
     end
-    redis.call("RPUSH", log, user_entry(entries, run, now, first.metadata.provenance, dropped))
+    local shown = c.events_wait and take_system_events(system_events, ctl)
+    if shown then
+      -- A wake-up that waits has nothing else to tell: this turn answers it too.
+      for _, raw in ipairs(is_wake(first) and {} or redis.call("ZRANGE", inbox, 0, -1)) do
+        local entry = read_message(raw)
+        if is_wake(entry) then
+          covers[#covers + 1], messages[#messages + 1] = entry.id, raw
+          redis.call("ZREM", inbox, raw)
+          redis.call("ZADD", bound, entry.seq, raw)
+          receipt(receipts, entry, "bound", run, now)
+        end
+      end
+      redis.call("RPUSH", log, events_entry(shown, run, now))
+    end
+    if not shown or not is_wake(first) then
+      redis.call("RPUSH", log, user_entry(entries, run, now, first.metadata.provenance, dropped))
+    end
   end
   return messages, covers, first or {}
 end
 
 local known = fields(run_key, "attempts", "deadline_at", "covers", "timeout_ms", "session_id", "events_key", "ctl_key",
-  "label", "metadata")
+  "label", "metadata", "authority")
 local deadline, messages, covers, first = known.deadline_at, nil, nil, nil
 local changed = { "state", "running", "attempt", attempt, "attempts", with_attempt(known.attempts, worker, now, c.how) }
 if resumed then
@@ -204,11 +232,15 @@ else
     })
   end
   for _, value in ipairs({ "covers", list_of(covers), "started_at", now,
-    "deadline_at", deadline, "session_id", session_id }) do
+    "deadline_at", deadline, "session_id", session_id, "title", beginning_of(first.text or "") }) do
     changed[#changed + 1] = value
   end
 end
 if first then
+  -- Who asked. What follows from the run, such as its announce, has the lowest authority of all its turns.
+  local asked = first.authority or "anyone"
+  local authority = known.attempts and lesser(known.authority, asked) or asked
+  changed[#changed + 1], changed[#changed + 2] = "authority", authority
   -- Kept with the run: whoever records the call of a dead owner may not find the message any more.
   changed[#changed + 1], changed[#changed + 2] = "wanted_model", first.model or ""
 end

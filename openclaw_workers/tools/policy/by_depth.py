@@ -1,9 +1,10 @@
-"""Tool policy by depth: which tools a session has at its place in the tree."""
+"""Tool policy by depth and by authority: which tools a turn has at its place in the tree, for whoever asked."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.registry import builtin_tools
@@ -13,12 +14,15 @@ DENIED_TO_LEAVES = frozenset(
 )
 """Leaves cannot have sub-agents, so they need no session control."""
 
+SESSION_TOOLS = frozenset({*DENIED_TO_LEAVES, "session_status"})
+"""The tools of a turn that no owner asked for."""
+
 DENIED_BELOW_THE_ROOT = frozenset({"gateway"})
 DENIED_FROM_DEPTH_TWO = frozenset({"cron", "message"})
 
 
-def tools_at(depth: int, role: Role) -> list[Tool[Any]]:
-    """The tools at a depth. Each rule only removes tools."""
+def tools_at(depth: int, role: Role, authority: Authority = Authority.OWNER) -> list[Tool[Any]]:
+    """The tools at a depth, for a turn that somebody with this authority asked for. Each rule only removes tools."""
     denied: frozenset[str] = frozenset()
     if role is Role.LEAF:
         denied |= DENIED_TO_LEAVES
@@ -26,4 +30,5 @@ def tools_at(depth: int, role: Role) -> list[Tool[Any]]:
         denied |= DENIED_BELOW_THE_ROOT
     if depth >= 2:
         denied |= DENIED_FROM_DEPTH_TWO
-    return [tool for tool in builtin_tools() if tool.name not in denied]
+    allowed = (tool for tool in builtin_tools() if tool.name not in denied)
+    return [tool for tool in allowed if authority.covers(Authority.OWNER) or tool.name in SESSION_TOOLS]

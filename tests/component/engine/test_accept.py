@@ -9,6 +9,7 @@ import pytest
 
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
+from openclaw_workers.domain.session_row import DeliveryContext
 from openclaw_workers.domain.untrusted import CLOSE
 from openclaw_workers.engine.intake.accept import MAX_TEXT_BYTES, Queued, Rejected, message_id_for
 from openclaw_workers.errors import BadInput, StoreUnavailable
@@ -86,13 +87,25 @@ def test_a_message_delivered_twice_is_one_message(engine: EngineHarness) -> None
     assert engine.waker.turns == [(SESSION, first.run)]
 
 
-def test_the_row_keeps_the_last_route_and_does_not_forget_by_silence(engine: EngineHarness) -> None:
+def test_the_row_keeps_the_last_route_as_a_whole(engine: EngineHarness) -> None:
+    engine.say("hi", route=Route(channel="cli"))
     engine.say("hi", route=Route(channel="telegram", to="42", account_id="bot", thread_id="7"))
+    engine.say("hi", route=Route(channel="telegram", to="43"))
+
+    entry = engine.stores.reader.session(SESSION)
+    assert entry is not None
+    assert (entry.last_channel, entry.last_to, entry.last_account_id) == ("telegram", "43", None)
+    assert entry.last_thread_id is None
+    assert entry.delivery_context == DeliveryContext(channel="telegram", to="43")
+
+
+def test_a_session_that_belongs_to_a_chat_is_not_moved_by_a_message_from_no_chat(engine: EngineHarness) -> None:
+    engine.say("hi", route=Route(channel="telegram", to="42"))
     engine.say("hi again", route=Route(channel="cli"))
 
     entry = engine.stores.reader.session(SESSION)
     assert entry is not None
-    assert (entry.last_channel, entry.last_to, entry.last_thread_id) == ("cli", "42", "7")
+    assert (entry.last_channel, entry.last_to) == ("telegram", "42")
     assert (entry.agent_id, entry.session_kind, entry.chat_type) == ("main", "main", "dm")
 
 

@@ -7,7 +7,10 @@ import pytest
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.accept import Answered, Queued
-from openclaw_workers.engine.intake.commands.registry import COMMANDS, When, parse_command, parse_queue
+from openclaw_workers.engine.intake.commands.command import When
+from openclaw_workers.engine.intake.commands.parse import parse_command
+from openclaw_workers.engine.intake.commands.queue import parse_queue
+from openclaw_workers.engine.intake.commands.registry import COMMANDS
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.turn_records import NotTaken
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
@@ -25,29 +28,49 @@ def answer(engine: EngineHarness, text: str, authority: Authority = Authority.OW
         ("/stop", "stop", ""),
         ("  /STOP  ", "stop", ""),
         ("/stop@my_bot", "stop", ""),
+        ("/stop@My_Bot", "stop", ""),
         ("/queue collect debounce:2s", "queue", "collect debounce:2s"),
         ("/queue: collect", "queue", "collect"),
-        ("/queue@bot   steer ", "queue", "steer"),
+        ("/think:high", "think", "high"),
+        ("/think : high", "think", "high"),
+        ("/think:", "think", ""),
+        ("/thinking high", "think", "high"),
+        ("/t high", "think", "high"),
+        ("/id", "whoami", ""),
+        ("/commands", "help", ""),
+        ("/queue@my_bot   steer ", "queue", "steer"),
+        ("/queue@my_bot: steer ", "queue", "steer"),
         ("/new offline/demo", "new", "offline/demo"),
+        ("/new@my_bot", "new", ""),
+        ("stop", "stop", ""),
+        ("Stop!", "stop", ""),
+        ("  PLEASE  stop. ", "stop", ""),
+        ("\u0441\u0442\u043e\u043f", "stop", ""),
+        ("\u505c\u6b62", "stop", ""),
     ],
 )
 def test_a_command_is_known_by_its_first_word(text: str, name: str, argument: str) -> None:
-    parsed = parse_command(text)
+    parsed = parse_command(text, bot_name="my_bot")
     assert parsed is not None
     assert (parsed.command.name, parsed.argument) == (name, argument)
 
 
 @pytest.mark.parametrize(
-    "text", ["stop", "please /stop", "/usr/bin/env", "/stopping", "/", "/ stop", "//stop", "/unknown", ""]
+    "text",
+    [
+        *("stop it now", "please /stop", "/usr/bin/env", "/stopping", "/", "/ stop", "//stop", "/unknown", ""),
+        *("/stop@other_bot", "/queue@other_bot steer", "/stop@", "do not stop", "/think\nhigh"),
+    ],
 )
 def test_anything_else_is_an_ordinary_message(text: str) -> None:
-    assert parse_command(text) is None
+    assert parse_command(text, bot_name="my_bot") is None
 
 
 def test_some_commands_act_at_once_and_some_in_order() -> None:
     assert {name: command.when for name, command in COMMANDS.items()} == {
         "help": When.NOW,
         "status": When.NOW,
+        "whoami": When.NOW,
         "stop": When.NOW,
         "queue": When.NOW,
         "model": When.NOW,
@@ -56,6 +79,10 @@ def test_some_commands_act_at_once_and_some_in_order() -> None:
         "verbose": When.NOW,
         "usage": When.NOW,
         "context": When.NOW,
+        "name": When.NOW,
+        "send": When.NOW,
+        "activation": When.NOW,
+        "subagents": When.NOW,
         "new": When.IN_ORDER,
         "reset": When.IN_ORDER,
         "compact": When.IN_ORDER,

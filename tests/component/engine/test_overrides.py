@@ -78,7 +78,7 @@ def test_a_limit_of_the_context_is_taken_back(engine: EngineHarness) -> None:
 def test_a_limit_that_is_none_is_refused(engine: EngineHarness, argument: str) -> None:
     ask(engine, "hello")
 
-    with pytest.raises(BadInput, match=r"expected (limit and a number of tokens|1,000 or more)"):
+    with pytest.raises(BadInput, match=r"expected (detail, or limit and a number|1,000 or more)"):
         engine.say(f"/context {argument}")
 
 

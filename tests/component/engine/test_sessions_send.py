@@ -263,7 +263,8 @@ def test_a_message_does_not_bring_a_child_back_that_was_deleted_meanwhile(engine
     (child,) = engine.stores.tree.children(SESSION)
     engine.control.delete(child.session_key)
 
-    posted = intake_of(engine.stores, engine.waker).post(internal("late", child.session_key, SESSION, "hello?"))
+    message = internal("late", child.session_key, SESSION, "hello?", authority=Authority.OWNER)
+    posted = intake_of(engine.stores, engine.waker).post(message)
     engine.say(text(use("subagents", action="send", target="worker", message="hello?"), say("oh")))
     run_on(engine)
 

@@ -16,7 +16,7 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage, QueueMode
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry
 from openclaw_workers.engine.intake.accept import Queued
-from openclaw_workers.errors import LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
+from openclaw_workers.errors import BadInput, LeaseLost, StoreUnavailable, TurnAborted, TurnHandedOver
 from openclaw_workers.store.llm.ledger import Ledger
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.component.engine.other_worker import call_recorded, die, take_elsewhere
@@ -442,7 +442,9 @@ def test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do
     engine.work()
     before = engine.stores.reader.session(SESSION)
 
-    engine.say("/new")
+    with pytest.raises(BadInput, match="/new is no command"):
+        engine.say("/new")
+    engine.say("/new is just text here")
     engine.work()
     kept = engine.stores.reader.session(SESSION)
     engine.say("!fresh")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from openclaw_workers.agent import loop
 from openclaw_workers.config.models import Api
@@ -87,7 +88,8 @@ def test_an_unexpected_error_is_told_without_what_cannot_be_stored(
 
     monkeypatch.setattr(loop.AgentLoop, "run", fail)
     queued = engine.say("hello")
-    engine.work()
+    with capture_logs():  # structlog prints as it is where no process has set up logging, and xdist cannot send that
+        engine.work()
 
     run = engine.run_of(queued)
     assert (run.state, run.error) == (RunState.ERROR, "the turn failed unexpectedly: RuntimeError: a face: ?")

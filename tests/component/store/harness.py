@@ -14,8 +14,10 @@ import redis
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, SessionId, SessionKey, WorkerId
 from openclaw_workers.domain.ledger import ModelCall, call_id
 from openclaw_workers.domain.messages import Authority, DropPolicy, InboundMessage, MessageState, QueueMode, Route
+from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery, OutgoingMessage
 from openclaw_workers.domain.runs import Lane, Run, RunState
 from openclaw_workers.domain.session_key import is_subagent, subagent_key
+from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import TranscriptEntry, Usage, UserEntry
 from openclaw_workers.domain.tree import AnnounceMode
 from openclaw_workers.store.archives import Archive, Archives, Place
@@ -25,8 +27,10 @@ from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases, Rescue
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
+from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.system_events import SystemEvents
 from openclaw_workers.store.tree import Announced, NewChild, Spawned, Tree
 from openclaw_workers.store.turn_records import (
     Committed,
@@ -111,6 +115,8 @@ class StoreHarness:
         self.tree = Tree(client, self.keys, self.reader, rewake_ms=REWAKE_MS)
         self.exchanges = InterSession(client, self.keys)
         self.archives = Archives(client, self.keys)
+        self.outbox = Outbox(client, self.keys)
+        self.system_events = SystemEvents(client, self.keys)
         self._numbers = itertools.count(1)
 
     # archives
@@ -139,7 +145,12 @@ class StoreHarness:
         return self.tree.spawn(taken.lease, SESSION, children, most_children=most_children, most_tree=most_tree)
 
     def announce(
-        self, batch: str = "batch-1", *, run: str = "run-announced", to: SessionKey | None = None
+        self,
+        batch: str = "batch-1",
+        *,
+        run: str = "run-announced",
+        to: SessionKey | None = None,
+        to_chat: Delivery = NO_DELIVERY,
     ) -> Announced | None:
         found = self.tree.batch(BatchId(batch))
         assert found is not None
@@ -159,9 +170,11 @@ class StoreHarness:
             lane,
             stored_form(message),
             message.id,
+            authority=message.authority,
             wake="",
             run=RunId(run),
             shown=[],
+            to_chat=to_chat,
         )
 
     # what people and workers do
@@ -184,6 +197,9 @@ class StoreHarness:
         system: str | None = None,
         run: str | None = None,
         wake: str = "",
+        to_chat: Delivery = NO_DELIVERY,
+        metadata: dict[str, str] | None = None,
+        event: SystemEvent | None = None,
     ) -> Accepted | Refused:
         number = next(self._numbers)
         message = InboundMessage(
@@ -196,6 +212,7 @@ class StoreHarness:
             kind=kind,
             model=model,
             extra_system_prompt=system,
+            metadata=metadata or {},
         )
         return self.inbox.accept(
             message,
@@ -205,8 +222,10 @@ class StoreHarness:
             run_id=RunId(run or f"run-{number}"),
             session_id=SessionId(f"sid-{number}"),
             row_new={"sessionKind": "main"},
-            row_each={"lastChannel": route.channel},
+            row_each={"lastChannel": route.channel, "lastTo": route.to, "lastAccountId": route.account_id},
             wake=wake,
+            to_chat=to_chat,
+            system_event=event,
         )
 
     def turns(self, worker: str = "w1") -> Turns:
@@ -224,6 +243,7 @@ class StoreHarness:
         idle_ms: int = 0,
         may_suspect: bool = True,
         known: KnownTranscript | None = None,
+        delivery: Delivery = NO_DELIVERY,
     ) -> Taken | NotTaken:
         """Take the given run, or whichever is current."""
         return self.turns(worker).take(
@@ -235,6 +255,7 @@ class StoreHarness:
             freshness={"": ResetTimes(daily_boundary_ms, idle_ms)},
             may_suspect=may_suspect,
             known=known,
+            delivery=delivery,
         )
 
     def take(self, worker: str = "w1", **how: Any) -> Taken:
@@ -242,10 +263,10 @@ class StoreHarness:
         assert isinstance(taken, Taken), taken
         return taken
 
-    def take_stale(self) -> Taken:
+    def take_stale(self, **how: Any) -> Taken:
         """Take the session, last used before the day's boundary."""
         self.redis.hset(self.keys.row(SESSION), "lastInteractionAt", "1")
-        return self.take(daily_boundary_ms=self.now())
+        return self.take(daily_boundary_ms=self.now(), **how)
 
     def refused(self, worker: str = "w2", **how: Any) -> str:
         """Why a take was refused."""
@@ -266,15 +287,25 @@ class StoreHarness:
         wake: str = "",
         calls: LedgerEntries = NO_ENTRIES,
         usage: Usage | None = None,
+        delivery: Delivery = NO_DELIVERY,
         **more: Any,
     ) -> Committed:
         outcome = Outcome(state, reason, messages, text=text, **more)
         if usage:
             calls = replace(calls, calls=took(taken.lease, usage, number=9).calls)
         following = RunId(next_run or f"run-{next(self._numbers)}")
-        return self.turns(worker).commit(taken.lease, "main", outcome, next_run=following, wake=wake, calls=calls)
+        return self.turns(worker).commit(
+            taken.lease, "main", outcome, next_run=following, wake=wake, calls=calls, delivery=delivery
+        )
 
-    def stop(self, *, session: SessionKey = SESSION, run: str | None = None, with_waiting: bool = True) -> Stopped:
+    def stop(
+        self,
+        *,
+        session: SessionKey = SESSION,
+        run: str | None = None,
+        with_waiting: bool = True,
+        to_chat: Delivery = NO_DELIVERY,
+    ) -> Stopped:
         return self.inbox.stop(
             session,
             Lane.MAIN,
@@ -282,6 +313,7 @@ class StoreHarness:
             reason="killed",
             cap=self.cap,
             with_waiting=with_waiting,
+            to_chat=to_chat,
         )
 
     def rescue(self, session: SessionKey = SESSION, *, oldest_wake_ms: int = 0, max_attempts: int = 3) -> Rescue:
@@ -345,6 +377,10 @@ class StoreHarness:
 
     def events(self, session: SessionKey = SESSION) -> list[str]:
         return [event.type for event in self.reader.events(session, "0", count=5000)]
+
+    def outgoing(self) -> list[OutgoingMessage]:
+        """What the outbox holds for chats, oldest first."""
+        return [entry.message for entry in reversed(self.outbox.entries())]
 
     def due_at(self, item: str = f"turn|{SESSION}") -> int | None:
         score = self.redis.zscore(self.keys.due, item)

@@ -54,9 +54,12 @@ def test_days_are_counted_from_today_and_damage_is_left_out(redis_client: redis.
 
 def test_sums_are_by_one_dimension_the_dearest_first() -> None:
     calls = [_call(1), _call(2, model="dear"), _call(3, outcome="timeout")]
-    by_model = totals(calls, "model")
+    by_model = totals(calls, lambda call: f"{call.provider}/{call.model}")
     assert [(each.name, each.calls, each.failed, each.cost) for each in by_model] == [
         ("p/dear", 1, 0, 0.5),
         ("p/m", 2, 1, 0.0),
     ]
-    assert {each.name: each.input for each in totals(calls, "session")} == {"agent:main:1": 20, "agent:main:0": 10}
+    assert {each.name: each.input for each in totals(calls, lambda call: call.session)} == {
+        "agent:main:1": 20,
+        "agent:main:0": 10,
+    }

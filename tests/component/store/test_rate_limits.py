@@ -12,10 +12,12 @@ from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import Usage
+from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import SILENT_MS, Amounts, Budget, Exhausted, Limit, RateLimits
 from openclaw_workers.store.turn_records import Outcome
 from tests.component.store.harness import SESSION, StoreHarness
+from tests.support.redis_server import RedisServer
 
 A, B, C, D, E = (RunId(f"run-{name}") for name in "abcde")
 
@@ -127,6 +129,7 @@ def test_a_place_is_kept_while_its_owner_holds_on_to_it(limits: RateLimits, stor
     def age(until: int) -> None:
         aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
         store.redis.hset(store.keys.reserved("day"), A, json.dumps({**aside, "until": until}))
+        store.redis.zadd(store.keys.reserved_ends("day"), {A: until})
         store.redis.zadd(store.keys.working("p"), {A: until})
 
     limits.reserve(A, "call-1", Amounts(tokens=60), [day])
@@ -210,6 +213,7 @@ def test_a_reservation_that_nobody_gives_back_ends_by_itself(limits: RateLimits,
     assert limits.reserve(A, "c1", Amounts(tokens=60), [day]) is True
     aside = json.loads(str(store.redis.hget(store.keys.reserved("day"), A)))
     store.redis.hset(store.keys.reserved("day"), A, json.dumps({**aside, "until": store.now() - 1}))
+    store.redis.zadd(store.keys.reserved_ends("day"), {A: store.now() - 1})
     assert limits.reserve(B, "c2", Amounts(tokens=60), [day]) is True
     assert store.redis.hkeys(store.keys.reserved("day")) == [B]
 
@@ -227,6 +231,34 @@ def test_a_turn_that_ends_or_is_handed_over_keeps_nothing_aside(limits: RateLimi
             outcome = Outcome(RunState.OK, "complete", MessageState.ANSWERED)
             store.turns().commit(lease, "main", outcome, calls=calls)
         assert store.redis.hlen(store.keys.reserved("day")) == 0, end
+
+
+def test_the_cost_of_a_reservation_does_not_grow_with_the_calls_in_progress(
+    redis_server: RedisServer, namespace: str
+) -> None:
+    """Redis would spend a core on reservations at a thousand calls in progress."""
+    redis, day = redis_server.client(), Budget("day", tokens=10**9, seconds=10**9)
+    limits = RateLimits(redis, Keys(namespace))
+    redis.config_resetstat()
+
+    def commands() -> int:
+        stats = redis.info("commandstats")
+        return sum(int(each["calls"]) for each in stats.values())
+
+    def cost_of_one() -> int:
+        before = commands()
+        limits.reserve(A, "call-a", Amounts(tokens=1, seconds=1), [day])
+        limits.hold(A, "call-a", [], [day], 1.0)
+        return commands() - before
+
+    limits.reserve(B, "call-b", Amounts(tokens=1, seconds=1), [day])
+    limits.reserve(A, "call-a", Amounts(tokens=1, seconds=1), [day])
+    few = cost_of_one()
+    for number in range(300):
+        limits.reserve(RunId(f"run-{number}"), f"call-{number}", Amounts(tokens=1, seconds=1), [day])
+    assert cost_of_one() == few
+    stats = redis.info("commandstats")
+    assert not {"cmdstat_hgetall", "cmdstat_hvals"} & set(stats), "no script reads every reservation"
 
 
 @pytest.mark.parametrize("raw", ["no json", "[]", '{"call": "c0"}', "7", "null"])

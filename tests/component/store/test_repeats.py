@@ -12,17 +12,27 @@ import redis
 
 from openclaw_workers.domain.ids import BatchId, MessageId, RunId, WorkerId
 from openclaw_workers.domain.ledger import ModelCall
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
+from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Lane, ModelAttempt
+from openclaw_workers.domain.system_event import SystemEvent
+from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, Usage
 from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
+from openclaw_workers.store.channels import ChannelAccount, Channels, WantedThread
 from openclaw_workers.store.client import connect, run_script
+from openclaw_workers.store.group_context import ContextMessage, GroupContext
 from openclaw_workers.store.inbox import Refused
+from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
+from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
+from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
+from openclaw_workers.store.tokens import Tokens
 from tests.component.store.conftest import MakeStore
 from tests.component.store.harness import HERE, SESSION, StoreHarness, child_key, session_named, took
 from tests.component.store.snapshot import Snapshot, snapshot
@@ -30,8 +40,11 @@ from tests.support.redis_server import RedisServer
 
 T = TypeVar("T")
 
+CHAT = Route(channel="telegram", account_id="bot", to="42")
+BOT = Account("telegram", "bot")
 SAID = AssistantEntry(content=[TextBlock(text="said")])
 OTHER, THIRD = session_named("other", "third")
+ADA = Subject("telegram", person_id="7")
 
 
 def accept_first(store: StoreHarness) -> None:
@@ -380,18 +393,213 @@ def trim_archive_whole(store: StoreHarness) -> None:
     assert store.archives.trim(archive, len(entries), size=7, place=HERE) == 0
 
 
-CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
-    "accept": [accept_first, accept_waiting, accept_summarizing, accept_refused, accept_without_room, accept_interrupt],
-    "take": [take, take_stale, take_resumed_suspect, take_refused_suspect, take_into_the_line],
+def login(store: StoreHarness) -> None:
+    tokens = Tokens(store.redis, store.keys)
+    token, _ = tokens.create(Scope.CHAT)
+    assert tokens.redeem(tokens.login_code(token.id))
+
+
+def ingress_beat(store: StoreHarness) -> None:
+    Ingresses(store.redis, store.keys).beat("host/1/a", {"url": "http://127.0.0.1:1"})
+
+
+def _pairings(store: StoreHarness) -> Pairings:
+    return Pairings(store.redis, store.keys)
+
+
+def pairing_request(store: StoreHarness) -> None:
+    _pairings(store).request(ADA, name="Ada", message_id="m1")
+
+
+def pairing_approve(store: StoreHarness) -> None:
+    pairing_refuse(store)
+    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
+
+
+def pairing_refuse(store: StoreHarness) -> None:
+    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
+
+
+def keep_context(store: StoreHarness) -> None:
+    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
+    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+
+
+def seed(store: StoreHarness) -> None:
+    entries = [AssistantEntry(content=[TextBlock(text="hello")])]
+    store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
+
+
+def to_chat(*keys: str) -> Delivery:
+    messages = tuple(ChatMessage(key, OutgoingKind.NOTICE, key) for key in keys)
+    return Delivery({"telegram": "allow"}, messages, suppressed="{}")
+
+
+def accept_dropped_in_chat(store: StoreHarness) -> None:
+    store.say("one", cap=1, route=CHAT)
+    store.say("two", cap=1, route=CHAT, to_chat=to_chat("dropped"))
+
+
+def accept_refused_in_chat(store: StoreHarness) -> None:
+    store.say("one", cap=1, route=CHAT)
+    store.say("two", cap=1, drop=DropPolicy.NEW, route=CHAT, to_chat=to_chat("full"))
+
+
+def accept_event(store: StoreHarness) -> None:
+    store.say("wake", kind="internal", metadata={"provenance": "system_event"}, event=event("deployed"))
+
+
+def accept_another_event(store: StoreHarness) -> None:
+    accept_event(store)
+    store.say("wake again", kind="internal", metadata={"provenance": "system_event"}, event=event("failed"))
+
+
+def take_stale_in_chat(store: StoreHarness) -> None:
+    store.say("one", route=CHAT)
+    store.commit(store.take())
+    store.system_events.add(SESSION, event("deployed"))
+    store.say("two", route=CHAT)
+    store.take_stale(delivery=to_chat("reset"))
+
+
+def take_with_events(store: StoreHarness) -> None:
+    store.say("one")
+    store.system_events.add(SESSION, event("deployed"))
+    store.take()
+
+
+def commit_to_chat(store: StoreHarness) -> None:
+    store.say("one", route=CHAT)
+    store.commit(store.take(), delivery=to_chat("reply"))
+
+
+def stop_in_chat(store: StoreHarness) -> None:
+    store.say("one", route=CHAT)
+    store.stop(to_chat=to_chat("stopped"))
+
+
+def reset_in_chat(store: StoreHarness) -> None:
+    store.say("one", route=CHAT)
+    store.system_events.add(SESSION, event("deployed"))
+    store.sessions.reset(SESSION, Lane.MAIN, cap=0, to_chat=to_chat("reset"))
+
+
+def add_event(store: StoreHarness) -> None:
+    store.say("one")
+    store.system_events.add(SESSION, event("deployed"))
+
+
+def event(text: str) -> SystemEvent:
+    return SystemEvent(source="test", text=text, key=text, shown=f"[test] {text}")
+
+
+def put(store: StoreHarness) -> None:
+    for each in ("a", "b"):
+        store.outbox.put(OutgoingMessage(id=each, kind=OutgoingKind.REPLY, route=CHAT, text=each))
+
+
+def claimed(store: StoreHarness) -> Claim:
+    put(store)
+    (claim,) = store.outbox.claim([BOT], lease_ms=5_000, most=1).claims
+    return claim
+
+
+def outbox_sort(store: StoreHarness) -> None:
+    put(store)
+    store.outbox.sort()
+
+
+def outbox_sending(store: StoreHarness) -> None:
+    store.outbox.sending(claimed(store), 0, ["{}", "{}"], lease_ms=5_000)
+
+
+def outbox_record(outcome: PartOutcome) -> Callable[[StoreHarness], None]:
+    def record(store: StoreHarness) -> None:
+        claim = claimed(store)
+        store.outbox.sending(claim, 0, ["{}"], lease_ms=5_000)
+        store.outbox.record(claim, 0, outcome, lease_ms=5_000, delay_ms=1000)
+
+    return record
+
+
+def outbox_renew(store: StoreHarness) -> None:
+    store.outbox.renew([claimed(store)], lease_ms=5_000)
+
+
+def outbox_release(store: StoreHarness) -> None:
+    store.outbox.release([claimed(store)])
+
+
+def outbox_retry(store: StoreHarness) -> None:
+    outbox_record(PartOutcome.UNKNOWN)(store)
+    store.outbox.retry("a")
+
+
+def outbox_drop(store: StoreHarness) -> None:
+    put(store)
+    store.outbox.drop("a")
+
+
+def outbox_file(store: StoreHarness) -> None:
+    store.outbox.files.store("a", "text/plain", b"a")
+
+
+BOT_ACCOUNT = ChannelAccount("telegram", "default")
+WANTED = WantedThread(SESSION, Route(channel="telegram", account_id="default", to="-100", thread_id="sub-1234"))
+
+
+def channel_claim(store: StoreHarness) -> None:
+    Channels(store.redis, store.keys).claim(BOT_ACCOUNT, "a", "host/1", lease_ms=5_000)
+
+
+def channel_receive(store: StoreHarness) -> None:
+    channel_claim(store)
+    Channels(store.redis, store.keys).receive(BOT_ACCOUNT, {7: "{}"}, token="a", offset=8)
+
+
+def channel_refuse(store: StoreHarness) -> None:
+    channel_receive(store)
+    Channels(store.redis, store.keys).refuse(BOT_ACCOUNT, [7], {"reason": "no"})
+
+
+def bind_topic(store: StoreHarness) -> None:
+    store.say("one")
+    store.redis.hset(store.keys.threads, WANTED.route.address(), SESSION)
+    created = WANTED.route.model_copy(update={"thread_id": "77"})
+    Channels(store.redis, store.keys).bind_thread(WANTED, created)
+
+
+CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
+    "accept": [
+        accept_first,
+        accept_waiting,
+        accept_summarizing,
+        accept_refused,
+        accept_without_room,
+        accept_interrupt,
+        accept_dropped_in_chat,
+        accept_refused_in_chat,
+        accept_event,
+        accept_another_event,
+    ],
+    "take": [
+        take,
+        take_stale,
+        take_stale_in_chat,
+        take_with_events,
+        take_resumed_suspect,
+        take_refused_suspect,
+        take_into_the_line,
+    ],
     "step": [step],
-    "commit": [commit, commit_and_go_on, commit_reset, commit_granting],
+    "commit": [commit_to_chat, commit, commit_and_go_on, commit_reset, commit_granting],
     "release": [release],
-    "stop": [stop_running, stop_queued, stop_one_run_with_children],
+    "stop": [stop_in_chat, stop_running, stop_queued, stop_one_run_with_children],
     "tick": [tick],
     "due": [due, due_in_grace],
     "prune": [prune],
     "rescue": [rescue_crashed, rescue_given_up],
-    "reset": [reset, delete],
+    "reset": [reset, reset_in_chat, delete],
     "patch_row": [patch_row],
     "spawn": [spawn],
     "announce": [announce_to_idle, announce_to_parked],
@@ -409,10 +617,30 @@ CASES: dict[str, list[Callable[[StoreHarness], None]]] = {
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
+    "seed": [seed],
+    "add_event": [add_event],
+    "outbox_claim": [claimed],
+    "outbox_sort": [outbox_sort],
+    "outbox_sending": [outbox_sending],
+    "outbox_record": [outbox_record(outcome) for outcome in PartOutcome],
+    "outbox_renew": [outbox_renew, outbox_release],
+    "outbox_settle": [outbox_retry, outbox_drop],
+    "outbox_file": [outbox_file],
+    "pairing_request": [pairing_request],
+    "pairing_approve": [pairing_approve],
+    "pairing_refuse": [pairing_refuse],
+    "keep_context": [keep_context],
+    "channel_claim": [channel_claim],
+    "channel_receive": [channel_receive],
+    "channel_refuse": [channel_refuse],
+    "bind_topic": [bind_topic],
+    "login": [login],
+    "ingress_beat": [ingress_beat],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.
-NEVER_REPEATED = {"emit", "write"}
+# A message that is put into the outbox twice is dropped when it is sorted.
+NEVER_REPEATED = {"emit", "write", "outbox_put"}
 
 
 def test_every_script_is_repeated_here() -> None:
@@ -432,7 +660,7 @@ def test_every_script_is_repeated_here() -> None:
     ],
 )
 def test_a_repeat_leaves_the_state_of_one_application(
-    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch, script: str, act: Callable[[StoreHarness], None], cap: int
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch, script: str, act: Callable[[StoreHarness], object], cap: int
 ) -> None:
     store, calls = make_store(cap=cap), list[Any]()
     run = connection._exchange

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from openclaw_workers.cli.find.subagents import SubagentIndex
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.queries.subagents import SubagentIndex
 
 ROOT = SessionKey("agent:main:main")
 

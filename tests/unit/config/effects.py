@@ -10,17 +10,24 @@ from __future__ import annotations
 from typing import Final
 
 _ACCEPT: Final = "tests/component/engine/test_accept.py"
+_ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
+_BINDING: Final = "tests/integration/ingress/test_binding.py"
+_BINDINGS: Final = "tests/unit/engine/test_bindings.py"
 _CELERY: Final = "tests/component/test_celery_settings.py"
 _CHAT: Final = "tests/component/providers/test_openai_chat.py"
+_CHATS: Final = "tests/component/engine/test_chat_delivery.py"
 _CLI: Final = "tests/component/providers/test_program.py"
 _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
+_GATE: Final = "tests/component/engine/test_access_gate.py"
+_HOSTILE: Final = "tests/integration/ingress/test_hostile.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
+_INGRESS: Final = "tests/integration/ingress"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
@@ -30,10 +37,15 @@ _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
 _RESOLVE: Final = "tests/unit/config/test_resolve.py"
+_SEND_POLICY: Final = "tests/unit/engine/test_send_policy.py"
 _SESSIONS: Final = "tests/component/engine/test_session_tools.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
+_TELEGRAM: Final = "tests/integration/telegram"
+_WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
+_WEB_PARTS: Final = "tests/unit/tools/test_web_parts.py"
+_WEB_SEARCH: Final = "tests/component/tools/test_web_search.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -45,6 +57,7 @@ _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clo
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
 _LISTED: Final = f"{_REGISTRY}::test_configured_models_extend_or_replace_the_built_in_ones"
+_SEARCHES: Final = f"{_WEB_PARTS}::test_the_configuration_chooses_the_service"
 _CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
 
 
@@ -52,6 +65,30 @@ def _budget(path: str) -> dict[str, str]:
     return {
         **dict.fromkeys([f"{path}.tokens", f"{path}.cost", f"{path}.calls"], _OVER_BUDGET),
         f"{path}.seconds": f"{_SPENDING}::test_seconds_count_too",
+    }
+
+
+def _bot(path: str, connection: str) -> dict[str, str]:
+    """How a Telegram bot is reached and what it shows; `connection` is the test that it is the configured one."""
+    voice = f"{_TELEGRAM}/test_buttons_and_voice.py::test_a_voice_note_is_transcribed"
+    webhook = f"{_TELEGRAM}/test_webhook.py"
+    messages = f"{_TELEGRAM}/test_messages.py"
+    return {
+        f"{path}.enabled": (
+            "tests/component/ingress/telegram/test_adapters.py::test_only_bots_that_are_on_and_have_a_token_start"
+        ),
+        f"{path}.botToken": connection,
+        f"{path}.apiRoot": connection,
+        f"{path}.webhook.url": f"{webhook}::test_an_update_is_confirmed_when_it_is_stored_and_makes_one_turn",
+        f"{path}.webhook.secret": f"{webhook}::test_only_telegram_is_heard",
+        f"{path}.edits": f"{messages}::test_an_edited_message_is_ignored_unless_the_setting_says_otherwise",
+        f"{path}.mediaMaxMb": f"{messages}::test_a_file_that_is_too_large_or_gone_is_named_to_the_agent",
+        f"{path}.transcribe.baseUrl": voice,
+        f"{path}.transcribe.apiKey": voice,
+        f"{path}.transcribe.model": voice,
+        f"{path}.streaming": f"{_TELEGRAM}/test_activity.py::test_no_progress_is_shown_where_it_is_switched_off",
+        f"{path}.richMessages": f"{messages}::test_rich_messages_and_the_menu_are_settings",
+        f"{path}.commandMenu": f"{messages}::test_rich_messages_and_the_menu_are_settings",
     }
 
 
@@ -65,6 +102,29 @@ def _limits(path: str) -> dict[str, str]:
 
 def _reset(path: str) -> dict[str, str]:
     return {f"{path}.mode": _BEGINS_ANEW, f"{path}.atHour": _AT_ITS_HOUR, f"{path}.idleMinutes": _BEGINS_ANEW}
+
+
+def _place(path: str) -> dict[str, str]:
+    """A group, or a topic of it."""
+    return {
+        f"{path}.enabled": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        f"{path}.requireMention": f"{_GATE}::test_activation_is_by_the_group_unless_the_session_has_its_own",
+        f"{path}.allowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        f"{path}.agentId": f"{_GATE}::test_an_agent_is_chosen_by_topic_group_or_binding",
+        f"{path}.historyLimit": f"{_ACCESS}::test_a_topic_and_a_group_inherit_what_they_leave_unset",
+    }
+
+
+def _access(path: str) -> dict[str, str]:
+    return {
+        f"{path}.owners": f"{_ACCESS}::test_owners_are_named_for_an_agent_a_channel_or_all",
+        f"{path}.dmPolicy": f"{_ACCESS}::test_a_direct_message_is_heard_by_its_policy",
+        f"{path}.allowFrom": f"{_ACCESS}::test_a_direct_message_is_heard_by_its_policy",
+        f"{path}.groupPolicy": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        f"{path}.groupAllowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
+        **_place(f"{path}.groups.*"),
+        **_place(f"{path}.groups.*.topics.*"),
+    }
 
 
 def _loops(path: str) -> dict[str, str]:
@@ -114,6 +174,7 @@ _AGENT: Final = {
     **{f"memorySearch.{path}": test for path, test in _MEMORY_SEARCH.items()},
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
     "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
+    "identity.ownerNumbers": f"{_GATE}::test_an_agents_owner_is_one_for_that_agent",
     "workspace": f"{_FORCE}::test_an_agent_works_in_the_directory_that_is_set",
     "thinkingDefault": "tests/component/engine/test_recreated_sessions.py"
     "::test_a_refused_thinking_level_is_an_attempt_and_in_the_ledger",
@@ -197,6 +258,12 @@ EFFECTS: Final = {
     "session.resetTriggers": (
         "tests/component/engine/test_turn_runner.py::test_a_word_of_ones_own_begins_a_new_session_and_the_usual_ones_no_longer_do"
     ),
+    "session.sendPolicy.rules.*.action": f"{_CHATS}::test_a_denied_reply_is_recorded_as_suppressed",
+    "session.sendPolicy.rules.*.match.channel": f"{_CHATS}::test_a_denied_reply_is_recorded_as_suppressed",
+    "session.sendPolicy.rules.*.match.chatType": f"{_SEND_POLICY}::test_rules",
+    "session.sendPolicy.rules.*.match.keyPrefix": f"{_SEND_POLICY}::test_rules",
+    "session.sendPolicy.rules.*.match.rawKeyPrefix": f"{_SEND_POLICY}::test_rules",
+    "session.sendPolicy.default": f"{_SEND_POLICY}::test_rules",
     "session.agentToAgent.maxPingPongTurns": (
         "tests/component/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
     ),
@@ -204,6 +271,8 @@ EFFECTS: Final = {
     "messages.queue.byChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.debounceMs": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.debounceMsByChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
+    "messages.groupChat.mentionPatterns": f"{_GATE}::test_in_a_group_the_bot_answers_when_it_is_asked",
+    "messages.groupChat.historyLimit": f"{_ACCESS}::test_a_topic_and_a_group_inherit_what_they_leave_unset",
     "messages.queue.cap": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
     "messages.queue.drop": f"{_ACCEPT}::test_at_the_cap_messages_give_way_as_the_settings_say",
     "lanes.main.concurrency": f"{_WORKER}::test_a_worker_carries_as_many_as_its_lane_is_set_to",
@@ -230,6 +299,22 @@ EFFECTS: Final = {
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,
     "tools.sessions.visibility": _SEEN,
+    "tools.web.fetch.enabled": f"{_FORCE}::test_web_tools_can_be_taken_from_all_agents",
+    "tools.web.fetch.maxChars": f"{_WEB_FETCH}::test_max_chars_limits_every_call",
+    "tools.web.fetch.maxResponseBytes": f"{_WEB_FETCH}::test_max_response_bytes_limits_what_is_downloaded",
+    "tools.web.fetch.timeoutSeconds": f"{_WEB_FETCH}::test_a_slow_page_ends_after_the_time_that_is_set",
+    "tools.web.fetch.maxRedirects": f"{_WEB_FETCH}::test_redirects_are_followed_up_to_the_limit",
+    "tools.web.fetch.cacheTtlMinutes": f"{_WEB_FETCH}::test_a_page_is_kept_for_a_while",
+    "tools.web.fetch.userAgent": f"{_WEB_FETCH}::test_the_user_agent_is_the_configured_one",
+    "tools.web.search.enabled": f"{_FORCE}::test_web_tools_can_be_taken_from_all_agents",
+    "tools.web.search.provider": _SEARCHES,
+    "tools.web.search.apiKey": _SEARCHES,
+    "tools.web.search.brave.apiKey": _SEARCHES,
+    "tools.web.search.tavily.apiKey": _SEARCHES,
+    "tools.web.search.searxng.baseUrl": _SEARCHES,
+    "tools.web.search.maxResults": f"{_WEB_SEARCH}::test_the_number_of_results_is_configured",
+    "tools.web.search.timeoutSeconds": f"{_WEB_SEARCH}::test_a_slow_service_ends_after_the_time_that_is_set",
+    "tools.web.search.cacheTtlMinutes": f"{_WEB_SEARCH}::test_results_are_kept_for_a_while",
     "models.mode": _LISTED,
     "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
@@ -272,6 +357,18 @@ EFFECTS: Final = {
     "models.cli.*.contextWindow": f"{_REGISTRY}::test_configured_programs_make_a_provider",
     "models.cooldownScope": f"{_KEYS}::test_with_scope_model_other_models_of_the_key_go_on",
     "models.aliases": "tests/component/engine/test_commands_models.py::test_a_model_is_chosen_by_name_or_alias",
+    "bindings.*.agentId": f"{_GATE}::test_an_agent_is_chosen_by_topic_group_or_binding",
+    **dict.fromkeys(
+        [f"bindings.*.match.{each}" for each in ("channel", "accountId", "peer.kind", "peer.id")],
+        f"{_BINDINGS}::test_every_condition_must_hold",
+    ),
+    "commands.allowFrom": f"{_GATE}::test_commands_are_for_those_who_are_listed",
+    "commands.ownerAllowFrom": f"{_GATE}::test_commands_are_for_those_who_are_listed",
+    **_access("channels.telegram"),
+    **dict.fromkeys(
+        _access("channels.telegram.accounts.*"),
+        f"{_ACCESS}::test_an_account_has_its_own_rules_where_it_writes_them",
+    ),
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
     "memory.citations": f"{_MEMORY_TURNS}::test_sources_are_named_as_set",
@@ -279,6 +376,17 @@ EFFECTS: Final = {
     "memory.sessionNotes": f"{_MEMORY_TURNS}::test_no_notes_where_they_are_switched_off",
     "qdrant.url": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     "qdrant.apiKey": f"{_MEMORY}::test_a_server_is_used_with_its_key",
+    **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
+    **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
+    "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
+    "gateway.port": f"{_INGRESS}/test_up.py::test_a_default_port_in_use_is_given_way_to_and_a_configured_one_is_not",
+    "gateway.auth": f"{_INGRESS}/test_auth.py::test_without_authentication_everybody_on_this_machine_is_the_owner",
+    "gateway.allowedHosts": f"{_HOSTILE}::test_only_our_own_host_names_are_served",
+    "gateway.allowedOrigins": f"{_HOSTILE}::test_an_allowed_origin_may_call_with_a_token_but_not_with_a_cookie",
+    "gateway.limits.body": f"{_HOSTILE}::test_a_body_that_is_too_large_is_refused_before_it_is_read",
+    "gateway.limits.requestsPerMinute": f"{_INGRESS}/test_auth.py::test_a_token_may_make_so_many_requests_a_minute",
+    "gateway.limits.connections": f"{_HOSTILE}::test_too_many_connections_are_turned_away_and_then_served_again",
+    "gateway.limits.idleSeconds": f"{_HOSTILE}::test_a_client_that_sends_its_head_slowly_is_cut_off",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),

@@ -28,6 +28,7 @@ def test_lanes_sum_up_workers_leases_and_waiting_messages() -> None:
         undelivered=[*batch("b", "settled").values(), *batch("c", "blocked").values()],
         waiting_archives={"host:state": 2},
         unsafe_settings={"appendonly": "no"},
+        ingresses=[],
         now_ms=100,
     )
 

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.messages import Authority, InboundMessage, QueueMode, Route
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.engine.control import Control
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who gave a command, and where."""
+
+    route: Route
+    authority: Authority
+    command_authority: Authority
+    """With which authority they give commands."""
+    name: str = ""
+    id: str = ""
+    """Their id on the channel; empty where the channel has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
     session: SessionKey
+    caller: Caller
     reader: Reader
     sessions: Sessions
+    tree: Tree
     settings: Settings
     control: Control
-    channel: str = ""
-    """Where the command was given."""
+    post: Callable[[InboundMessage, QueueMode], RunId | None]
+    """Sends a message into another session; raises BadInput if that session does not take it."""
     delivery: str = ""
     """The same each time its channel delivers it; "" if it does so once."""
+
+    @property
+    def channel(self) -> str:
+        """Where the command was given."""
+        return self.caller.route.channel
 
     def row(self) -> SessionEntry | None:
         return self.reader.session(self.session)

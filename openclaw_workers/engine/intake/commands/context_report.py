@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from openclaw_workers.domain.transcript import (
@@ -26,8 +26,13 @@ _NUMBER = re.compile(r"(\d{1,9})(k?)")
 _ROLES = {UserEntry: "user messages", AssistantEntry: "assistant messages", ToolResultEntry: "tool results"}
 
 
+LARGEST = 5
+"""How many of the largest entries `/context detail` names."""
+
+
 def context(ctx: CommandContext, argument: str) -> str:
-    if argument:
+    is_detailed = argument.lower() in ("detail", "details")
+    if argument and not is_detailed:
         return _limit(ctx, argument)
     row = ctx.row()
     report = row.system_prompt_report if row else None
@@ -37,8 +42,37 @@ def context(ctx: CommandContext, argument: str) -> str:
     lines = [f"Model {report.get('model')}, window {window:,} tokens"]
     if row.context_tokens and window:
         lines.append(f"Last request {row.context_tokens:,} tokens, {row.context_tokens / window:.0%} of it")
-    lines += ["", *size_lines(report), "", *_conversation(ctx, row.compaction_count)]
+    seen = list(_seen(ctx))
+    lines += ["", *size_lines(report)]
+    lines += ["", *_tools(report)] if is_detailed else []
+    lines += ["", *_conversation(seen, row.compaction_count)]
+    lines += ["", *_largest(seen)] if is_detailed and seen else []
     return "\n".join(lines)
+
+
+def _tools(report: dict[str, Any]) -> list[str]:
+    """One line per tool, the largest first."""
+    listed = sorted(report.get("tools", {}).get("list", []), key=lambda tool: -tool["tokens"])
+    return _aligned([(f"tool {tool['name']}", tool["chars"], tool["tokens"]) for tool in listed]) or ["no tools"]
+
+
+def _largest(seen: Sequence[ModelVisibleEntry | CompactionEntry]) -> list[str]:
+    """The entries that fill the window most, with the place of each counted from the newest."""
+    sized = sorted(enumerate(seen, start=1), key=lambda item: -_tokens(item[1]))[:LARGEST]
+    return [
+        "largest entries (1 is the newest):",
+        *(f"  {place}. {_role(entry)}: about {_tokens(entry):,} tokens" for place, entry in sized),
+    ]
+
+
+def _role(entry: ModelVisibleEntry | CompactionEntry) -> str:
+    if isinstance(entry, ToolResultEntry):
+        return f"result of {entry.tool_name}"
+    return "summary" if isinstance(entry, CompactionEntry) else entry.role
+
+
+def _tokens(entry: ModelVisibleEntry | CompactionEntry) -> int:
+    return len(entry.summary) // 4 if isinstance(entry, CompactionEntry) else entry.approx_tokens
 
 
 def _limit(ctx: CommandContext, argument: str) -> str:
@@ -49,9 +83,8 @@ def _limit(ctx: CommandContext, argument: str) -> str:
         ctx.patch("context", {"contextTokensOverride": ""})
         return "Context limit set: default."
     if word != "limit" or number is None:
-        raise BadInput(
-            f"/context does not know {argument!r}; expected limit and a number of tokens, such as 50k, or default"
-        )
+        expected = "expected detail, or limit and a number of tokens such as 50k, or limit default"
+        raise BadInput(f"/context does not know {argument!r}; {expected}")
     tokens = int(number[1]) * (1000 if number[2] else 1)
     if tokens < FEWEST_TOKENS:
         raise BadInput(f"a context of {tokens:,} tokens is too small; expected {FEWEST_TOKENS:,} or more")
@@ -74,13 +107,13 @@ def size_lines(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _conversation(ctx: CommandContext, compactions: int) -> list[str]:
+def _conversation(seen: Sequence[ModelVisibleEntry | CompactionEntry], compactions: int) -> list[str]:
     count: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
-    for entry in _seen(ctx):
+    for entry in seen:
         role = "summary" if isinstance(entry, CompactionEntry) else _ROLES[type(entry)]
         count[role] += 1
-        tokens[role] += len(entry.summary) // 4 if isinstance(entry, CompactionEntry) else entry.approx_tokens
+        tokens[role] += _tokens(entry)
     times = f" ({compactions} time(s) compacted)" if compactions else ""
     shown = [role for role in ("summary", *_ROLES.values()) if count[role]]
     total = f"conversation{times}: about {sum(tokens.values()):,} tokens"
@@ -104,5 +137,5 @@ def _seen(ctx: CommandContext) -> Iterable[ModelVisibleEntry | CompactionEntry]:
 
 
 def _aligned(rows: list[tuple[str, int, int]]) -> list[str]:
-    width = max(len(name) for name, _, _ in rows)
+    width = max((len(name) for name, _, _ in rows), default=0)
     return [f"{name:<{width}}  {chars:>9,} characters  about {tokens:>7,} tokens" for name, chars, tokens in rows]

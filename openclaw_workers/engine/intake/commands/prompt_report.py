@@ -18,14 +18,23 @@ def prompt_report(
 ) -> dict[str, Any]:
     """As it is stored with the session. Tokens are estimates."""
     estimator = _estimator(model)
-    schemas = [f"{spec.name} {spec.description} {json.dumps(spec.input_schema)}" for spec in specs]
+    listed = [{"name": spec.name, "chars": _spec_chars(spec), "tokens": estimator.frame("", [spec])} for spec in specs]
     return {
         "model": model,
         "window": window,
         "parts": part_sizes(parts, model),
         "files": [{"name": each.name, "chars": each.chars, "shown": min(each.chars, len(each.text))} for each in files],
-        "tools": {"count": len(specs), "chars": sum(map(len, schemas)), "tokens": estimator.frame("", specs)},
+        "tools": {
+            "count": len(specs),
+            "chars": sum(map(_spec_chars, specs)),
+            "tokens": estimator.frame("", specs),
+            "list": listed,
+        },
     }
+
+
+def _spec_chars(spec: ToolSpec) -> int:
+    return len(f"{spec.name} {spec.description} {json.dumps(spec.input_schema)}")
 
 
 def part_sizes(parts: Sequence[PromptPart], model: str) -> list[dict[str, Any]]:

@@ -21,6 +21,22 @@ local function set_fields(key, values)
   end
 end
 
+-- Set fields, and clear those whose new value is empty.
+local function change_fields(key, changes)
+  local set, cleared = {}, {}
+  for field, value in pairs(changes) do
+    if value == "" then
+      cleared[#cleared + 1] = field
+    else
+      set[field] = value
+    end
+  end
+  set_fields(key, set)
+  if #cleared > 0 then
+    redis.call("HDEL", key, unpack(cleared))
+  end
+end
+
 -- A list as JSON; cjson would make an object of an empty one.
 local function list_of(items)
   return #items > 0 and cjson.encode(items) or "[]"

@@ -103,7 +103,7 @@ local function forget_dead_owner(run_key, id)
 end
 
 -- Rule 14: a call was billed whoever owns the run by now, so it is recorded before the lease is checked; once, by its
--- id. `budgets` holds two keys for each budget: spent, reserved. An owner's last recorded call tells the next owner
+-- id. `budgets` are those of `budgets_from`. An owner's last recorded call tells the next owner
 -- the id of the call that was in progress.
 local function record_calls(ledger, before, given, run, run_key, owns, budgets)
   add_attempts(run_key, given.attempts)
@@ -125,17 +125,17 @@ local function record_calls(ledger, before, given, run, run_key, owns, budgets)
       if is_known then
         add_usage(run_key, usage)
       end
-      for i = 1, #budgets, 2 do
+      for _, budget in ipairs(budgets) do
         for field, amount in pairs(added) do
-          add_to(budgets[i], field, amount)
+          add_to(budget.spent, field, amount)
         end
-        redis.call("EXPIRE", budgets[i], 90 * 86400)
+        redis.call("EXPIRE", budget.spent, 90 * 86400)
       end
     end
-    for i = 2, #budgets, 2 do
-      local reservation = reserved(redis.call("HGET", budgets[i], run) or "")
+    for _, budget in ipairs(budgets) do
+      local reservation = reserved(redis.call("HGET", budget.reserved, run) or "")
       if reservation and reservation.call == id then
-        redis.call("HDEL", budgets[i], run)
+        remove_reservation(budget, run)
       end
     end
   end
@@ -143,10 +143,10 @@ end
 
 -- The time of tools counts against budgets too.
 local function charge_work(seconds, budgets)
-  for i = 1, #budgets, 2 do
+  for _, budget in ipairs(budgets) do
     if seconds > 0 then
-      add_to(budgets[i], "seconds", seconds)
-      redis.call("EXPIRE", budgets[i], 90 * 86400)
+      add_to(budget.spent, "seconds", seconds)
+      redis.call("EXPIRE", budget.spent, 90 * 86400)
     end
   end
 end

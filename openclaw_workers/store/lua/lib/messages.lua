@@ -66,22 +66,23 @@ local function is_announce(entry)
 end
 
 -- Settle and remove the messages of `inbox` or `bound` up to a sequence number. Commands and results of children (I4)
--- can be spared.
+-- can be spared. Returns their ids, whether a person wrote one, those from other sessions, and all of them.
 local function settle_messages(zset, receipts, upto, state, run, now, reason, spare_commands, spare_announces)
-  local ids, by_person, exchanges = {}, false, {}
+  local ids, by_person, exchanges, settled = {}, false, {}, {}
   for _, raw in ipairs(redis.call("ZRANGEBYSCORE", zset, "-inf", upto)) do
     local entry = read_message(raw)
     if not (spare_commands and entry.kind == "command") and not (spare_announces and is_announce(entry)) then
       redis.call("ZREM", zset, raw)
       receipt(receipts, entry, state, run, now, reason)
       ids[#ids + 1] = entry.id
+      settled[#settled + 1] = entry
       by_person = by_person or entry.kind ~= "internal"
       if entry.metadata and entry.metadata.exchange then
         exchanges[#exchanges + 1] = entry
       end
     end
   end
-  return ids, by_person, exchanges
+  return ids, by_person, exchanges, settled
 end
 
 -- Make sessions due that wait for answers to these messages, and return them: the answers came, or never will.

@@ -4,10 +4,11 @@
   includes  hashes
 ]]
 local RUN_KEPT_S = 7 * 86400
--- Open the next run of a session that has messages waiting.
-local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms)
+-- Open the next run of a session that has messages waiting. `authority` is that of the message that it will answer.
+local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms, authority)
   redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
-    "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1)
+    "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1,
+    "authority", authority or "anyone")
   redis.call("ZADD", runs, now, run)
   redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0,
     "progress", 0,
@@ -16,10 +17,33 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
+local TITLE_BYTES = 240
+-- The first line of a message, cut between two characters.
+local function beginning_of(text)
+  local line = string.match(text, "[^\r\n]+") or ""
+  return #line <= TITLE_BYTES and line or (string.gsub(string.sub(line, 1, TITLE_BYTES), "[\192-\255][\128-\191]*$", ""))
+end
+
 -- A run's list of owners is kept as JSON text; appending needs no decoding.
 local function with_attempt(list, worker, now, how)
   local item = cjson.encode({ worker = worker, at = now, how = how })
   return list and (string.sub(list, 1, -2) .. "," .. item .. "]") or "[" .. item .. "]"
+end
+
+-- Add a field to the newest owner's entry; a repeat finds it there and changes nothing.
+local function mark_attempt(run_key, name, value)
+  local list = redis.call("HGET", run_key, "attempts")
+  local last = list and string.match(list, "{[^{}]*}%]$")
+  if last and not string.find(last, '"' .. name .. '":', 1, true) then
+    local field = ',"' .. name .. '":' .. cjson.encode(value)
+    redis.call("HSET", run_key, "attempts", string.sub(list, 1, -3) .. field .. "}]")
+  end
+end
+
+-- The owner no longer has the run, which has not ended: it was lost, handed over, parked, or continues in a new turn.
+local function leave_attempt(run_key, at, how)
+  mark_attempt(run_key, "until", at)
+  mark_attempt(run_key, "end", how)
 end
 
 -- Add messages that a run has settled to its record; a child's run settles some in each of its turns.

@@ -2,7 +2,7 @@
   Sessions that spawn sessions. A child's run record names the keys of its parent's side, as `spawn` was given them:
   whoever ends the run, wherever, finds them there. A run without `batch` is nobody's child.
 
-  includes  hashes, events, batches
+  includes  hashes, events, runs, batches
 ]]
 -- Rule 12: order the children of a session, or of one `run` of it, to be stopped, up to the one spawned last. The sweep
 -- carries the order out if nobody else does. An order that covers them already is not replaced when their parent ends.
@@ -84,7 +84,9 @@ end
 -- Something came for a child that waits for its own children: the same run continues.
 local function unpark(ctl, due, session, now, rewake_ms)
   redis.call("HSET", ctl, "state", "queued", "ready_at", 0, "wakes", 1, "woken_at", now)
-  redis.call("HSET", redis.call("HGET", ctl, "run_key"), "state", "queued")
+  local run_key = redis.call("HGET", ctl, "run_key")
+  redis.call("HSET", run_key, "state", "queued")
+  mark_attempt(run_key, "woken", now)
   redis.call("ZADD", due, now + rewake_ms, "turn|" .. session)
 end
 

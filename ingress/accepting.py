@@ -1,0 +1,177 @@
+"""Messages of HTTP clients on their way into a session: whose they are, which session they are for, accepted once."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import mimetypes
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ingress.errors import HttpError
+from openclaw_workers.config.model_names import find_model
+from openclaw_workers.config.resolve import resolve_agent_id, workspace_dir
+from openclaw_workers.domain.encoding import replace_surrogates
+from openclaw_workers.domain.file_names import safe_file_name
+from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
+from openclaw_workers.domain.messages import Authority, QueueMode, Route
+from openclaw_workers.domain.pairing import parse_subject
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.transcript import Attachment
+from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.attachments import attach
+from openclaw_workers.engine.routing.addressing import Origin, session_for
+from openclaw_workers.engine.routing.thread_bindings import session_in_thread
+from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.views.answers import rejection
+
+if TYPE_CHECKING:
+    from ingress.auth.principal import Principal
+    from ingress.context import IngressContext
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that came with a message."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A message, and what it asks for its own turn."""
+
+    text: str
+    session: SessionKey
+    thread: str = ""
+    key: str | None = None
+    """Idempotency key: a repeat with the same one makes no second turn."""
+    model: str | None = None
+    thinking: str | None = None
+    system: str | None = None
+    context_tokens: int | None = None
+    run_timeout_seconds: int | None = None
+    mode: QueueMode | None = None
+    files: Sequence[File] = ()
+    attachments: Sequence[Attachment] = ()
+    """Files that are in the agent's workspace already."""
+
+
+def accept(context: IngressContext, principal: Principal, order: Order) -> Queued | Answered:
+    """Accept a message, or carry out the command that it is. Blocks; run it in a thread.
+
+    Raises:
+        HttpError: 403 for what needs an owner, 409 if the session rejects the message.
+        BadInput: the text, the command, the model or a file cannot be used.
+        StoreUnavailable: not accepted, as far as is known; a repeat with the same key is safe.
+    """
+    if order.system and not principal.authority.covers(Authority.OWNER):
+        raise HttpError(403, "system needs the authority of an owner")
+    route = route_of(principal, order.thread)
+    message_id = new_message_id()
+    if order.key is not None:
+        message_id = message_id_for(route.channel, principal.token_id, "", replace_surrogates(order.key))
+    attachments = [*order.attachments, *_stored(context, order, message_id)]
+    model = None if order.model is None else find_model(context.settings, replace_surrogates(order.model))
+    accepted = context.intake.accept(
+        order.text,
+        session=order.session,
+        route=route,
+        authority=principal.authority,
+        command_authority=principal.command_authority,
+        message_id=message_id,
+        model=model,
+        extra_system_prompt=order.system or None,
+        thinking=order.thinking,
+        context_tokens=order.context_tokens,
+        timeout_seconds=order.run_timeout_seconds,
+        mode=order.mode,
+        attachments=attachments,
+    )
+    if isinstance(accepted, Rejected):
+        failure = rejection(order.session, accepted.reason).error
+        assert failure is not None, "a rejection has a reason"
+        raise HttpError(409, failure["message"] or "", hint=failure["hint"], code=accepted.reason)
+    return accepted
+
+
+def route_of(principal: Principal, thread: str = "") -> Route:
+    """Where a client speaks: a browser, or a program with a token. Replies are read from the run, not sent."""
+    channel = "web" if principal.by_cookie else "http"
+    # With an address of its own, a repeat under one key is one, whichever session it would lead to by then.
+    return Route(channel=channel, to=principal.token_id or "local", thread_id=replace_surrogates(thread))
+
+
+def session_of(
+    context: IngressContext, principal: Principal, *, wanted: str = "", agent: str = "", thread: str = ""
+) -> SessionKey:
+    """The session that a message is for: the named one, that of the thread, or the one for whoever sends it.
+
+    Raises:
+        BadInput, NotFound: there is no such agent, key or thread.
+        HttpError: 403 if the token is bound to another agent.
+    """
+    wanted, agent = replace_surrogates(wanted), replace_surrogates(agent)
+    if thread and not wanted:
+        session = session_in_thread(context.stores.sessions, route_of(principal, thread))
+        if session is None:
+            raise NotFound(f"no session is bound to thread {thread}")
+    else:
+        agent_id = resolve_agent_id(
+            context.settings, explicit=agent or ("" if wanted else principal.agent or ""), session_key=wanted
+        )
+        session = session_for(_origin(principal, wanted, agent_id), context.session_rules)
+    if not principal.may_see(session):
+        raise HttpError(403, f"this token is for agent {principal.agent} only")
+    return session
+
+
+def _origin(principal: Principal, wanted: str, agent_id: str) -> Origin:
+    if principal.person is None:
+        peer = f"token-{principal.token_id}" if principal.token_id else "local"
+        return Origin(channel="http", peer_id=peer, session_key=wanted, agent_id=agent_id)
+    person = parse_subject(principal.person)
+    return Origin(
+        channel=person.channel,
+        account_id=person.account_id,
+        peer_id=person.person_id,
+        session_key=wanted,
+        agent_id=agent_id,
+    )
+
+
+def decoded(name: str, data: str, media_type: str = "") -> File:
+    """A file given as base64. A name without an extension gets that of the media type.
+
+    Raises:
+        BadInput: it is not base64.
+    """
+    try:
+        content = base64.b64decode(data.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise BadInput(f"attachment {name!r} is not base64") from error
+    if "." not in name and media_type:
+        name += mimetypes.guess_extension(media_type) or ""
+    return File(name, content)
+
+
+def _stored(context: IngressContext, order: Order, message: MessageId) -> list[Attachment]:
+    """Copy files into the workspace of the agent, where its tools and any worker find them."""
+    if not order.files:
+        return []
+    own = context.stores.reader.row(order.session).get("spawnedWorkspaceDir")  # a sub-agent may have its own
+    workspace = Path(own) if own else workspace_dir(context.settings, agent_of(order.session), context.state_dir)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, file in enumerate(order.files):
+            (Path(folder) / str(number)).mkdir()
+            paths.append(Path(folder) / str(number) / safe_file_name(Path(file.name).name))
+            try:
+                paths[-1].write_bytes(file.content)
+            except OSError as error:
+                raise BadInput(f"attachment {file.name!r} cannot be stored: {error.strerror}") from error
+        return attach(paths, workspace, message)

@@ -1,0 +1,76 @@
+"""The installation: status, usage, agents, commands, configuration, and who is asking."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ingress.api.models.inputs import ConfigCheckInput, ConfigQuery, UsageQuery
+from ingress.api.table import Call, NoInput
+from openclaw_workers.config.loader import load
+from openclaw_workers.engine.intake.commands.registry import list_commands
+from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.queries.agent_answers import agents_answer
+from openclaw_workers.queries.config_answers import check_answer, failed_check_answer, values_answer
+from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
+
+
+def get_status(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    return {"ok": True, **status_fields(call.context, call.context.trees.undelivered())}
+
+
+def get_damaged(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    return {"ok": True, "damaged": call.context.stores.reader.quarantined()}
+
+
+def get_usage(call: Call[UsageQuery, NoInput]) -> dict[str, Any]:
+    query = call.query
+    sums, total = usage_totals(call.context, query.by, query.days, call.principal.agent)
+    return usage_answer(query.by, query.days, sums, total)
+
+
+def list_agents(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    answer = agents_answer(call.context.loaded)
+    wanted = call.principal.agent
+    return {**answer, "agents": [each for each in answer["agents"] if wanted in (None, each["agentId"])]}
+
+
+def commands(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    """Those that whoever asks may use."""
+    triggers = call.context.settings.session.reset_triggers
+    return {"ok": True, "commands": list_commands(triggers, call.principal.command_authority)}
+
+
+def get_config(call: Call[ConfigQuery, NoInput]) -> dict[str, Any]:
+    return values_answer(call.context.loaded, call.query.prefix)
+
+
+def check_config(call: Call[NoInput, ConfigCheckInput]) -> dict[str, Any]:
+    """Check a text, or the file of this ingress as it is now."""
+    loaded = call.context.loaded
+    if call.body.text is None:
+        return _checked(loaded.source, loaded.state_dir)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"openclaw.{call.body.format}"
+        path.write_text(call.body.text, encoding="utf-8", errors="replace")
+        return {**_checked(path, loaded.state_dir), "source": None}
+
+
+def _checked(source: Path | None, state_dir: Path) -> dict[str, Any]:
+    try:
+        return check_answer(load(source, state_dir=state_dir))
+    except ConfigurationError as error:
+        return failed_check_answer(error)
+
+
+def who_am_i(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    principal = call.principal
+    return {
+        "ok": True,
+        "tokenId": principal.token_id or None,
+        "scope": principal.scope,
+        "agent": principal.agent,
+        "person": principal.person,
+        "authority": principal.authority,
+    }

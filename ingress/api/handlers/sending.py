@@ -1,0 +1,142 @@
+"""Messages: send, steer, run again, and say something to a sub-agent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ingress.accepting import Order, accept, decoded, session_of
+from ingress.api.access import run_of, subagent_of
+from ingress.api.dispatch import JsonAnswer
+from ingress.api.models.inputs import RepeatInput, SendInput, TextInput
+from ingress.api.table import Call, NoInput
+from ingress.api.waiting import Finished, accepted_json, as_events, follow
+from ingress.events.streams import BEGINNING, EventStream
+from ingress.events.viewer import sse
+from openclaw_workers.client.protocol import Quiet
+from openclaw_workers.domain.messages import QueueMode
+from openclaw_workers.domain.transcript import UserEntry
+from openclaw_workers.engine.intake.accept import Answered, Queued
+from openclaw_workers.errors import ConflictError
+from openclaw_workers.queries.run_answers import run_details
+from openclaw_workers.queries.subagent_answers import session_of as session_of_subagent
+from openclaw_workers.views.answers import Answer, answer_json
+
+if TYPE_CHECKING:
+    from openclaw_workers.domain.ids import SessionKey
+
+EVENT_STREAM = "text/event-stream"
+
+
+async def send(call: Call[NoInput, SendInput]) -> Response:
+    """202 once it is stored; with `wait`, 200 and the answer; with `Accept: text/event-stream`, events."""
+    queued, session = await call.context.call(_accept, call)
+    if isinstance(queued, Answered):
+        return _answered(call.request, Answer(session, "command", text=queued.text))
+    updates = follow(call.context, queued, with_tree=call.body.wait == "tree", seconds=call.body.timeout_seconds)
+    if _wants_events(call.request):
+        return EventStream(_stream(queued, as_events(updates, queued.session_key)))
+    if call.body.wait == "none":
+        return JsonAnswer(accepted_json(queued), status_code=202)
+    return await _wait(call.request, updates)
+
+
+def _accept(call: Call[NoInput, SendInput]) -> tuple[Queued | Answered, SessionKey]:
+    body, place, principal = call.body, call.context, call.principal
+    session = session_of(place, principal, wanted=body.session_key, agent=body.agent_id, thread=body.thread_id)
+    order = Order(
+        text=body.text,
+        session=session,
+        thread=body.thread_id,
+        key=_idempotency_key(call.request, body.idempotency_key),
+        model=body.model,
+        thinking=body.thinking,
+        system=body.system,
+        context_tokens=body.context_tokens,
+        run_timeout_seconds=body.run_timeout_seconds,
+        mode=body.mode,
+        files=[decoded(each.name, each.data, each.media_type) for each in body.attachments],
+    )
+    return accept(place, principal, order), session
+
+
+def steer_run(call: Call[NoInput, TextInput]) -> Response:
+    run = run_of(call)
+    if call.context.stores.inbox.current_run(run.session_key) != run.id:
+        raise ConflictError(f"{run.id} is not the active run of its session; send a message instead")
+    return _say(call, run.session_key, QueueMode.STEER)
+
+
+def send_to_subagent(call: Call[NoInput, TextInput]) -> Response:
+    return _say(call, session_of_subagent(call.context, subagent_of(call)), QueueMode.FOLLOWUP)
+
+
+def steer_subagent(call: Call[NoInput, TextInput]) -> Response:
+    return _say(call, session_of_subagent(call.context, subagent_of(call)), QueueMode.STEER)
+
+
+def rerun(call: Call[NoInput, RepeatInput]) -> Response:
+    """Accept the messages that a run answered again, as one new message to its session."""
+    found = run_details(call.context, run_of(call).id)
+    entries = [each for each in found.journal if isinstance(each, UserEntry) and each.provenance in (None, "steer")]
+    texts = ["".join(block.text for block in entry.content) for entry in entries]
+    if found.run.is_child:
+        texts = [found.run.task]
+    if not any(texts):
+        raise ConflictError(f"no message of a person is on record for {found.run.id}; there is nothing to run again")
+    order = Order(
+        text="\n\n".join(texts),
+        session=found.run.session_key,
+        key=_idempotency_key(call.request, call.body.idempotency_key),
+        attachments=[file for entry in entries for file in entry.attachments],
+    )
+    return _accepted(call, order)
+
+
+def _say(call: Call[NoInput, TextInput], session: SessionKey, mode: QueueMode) -> Response:
+    key = _idempotency_key(call.request, call.body.idempotency_key)
+    return _accepted(call, Order(text=call.body.text, session=session, key=key, mode=mode))
+
+
+def _accepted(call: Call[Any, Any], order: Order) -> Response:
+    queued = accept(call.context, call.principal, order)
+    if isinstance(queued, Answered):
+        return JsonAnswer(answer_json(Answer(order.session, "command", text=queued.text)))
+    return JsonAnswer(accepted_json(queued), status_code=202)
+
+
+def _answered(request: Request, answer: Answer) -> Response:
+    if _wants_events(request):
+        return EventStream(_just(sse("answer", answer_json(answer))))
+    return JsonAnswer(answer_json(answer))
+
+
+async def _just(text: bytes) -> AsyncIterator[bytes]:
+    yield text
+
+
+async def _stream(queued: Queued, events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield BEGINNING + sse("accepted", accepted_json(queued))
+    async for text in events:
+        yield text
+
+
+async def _wait(request: Request, updates: AsyncIterator[Any]) -> Response:
+    """The final answer; 202 if the time was up first, because the run continues."""
+    async for update in updates:
+        if isinstance(update, Finished):
+            return JsonAnswer(answer_json(update.answer), status_code=200 if update.is_over else 202)
+        if isinstance(update, Quiet) and await request.is_disconnected():
+            break
+    return Response(status_code=204)  # nobody is there to read it
+
+
+def _wants_events(request: Request) -> bool:
+    return EVENT_STREAM in request.headers.get("accept", "")
+
+
+def _idempotency_key(request: Request, given: str | None) -> str | None:
+    return given or request.headers.get("idempotency-key", "")[:200] or None

@@ -1,0 +1,376 @@
+"""What endpoints answer: the JSON of `ocw --json`, for the OpenAPI document. docs/cli.md describes the fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from openclaw_workers.domain.runs import Lane, RunState
+from openclaw_workers.domain.tokens import Scope
+
+Json = dict[str, Any]
+
+
+class Shape(BaseModel):
+    """Later versions may add fields."""
+
+    model_config = ConfigDict(
+        extra="allow", alias_generator=to_camel, populate_by_name=True, use_attribute_docstrings=True
+    )
+
+
+class ErrorFields(Shape):
+    code: str
+    message: str
+    hint: str | None
+
+
+class ErrorAnswer(Shape):
+    error: ErrorFields
+
+
+class Done(Shape):
+    ok: bool
+
+
+class Failure(Shape):
+    type: str
+    message: str
+    hint: str | None
+
+
+class Tokens(Shape):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    total: int
+
+
+class AnswerBody(Shape):
+    ok: bool
+    run_id: str | None
+    session_key: str
+    session_id: str | None
+    status: str
+    reason: str | None
+    text: str | None
+    reply: str | None
+    response: str | None
+    usage: Tokens | None
+    model: str | None
+    fallback_from: str | None
+    cost: float | None
+    error: Failure | None
+
+
+class Accepted(Shape):
+    """The message is stored, and will be answered."""
+
+    accepted: bool
+    message_id: str
+    session_key: str
+    run_id: str | None
+    """The run that it started; null if the session is busy."""
+    event_id: str
+    """Events after this one belong to it."""
+    duplicate: bool
+    """A message with the same idempotency key had come before."""
+
+
+class Session(Shape):
+    session_key: str
+    session_id: str
+    agent_id: str
+    kind: str
+    label: str | None
+    display_name: str | None
+    channel: str | None
+    state: str
+    run_id: str | None
+    worker: str | None
+    lease_until: int | None
+    waiting: int
+    turns: int
+    tokens: int
+    created_at: int
+    updated_at: int
+
+
+class SessionsAnswer(Done):
+    sessions: list[Session]
+    unreadable: int
+
+
+class SessionAnswer(Session):
+    ok: bool
+    receipts: dict[str, int]
+    quarantined: list[Json]
+    cost: float
+    model_calls: int
+    thinking_level: str | None
+    reasoning_level: str | None
+    verbose_level: str | None
+    row: Json
+
+
+class HistoryAnswer(Done):
+    session_key: str
+    entries: list[Json]
+    first: int
+    """Position of the first entry; ask for entries before it to go back."""
+
+
+class WaitingMessage(Shape):
+    message_id: str
+    text: str
+    sender: str
+    kind: str
+    mode: str
+    accepted_at: int
+
+
+class QueueAnswer(Done):
+    session_key: str
+    state: str
+    run_id: str | None
+    waiting: list[WaitingMessage]
+
+
+class KeyAnswer(Done):
+    session_key: str
+
+
+class ResetAnswer(KeyAnswer):
+    session_id: str | None
+    previous_session_id: str | None
+
+
+class Owner(Shape):
+    worker: str
+    at: int
+    how: str
+
+
+class Span(Shape):
+    since: int = Field(alias="from")
+    to: int | None
+
+
+class Run(Shape):
+    run_id: str
+    session_key: str
+    session_id: str | None
+    agent_id: str
+    lane: Lane
+    kind: str
+    parent_run_id: str | None
+    label: str | None
+    depth: int
+    batch: str | None
+    settled_at: int | None
+    state: RunState
+    reason: str | None
+    attempt: int
+    attempts: list[Owner]
+    parked: list[Span]
+    covers: list[str]
+    model: str | None
+    model_attempts: list[Json]
+    fallback_from: str | None
+    queued_at: int
+    started_at: int | None
+    ended_at: int | None
+    deadline_at: int | None
+    usage: Tokens
+    cost: float
+    text: str | None
+    error: str | None
+
+
+class RunsAnswer(Done):
+    runs: list[Run]
+    unreadable: int
+
+
+class RunAnswer(Run):
+    ok: bool
+    delivery: Json | None
+    children: list[str]
+    session_life: str
+    partial: str | None
+    journal: list[Json]
+
+
+class JournalAnswer(Done):
+    run_id: str
+    journal: list[Json]
+
+
+class StopAnswer(Done):
+    run_id: str
+    session_key: str
+    state: RunState
+    cancelled_messages: int
+    stopped_subagents: int
+
+
+class Node(Shape):
+    run_id: str
+    session_key: str
+    label: str | None
+    kind: str
+    state: RunState
+    outcome: str | None
+    settled: bool
+    delivery: str | None
+    lane: Lane
+    host: str | None
+    depth: int
+    attempts: list[Owner]
+    parked: list[Span]
+    queued_at: int
+    started_at: int | None
+    ended_at: int | None
+    tokens: int
+    cost: float
+    subtree_tokens: int
+    subtree_cost: float
+    budget: Json | None
+    error: str | None
+    children: list[Node]
+
+
+class TreesAnswer(Done):
+    trees: list[Node]
+    unreadable: int
+
+
+class Subagent(Shape):
+    number: int | None
+    run_id: str
+    child_session_key: str
+    label: str | None
+    task: str
+    state: RunState
+    outcome: str | None
+    ended_reason: str | None
+    created_at: int
+    ended_at: int | None
+    cost: float
+    delivery: Json | None
+
+
+class SubagentsAnswer(Done):
+    subagents: list[Subagent]
+
+
+class SubagentAnswer(Subagent):
+    ok: bool
+    thread_id: str | None
+
+
+class SubagentStopAnswer(Done):
+    run_id: str
+    child_session_key: str
+    runs: dict[str, RunState]
+
+
+class Sum(Shape):
+    name: str
+    calls: int
+    failed: int
+    total: int
+    cost: float
+    milliseconds: int
+
+
+class UsageAnswer(Done):
+    by: str
+    days: int
+    usage: list[Sum]
+    total: Sum
+
+
+class StatusAnswer(Done):
+    at: int
+    workers: list[Json]
+    lanes: list[Json]
+    leases: list[Json]
+    totals: dict[str, int]
+    unsafe_settings: dict[str, str]
+    ingress: Json
+
+
+class MeAnswer(Done):
+    token_id: str | None
+    scope: Scope
+    agent: str | None
+    person: str | None
+    authority: str
+
+
+class ConfigAnswer(Done):
+    source: str | None
+    state_dir: str
+    values: list[Json]
+
+
+class ConfigCheckAnswer(Done):
+    source: str | None
+    pending: Json | None = None
+    unenforced: list[str] | None = None
+    problems: list[str] | None = None
+
+
+class CommandHelp(Shape):
+    name: str
+    aliases: list[str]
+    usage: str
+    summary: str
+    details: str
+    authority: str
+    when: str
+
+
+class CommandsAnswer(Done):
+    commands: list[CommandHelp]
+
+
+class Outgoing(Shape):
+    id: str
+    kind: str
+    state: str
+    channel: str
+    to: str
+    session_key: str | None
+    run_id: str | None
+    preview: str
+    parts: int
+    parts_sent: int
+    error: str | None
+
+
+class OutboxAnswer(Done):
+    messages: list[Outgoing]
+    senders: list[Json]
+
+
+class OutgoingAnswer(Outgoing):
+    ok: bool
+
+
+class PairingAnswer(Done):
+    requests: list[Json]
+    admitted: list[Json]
+    refused: list[Json]
+
+
+class AdmissionAnswer(Done):
+    subject: str
+
+
+class AgentsAnswer(Done):
+    agents: list[Json]

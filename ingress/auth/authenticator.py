@@ -1,0 +1,164 @@
+"""From a request to its principal: a bearer token, or the cookie of a browser session."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.requests import HTTPConnection
+
+from ingress.auth.principal import OPEN, Principal, authority_of
+from ingress.auth.rate_limits import BAD_TOKENS, MINUTE, RateLimit, too_many
+from ingress.errors import HttpError
+from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.tokens import Scope, Token
+from openclaw_workers.engine.access.person import PersonAuthority
+from openclaw_workers.store.tokens import Tokens, digest
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+COOKIE = "ocw_session"
+TRUSTED_SECONDS = 2.0
+"""How long a token that was found is not looked up again; a revoked one works for this long at most."""
+REMEMBERED_SECONDS = 600.0
+"""A token that was valid this lately is looked up although its address is locked out."""
+NOTE_USE_SECONDS = 60.0
+MOST_KNOWN = 4096
+
+
+@dataclass(slots=True)
+class _Known:
+    token: Token
+    heard: PersonAuthority | None
+    checked_at: float
+    noted_at: float
+
+
+class Authenticator:
+    def __init__(
+        self,
+        tokens: Tokens,
+        *,
+        is_open: bool,
+        requests_per_minute: int,
+        limiter: anyio.CapacityLimiter,
+        authority_of_person: Callable[[Token], PersonAuthority | None] = lambda token: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`is_open`: no token is needed. `authority_of_person`: of the one whom a token is bound to; None if they are
+        not heard. It may block."""
+        self._tokens = tokens
+        self._is_open = is_open
+        self._limiter = limiter
+        self._authority_of_person = authority_of_person
+        self._clock = clock
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._requests = RateLimit(requests_per_minute, clock=clock)
+        self._bad_tokens = RateLimit(BAD_TOKENS, clock=clock)
+
+    async def require(self, request: HTTPConnection, needed: Scope) -> Principal:
+        """The principal of a request, if it has the scope; counts the request.
+
+        Raises:
+            HttpError: 401 without a valid token or cookie, 403 without the scope, 429 after too many requests.
+            StoreUnavailable: nobody can tell.
+        """
+        principal = await self.principal(request)
+        name = principal.token_id or peer_of(request)
+        if wait := self._requests.wait_seconds(name):
+            raise too_many("too many requests with this token", wait)
+        principal.require(needed)
+        return principal
+
+    async def principal(self, request: HTTPConnection) -> Principal:
+        """The principal of a request, whatever its scope; does not count it."""
+        if self._is_open:
+            return OPEN
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if bearer and kind.lower() == "bearer":
+            token = await self._valid(request, bearer.strip(), self._tokens.find)
+            return self._principal(token, by_cookie=False)
+        if cookie := request.cookies.get(COOKIE):
+            return self._principal(await self._valid(request, cookie, self._tokens.in_session), by_cookie=True)
+        raise _unauthorized("a token is needed", "send `Authorization: Bearer TOKEN`; `ocw tokens create` makes one")
+
+    async def find(self, request: HTTPConnection, presented: str) -> Token:
+        """The token that somebody logs in with."""
+        return (await self._valid(request, presented, self._tokens.find)).token
+
+    async def redeem(self, request: HTTPConnection, code: str) -> str:
+        """The cookie of the browser session that a login code opens."""
+        self._check_lock_out(request)
+        cookie = await self._call(self._tokens.redeem, code)
+        if cookie is None:
+            raise self._refused(
+                request, "this login link is not valid", "it works once, for 15 minutes; make a new one"
+            )
+        return cookie
+
+    def forget(self, secret: str) -> None:
+        self._known.pop(digest(secret), None)
+
+    def _principal(self, known: _Known, *, by_cookie: bool) -> Principal:
+        token, heard = known.token, known.heard
+        # Whoever is not heard on their channel may look, but not speak.
+        return Principal(
+            token_id=token.id,
+            scope=token.scope if heard else Scope.READ,
+            agent=token.agent,
+            person=token.person,
+            authority=heard.message if heard else Authority.ANYONE,
+            command_authority=heard.command if heard else Authority.ANYONE,
+            by_cookie=by_cookie,
+        )
+
+    async def _valid(self, request: HTTPConnection, secret: str, find: Callable[[str], Token | None]) -> _Known:
+        name, now = digest(secret), self._clock()
+        known = self._known.get(name)
+        if known is not None and now - known.checked_at <= TRUSTED_SECONDS:
+            return known
+        if known is None or now - known.checked_at > REMEMBERED_SECONDS:
+            self._check_lock_out(request)
+        token = await self._call(find, secret)
+        self._known.pop(name, None)
+        if token is None:
+            raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the tokens there are")
+        return await self._remember(name, token, now, known.noted_at if known else -NOTE_USE_SECONDS)
+
+    async def _remember(self, name: str, token: Token, now: float, noted_at: float) -> _Known:
+        if now - noted_at >= NOTE_USE_SECONDS:
+            noted_at = now
+            await self._call(self._tokens.note_use, token.id)
+        authority = authority_of(token.scope)
+        heard: PersonAuthority | None = PersonAuthority(authority, authority)
+        if token.person is not None:
+            heard = await self._call(self._authority_of_person, token)
+        known = self._known[name] = _Known(token, heard, now, noted_at)
+        if len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+        return known
+
+    def _check_lock_out(self, request: HTTPConnection) -> None:
+        if self._bad_tokens.is_empty(peer_of(request)):
+            raise too_many("too many wrong tokens from this address", MINUTE / BAD_TOKENS)
+
+    def _refused(self, request: HTTPConnection, message: str, hint: str) -> HttpError:
+        self._bad_tokens.wait_seconds(peer_of(request))
+        return _unauthorized(message, hint)
+
+    async def _call(self, act: Callable[[A], T], argument: A) -> T:
+        return await anyio.to_thread.run_sync(act, argument, limiter=self._limiter)
+
+
+def peer_of(request: HTTPConnection) -> str:
+    return request.client.host if request.client else ""
+
+
+def _unauthorized(message: str, hint: str) -> HttpError:
+    return HttpError(401, message, hint=hint, headers={"WWW-Authenticate": 'Bearer realm="openclaw"'})

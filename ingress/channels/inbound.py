@@ -1,0 +1,176 @@
+"""The way of a channel's message into a session: access, files, text, accept. What is answered at once goes through the
+outbox, so that it is sent once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import structlog
+
+from ingress.channels.account_lease import Call
+from openclaw_workers.domain.file_names import safe_file_name
+from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
+from openclaw_workers.domain.inbound import Inbound
+from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.transcript import Attachment
+from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
+from openclaw_workers.engine.access.message_text import text_for_model
+from openclaw_workers.engine.intake.accept import Answered, Intake, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.attachments import attach
+from openclaw_workers.errors import BadInput
+from openclaw_workers.store.outbox import Outbox
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedMedia:
+    """The files of a message, once its sender is known to be heard."""
+
+    files: tuple[LoadedFile, ...] = ()
+    words: tuple[str, ...] = ()
+    """Added to the text: transcripts of recordings, and the names of files that could not be loaded."""
+    notice: str = ""
+    """What the sender is told about them."""
+
+
+Load = Callable[[], Awaitable[LoadedMedia]]
+
+
+async def no_media() -> LoadedMedia:
+    return LoadedMedia()
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """It is in the inbox of a session."""
+
+    session: SessionKey
+    run: RunId | None
+    is_repeat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """It is no message for an agent; its sender is told so, or gets the answer of a command."""
+
+    text: str
+
+
+class InboundDoor:
+    """Takes messages of all channels. A message that is delivered again changes nothing."""
+
+    def __init__(
+        self,
+        *,
+        gate: AccessGate,
+        intake: Intake,
+        outbox: Outbox,
+        workspace_of: Callable[[str], Path],
+        call: Call,
+    ) -> None:
+        """`workspace_of`: the workspace of an agent, where the files of its messages are kept."""
+        self._gate = gate
+        self._intake = intake
+        self._outbox = outbox
+        self._workspace_of = workspace_of
+        self._call = call
+
+    async def accept(
+        self, inbound: Inbound, load: Load = no_media
+    ) -> Accepted | Told | Refused | KeptAsContext | Ignored:
+        """Accept a message. Its files are loaded only if its sender is heard.
+
+        Raises:
+            StoreUnavailable: nothing is lost if the same message is given again.
+            BadInput: the channel left out an id that the session depends on.
+        """
+        verdict: Admitted | Refused | KeptAsContext | Ignored = await self._call(self._gate.admit, inbound)
+        if isinstance(verdict, Admitted):
+            taken: Accepted | Told = await self._call(self._take, inbound, verdict, await load())
+            return taken
+        if isinstance(verdict, Refused):
+            await self._call(self._tell, inbound, "refused", verdict.text, OutgoingKind.NOTICE)
+        log.debug("message.not_accepted", channel=inbound.channel, verdict=type(verdict).__name__)
+        return verdict
+
+    def _take(self, inbound: Inbound, admitted: Admitted, media: LoadedMedia) -> Accepted | Told:
+        if media.notice:
+            self._tell(inbound, "media", media.notice, OutgoingKind.NOTICE)
+        names = [] if inbound.text else [f"[{safe_file_name(file.name)}]" for file in media.files]
+        text = "\n".join(filter(None, [inbound.text, *media.words, *names]))
+        if not text:
+            return Told(media.notice)
+        try:
+            result = self._enqueue(inbound, admitted, media, text)
+        except BadInput as error:
+            result = Answered(". ".join(filter(None, [error.message, error.hint])))
+        match result:
+            case Answered(answer):
+                self._tell(inbound, "answer", answer, OutgoingKind.REPLY)
+                return Told(answer)
+            case Rejected(_, reason):
+                return Told(reason)
+            case Queued():
+                self._gate.forget_context(admitted)
+                return Accepted(result.session_key, result.run, result.duplicate is not None)
+
+    def _enqueue(
+        self, inbound: Inbound, admitted: Admitted, media: LoadedMedia, text: str
+    ) -> Queued | Rejected | Answered:
+        message_id = _id_of(inbound)
+        authority = admitted.authority
+        return self._intake.accept(
+            text,
+            session=admitted.session,
+            route=admitted.route,
+            sender=inbound.sender_name or inbound.username,
+            sender_id=inbound.sender_id,
+            authority=authority,
+            command_authority=admitted.command_authority,
+            bot_name=inbound.bot_name,
+            shown_as=text_for_model(inbound, authority, admitted.context.messages, text),
+            row=admitted.row,
+            message_id=message_id,
+            reply_to=inbound.message_id if inbound.is_group else "",
+            attachments=self._attach(media.files, agent_of(admitted.session), message_id),
+        )
+
+    def _attach(self, files: Sequence[LoadedFile], agent_id: str, message_id: MessageId) -> list[Attachment]:
+        if not files:
+            return []
+        with TemporaryDirectory(prefix="ocw-inbound-") as folder:
+            paths = []
+            for index, file in enumerate(files):
+                path = Path(folder, str(index), safe_file_name(file.name))
+                path.parent.mkdir()
+                path.write_bytes(file.content)
+                paths.append(path)
+            return attach(paths, self._workspace_of(agent_id), message_id)
+
+    def _tell(self, inbound: Inbound, about: str, text: str, kind: OutgoingKind) -> None:
+        """Answer without a turn. The id is that of the cause, so a repeat is not sent twice."""
+        if not text:
+            return
+        message = OutgoingMessage(
+            id=f"{about}-{_id_of(inbound)}",
+            kind=kind,
+            route=inbound.route,
+            text=text,
+            reply_to=inbound.message_id if inbound.is_group else "",
+        )
+        self._outbox.put(message)
+
+
+def _id_of(inbound: Inbound) -> MessageId:
+    return message_id_for(inbound.channel, inbound.account_id, inbound.chat_id, inbound.message_id)

@@ -1,0 +1,97 @@
+"""The adapters of one ingress process, from the settings. A channel's library is loaded only if it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
+from ingress.channels.adapter_context import AdapterContext
+from ingress.channels.inbound import InboundDoor
+from openclaw_workers.config.resolve import resolve_agent, workspace_dir
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.engine.access.gate import AccessGate
+from openclaw_workers.engine.delivery.send_policy import send_decision
+from openclaw_workers.engine.intake.commands.registry import available_commands
+from openclaw_workers.errors import BadInput
+from openclaw_workers.store.channels import ChannelAccount
+from openclaw_workers.store.group_context import GroupContext
+
+if TYPE_CHECKING:
+    from ingress.channels.adapter import Adapter
+    from ingress.context import IngressContext
+
+
+def build_adapters(context: IngressContext) -> tuple[Adapter, ...]:
+    """One adapter for each account of each channel that is switched on and has a token."""
+    telegram = context.settings.channels.telegram
+    names = telegram.account_ids()
+    if not names:
+        return ()
+    from ingress.channels.telegram.adapter import TelegramAdapter  # noqa: PLC0415
+
+    given = adapter_context(context)
+    accounts = [(name, telegram.account(name)) for name in names]
+    return tuple(TelegramAdapter(name, account, given) for name, account in accounts if account is not None)
+
+
+def adapter_context(context: IngressContext) -> AdapterContext:
+    stores, settings = context.stores, context.settings
+    commands = available_commands(settings.session.reset_triggers)
+    return AdapterContext(
+        channels=stores.channels,
+        outbox=stores.outbox,
+        reader=stores.reader,
+        hub=context.hub,
+        door=build_door(context),
+        call=context.call,
+        process=context.id,
+        lease_seconds=min(LONGEST_LEASE_SECONDS, settings.engine.lease_seconds),
+        commands=[(command.name, command.summary) for command in commands],
+        may_send=lambda session, route: may_send(context, session, route),
+    )
+
+
+def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]:
+    """What the channel says about an account, for `ocw channels test`.
+
+    Raises:
+        BadInput: it has no token, or the channel does not know it.
+        TransientError: the channel cannot be reached.
+    """
+    from ingress.channels.telegram.check import check_bot  # noqa: PLC0415
+
+    configured = settings.channels.telegram.account(account.account_id)
+    if configured is None or configured.bot_token is None:
+        hint = f"set channels.{account.channel}.botToken; docs/{account.channel}.md tells where to get one"
+        raise BadInput(f"the account {account.account_id} of {account.channel} has no token", hint=hint)
+    return check_bot(configured)
+
+
+def build_door(context: IngressContext) -> InboundDoor:
+    stores, loaded = context.stores, context.loaded
+
+    def workspace_of(agent_id: str) -> Path:
+        own = resolve_agent(loaded.settings, agent_id).workspace
+        return own or workspace_dir(loaded.settings, agent_id, loaded.state_dir)
+
+    gate = AccessGate(
+        settings=loaded.settings,
+        pairings=stores.pairings,
+        contexts=GroupContext(stores.redis, stores.keys),
+        sessions=stores.sessions,
+        reader=stores.reader,
+    )
+    return InboundDoor(
+        gate=gate, intake=context.intake, outbox=stores.outbox, workspace_of=workspace_of, call=context.call
+    )
+
+
+def may_send(context: IngressContext, session: SessionKey, route: Route) -> bool:
+    """Whether the send policy lets a session write to a chat."""
+    chosen = context.stores.reader.row(session).get("sendPolicy")
+    if chosen in ("allow", "deny"):
+        return chosen == "allow"
+    return send_decision(context.settings.session.send_policy, session, route.channel) == "allow"

@@ -1,0 +1,30 @@
+"""Sends what the outbox holds to chats, through the channels' adapters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ingress.context import IngressContext
+    from ingress.services import Service
+
+
+def services(context: IngressContext) -> list[Service]:
+    """One sender, if there is an adapter to send with."""
+    if not context.adapters:
+        return []
+    from ingress.delivery.new_messages import NewMessages  # noqa: PLC0415
+    from ingress.delivery.sender import Sender  # noqa: PLC0415
+    from ingress.delivery.usage_footer import with_usage  # noqa: PLC0415
+    from ingress.services import Service  # noqa: PLC0415
+
+    seconds = context.settings.engine.accept_timeout_seconds
+    news = NewMessages(context.redis, context.stores.keys, timeout_seconds=seconds)
+    sender = Sender(
+        outbox=context.stores.outbox,
+        adapters=context.adapters,
+        call=context.call,
+        wait_for_new=news.wait,
+        finish=lambda message: with_usage(message, context.stores.reader),
+    )
+    return [Service("sender", sender.run)]

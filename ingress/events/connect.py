@@ -1,0 +1,42 @@
+"""The asyncio connections of one ingress process."""
+
+from __future__ import annotations
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from ingress.events.hub import BLOCK_MS
+
+CONNECTIONS = 8
+POOL_SECONDS = 10
+
+
+def connect_async(url: str, *, timeout_seconds: float) -> Redis:
+    """A client for short reads; whoever finds all connections in use waits."""
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=CONNECTIONS,
+        timeout=POOL_SECONDS,
+        decode_responses=True,
+        encoding_errors="replace",
+        socket_timeout=timeout_seconds,
+        socket_connect_timeout=timeout_seconds,
+        retry=Retry(NoBackoff(), 0),
+        client_name="openclaw-ingress",
+    )
+    return Redis.from_pool(pool)
+
+
+def connect_reader(url: str, *, timeout_seconds: float) -> Redis:
+    """A client with one connection, for reads that wait."""
+    return Redis.from_url(
+        url,
+        decode_responses=True,
+        encoding_errors="replace",
+        socket_timeout=BLOCK_MS / 1000 + timeout_seconds,
+        socket_connect_timeout=timeout_seconds,
+        retry=Retry(NoBackoff(), 0),
+        client_name="openclaw-ingress-events",
+        max_connections=1,
+    )

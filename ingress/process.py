@@ -1,0 +1,119 @@
+"""The ingress process: the HTTP server, the channels and the senders in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import structlog
+import uvicorn
+
+from ingress import channels, delivery
+from ingress.app import build_app
+from ingress.channels.registry import build_adapters
+from ingress.context import IngressContext, open_context
+from ingress.registration import Registration
+from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
+from ingress.services import Service, keep_running
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.errors import ConflictError
+
+STOP_SECONDS = 5
+SEND_BUFFER_BYTES = 256 << 10
+
+log = structlog.get_logger(__name__)
+
+
+class Server(uvicorn.Server):
+    """Stops in order on SIGTERM and SIGINT. uvicorn's own would raise the signal again before we have cleaned up."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop, number)
+        yield
+
+    def _stop(self, number: int) -> None:
+        self.handle_exit(number, None)
+        self._on_stop()  # streams would otherwise keep their connections open
+
+
+def run(loaded: Loaded, redis_url: str) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    asyncio.run(_main(loaded, redis_url))
+
+
+async def _main(loaded: Loaded, redis_url: str) -> None:
+    context = open_context(loaded, redis_url)
+    await serve(replace(context, adapters=build_adapters(context)))
+
+
+async def serve(context: IngressContext) -> None:
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    gateway = context.settings.gateway
+    sock = listen(gateway.address, gateway.port)
+    config = uvicorn.Config(
+        build_app(context),
+        http=GuardedProtocol,
+        h11_max_incomplete_event_size=MOST_HEAD_BYTES,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=gateway.limits.connections,
+        timeout_keep_alive=max(1, int(gateway.limits.idle_seconds)),
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    registration = Registration(context, url_of(sock))
+    services = [
+        Service("events", context.hub.run),
+        Service("fleet", context.fleet.run),
+        Service("registration", registration.run),
+    ]
+    services += [service for part in (channels, delivery) for service in part.services(context)]
+    tasks = [asyncio.create_task(keep_running(service)) for service in services]
+    log.info("ingress.started", url=url_of(sock))
+    try:
+        await Server(config, context.end_streams).serve(sockets=[sock])
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await registration.leave()
+    log.info("ingress.stopped")
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """Bind the socket, so that a port in use is reported before anything starts.
+
+    Raises:
+        ConflictError: it is in use, or may not be used.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        sock = socket.create_server((address, port), family=family, backlog=2048)
+    except OSError as error:
+        hint = "choose another with gateway.port or --port, or end the process that uses it"
+        raise ConflictError(f"cannot listen on {address} port {port}: {error.strerror}", hint=hint) from error
+    # Connections inherit it. The kernel would keep megabytes for each viewer that reads slowly.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    return sock
+
+
+def url_of(sock: socket.socket) -> str:
+    """The address for a browser on this machine."""
+    address, port = sock.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(address, f"[{address}]" if ":" in address else address)  # noqa: S104
+    return f"http://{shown}:{port}"

@@ -1,0 +1,48 @@
+"""`ocw ingress`: the HTTP interface, the web page and the channels, in one process."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import click
+from pydantic import ValidationError
+
+from openclaw_workers.cli.context import CliContext, pass_cli
+from openclaw_workers.cli.output import json_option
+from openclaw_workers.config.gateway import GatewaySettings
+from openclaw_workers.config.loader import Loaded
+from openclaw_workers.errors import BadInput
+from openclaw_workers.logs import setup_logging
+
+
+@click.command(epilog="Example: ocw ingress --port 8080")
+@click.option("--bind", metavar="loopback|lan|ADDRESS", help="Where it listens; default: gateway.bind.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Default: gateway.port; 0 takes a free one.")
+@json_option
+@pass_cli
+def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
+    """Serve the HTTP interface until it gets SIGTERM.
+
+    It logs to stderr; with --json, one JSON object per line.
+    """
+    from ingress.process import run
+
+    cli.export_environment()  # for Celery, should it be needed to wake workers
+    is_json = cli.json or os.environ.get("OPENCLAW_LOG_FORMAT") == "json"
+    setup_logging(json=is_json)
+    run(_with_options(cli.loaded, bind, port), cli.redis_url)
+
+
+def _with_options(loaded: Loaded, bind: str | None, port: int | None) -> Loaded:
+    """The configuration with what the command line says instead.
+
+    Raises:
+        BadInput: the two do not fit together.
+    """
+    given = {name: value for name, value in (("bind", bind), ("port", port)) if value is not None}
+    try:
+        gateway = GatewaySettings.model_validate({**loaded.settings.gateway.model_dump(), **given})
+    except ValidationError as error:
+        raise BadInput(f"--bind or --port: {error.errors()[0]['msg']}") from error
+    return replace(loaded, settings=loaded.settings.model_copy(update={"gateway": gateway}))

@@ -1,0 +1,47 @@
+"""Every text that the system itself writes to a chat. Models do not read these."""
+
+from __future__ import annotations
+
+FALLBACK = "⚠️ Primary model ({wanted}) failed: {why}\n✅ Switched to fallback: {answered}"
+FALLBACK_OVER = "✅ {wanted} answers again."
+RESET_BY_TIME = "🔄 A new session began: the last one had not been used for long enough to end."
+RESET_BY_HAND = "🔄 The session was reset. What was not answered yet is cancelled: send it again if it still matters."
+DELETED = "🗑️ The session was deleted before it answered. Send your message again to begin a new one."
+DROPPED = (
+    "⚠️ The queue is full ({cap} messages wait), so the oldest messages are dropped until this turn is over. "
+    "`/queue` shows and sets the limit, `/stop` ends the turn."
+)
+BUSY = (
+    "⏳ Your message was not taken: this session is busy, and its queue mode is reject. "
+    "Send it again when the turn is over, or choose another mode with `/queue`."
+)
+FULL = (
+    "⏳ Your message was not taken: the queue is full ({cap} messages wait). "
+    "Send it again later; `/queue` shows and sets the limit, `/stop` ends the turn."
+)
+FAILED = "❌ The turn failed: {error}\nNext step: {step}"
+TIMED_OUT = (
+    "⌛ The turn took too long and was ended: {error}\nNext step: send the rest of the request again, or split it."
+)
+STOPPED = "⏹️ The turn was stopped."
+CANCELLED = "⏹️ Waiting messages were cancelled: somebody stopped this session."
+LATE_RESULTS = (
+    "📦 Results of sub-agents came after the session was reset. They are in its archive, not in this session."
+)
+BLOCKED_RESULTS = (
+    "❌ Results of sub-agents could not be delivered: {error}\n"
+    "Next step: `ocw subagents retry {batch}` tries again; they are kept for seven days."
+)
+SUPPRESSED = "The reply was not sent to the chat: the send policy denies it. `/send on` allows it for this session."
+
+STEP_DEFAULT = "send the message again; `ocw runs show {run}` shows details."
+STEPS = {
+    "billing": "check the account and its credit at the provider, then send the message again.",
+    "rate_limit": "wait a few minutes, or choose another model with `/model`.",
+    "auth": "the owner has to check the API key: `ocw models status` shows which.",
+    "auth_permanent": "the owner has to replace the API key: `ocw models status` shows which.",
+    "timeout": "send the message again, or choose another model with `/model`.",
+    "model_not_found": "choose another model with `/model list`.",
+    "context_overflow": "shorten the conversation with `/compact`, or begin a new one with `/new`.",
+    "lost": "send the message again. If it fails again, split the request; `ocw runs show {run}` shows what was done.",
+}

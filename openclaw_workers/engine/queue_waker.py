@@ -1,0 +1,99 @@
+"""Wakes workers without Celery, with the blanks that workers keep in Redis."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
+from openclaw_workers.domain.runs import Lane, lane_of
+from openclaw_workers.engine.wake import Waker, shown_args
+from openclaw_workers.errors import TransientError
+from openclaw_workers.store.client import Client, write
+from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.wake_messages import Blanks, WakeMessages
+
+log = structlog.get_logger(__name__)
+
+KNOWN_SECONDS = 60.0
+"""How long the blanks are not read again; a worker of a new version may have kept others."""
+CHORD_SECONDS = 30 * 86_400
+
+
+class QueueWaker:
+    """Implements Waker for clients. Without blanks it has `other` do it, which is loaded then."""
+
+    def __init__(
+        self, redis: Client, keys: Keys, other: Callable[[], Waker], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._other = other
+        self._clock = clock
+        self._store = WakeMessages(redis, keys)
+        self._blanks: Blanks | None = None
+        self._read_at = 0.0
+
+    def turn(self, session: SessionKey, run: RunId) -> bool:
+        if self._known() is None:
+            return self._other().turn(session, run)
+        return self._push(lane_of(session), self.sealed(session, run), run)
+
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        blanks, lane = self._known(), lane_of(session)
+        if blanks is None:
+            return self._other().sealed(session, run)
+        return blanks.turns[lane].fill([session, run], task_id=run, shown=shown_args(session, run))
+
+    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
+        blanks = self._known()
+        if blanks is None:
+            return self._other().chord(batch, headers)
+        key = blanks.chord_size_key.replace("@BATCH@", batch)
+        try:
+            write(self._redis, (key, "SET", len(headers), "EX", CHORD_SECONDS))
+        except TransientError as error:
+            log.warning("chord.publish_failed", batch=batch, error=error.message)
+            return False
+        published = [self.header(*each, batch, index) for index, each in enumerate(headers)]
+        return all(published)
+
+    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
+        blanks = self._known()
+        if blanks is None:
+            return self._other().header(session, run, batch, index)
+        shown = shown_args(session, run)
+        message = blanks.header.fill([session, run], task_id=run, shown=shown, batch=batch, index=index)
+        return self._push(Lane.SUBAGENT, message, run)
+
+    def forget_chord(self, batch: BatchId) -> None:
+        """Only workers announce; they have Celery."""
+        self._other().forget_chord(batch)
+
+    def memory_note(self, session_id: str) -> bool:
+        """Only workers save conversations to memory."""
+        return self._other().memory_note(session_id)
+
+    def oldest_ms(self, lane: Lane) -> int:
+        """Only workers sweep."""
+        return self._other().oldest_ms(lane)
+
+    def _known(self) -> Blanks | None:
+        now = self._clock()
+        if self._blanks is None or now - self._read_at > KNOWN_SECONDS:
+            try:
+                self._blanks = self._store.load()
+            except TransientError as error:
+                log.warning("wake.blanks_unread", error=error.message)
+            self._read_at = now
+        return self._blanks
+
+    def _push(self, lane: Lane, message: str, run: RunId) -> bool:
+        try:
+            write(self._redis, (self._keys.broker_queue(lane), "LPUSH", message))
+        except TransientError as error:
+            log.warning("wake.publish_failed", id=run, error=error.message)
+            return False
+        return True

@@ -1,0 +1,58 @@
+"""The keys of providers as JSON answers: which are paused after failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openclaw_workers.errors import NotFound
+from openclaw_workers.store.llm.cooldowns import Cooldown, CooldownList
+from openclaw_workers.views.models import cooldown_json, ready_json
+
+if TYPE_CHECKING:
+    from openclaw_workers.queries.installation import Installation
+
+
+def keys_answer(place: Installation) -> dict[str, Any]:
+    """Every key of every provider, paused or ready."""
+    pauses, now = _pauses(place).all()
+    rows = [cooldown_json(pause, now) for pause in pauses]
+    paused = {(pause.provider, pause.profile) for pause in pauses}
+    rows += [ready_json(*each) for each in _configured(place) if each not in paused]
+    rows.sort(key=lambda row: (row["provider"], row["profile"], row["model"] or "", row["until"] or 0))
+    return {"ok": True, "at": now, "profiles": rows}
+
+
+def resume_keys(place: Installation, wanted: str) -> tuple[list[Cooldown], int]:
+    """End the pauses of a provider's keys, or of one key; return them, and the time now.
+
+    Raises:
+        NotFound: there is no such provider or key.
+    """
+    provider, _, profile = wanted.partition("/")
+    store = _pauses(place)
+    pauses, now = store.all()
+    ended = [pause for pause in pauses if pause.is_of(provider, profile)]
+    known = {(pause.provider, pause.profile) for pause in pauses} | set(_configured(place))
+    if not any(name == provider and profile in ("", each) for name, each in known):
+        raise NotFound(f"no provider or key {wanted}", hint="`ocw models status` lists them")
+    store.end(ended)
+    return ended, now
+
+
+def resumed_answer(ended: list[Cooldown], now: int) -> dict[str, Any]:
+    return {"ok": True, "resumed": [cooldown_json(pause, now) for pause in ended]}
+
+
+def _pauses(place: Installation) -> CooldownList:
+    return CooldownList(place.stores.redis, place.stores.keys)
+
+
+def _configured(place: Installation) -> list[tuple[str, str]]:
+    """The keys that all agents share. Keys of a single agent are listed only while they are paused."""
+    found = []
+    for name, given in place.loaded.settings.models.providers.items():
+        profiles = [profile.id for profile in given.auth_profiles]
+        if given.api_key is not None or (not profiles and given.base_url):
+            profiles.append("default")
+        found += [(name, profile) for profile in dict.fromkeys(profiles)]
+    return found

@@ -1,0 +1,109 @@
+"""Runs as JSON answers: the list, and one run with its journal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from openclaw_workers.domain.runs import Run
+from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
+from openclaw_workers.domain.tree import Batch
+from openclaw_workers.errors import ConflictError
+from openclaw_workers.queries.journals import archived_journal_of, journal_of, session_fate
+from openclaw_workers.queries.runs import find_run
+from openclaw_workers.queries.sessions import find_session
+from openclaw_workers.views.runs import pick, run_json
+from openclaw_workers.views.subagents import delivery_json
+
+if TYPE_CHECKING:
+    from openclaw_workers.engine.control import Control
+    from openclaw_workers.queries.installation import Installation
+
+
+OF_CHILD = ("requesterSessionKey", "task", "role", "outcome", "endedReason", "metadata")
+CHILD = ("runId", "label", "state")
+
+
+def recent_runs(
+    place: Installation, limit: int, *, session: str | None = None, state: str | None = None, agent: str | None = None
+) -> list[Run]:
+    """Runs, newest first."""
+    key = find_session(place, session)[0] if session is not None else None
+    wanted = (
+        run
+        for run in place.stores.reader.each_run()
+        if (key is None or run.session_key == key)
+        and (state is None or run.state == state)
+        and (agent is None or run.agent_id == agent)
+    )
+    return list(islice(wanted, limit))
+
+
+def runs_answer(place: Installation, found: list[Run]) -> dict[str, Any]:
+    return {"ok": True, "runs": [run_json(run) for run in found], "unreadable": place.stores.reader.unreadable}
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    run: Run
+    journal: list[TranscriptEntry]
+    is_archived: bool
+    """The journal is from the archive of a session that was reset or deleted."""
+    fate: str
+    """`live`, `anew` or `deleted`."""
+    children: list[Run]
+    batch: Batch | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **run_json(self.run),
+            **pick(self.run, OF_CHILD),
+            "delivery": delivery_json(self.batch),
+            "children": [each.id for each in self.children],
+            "childRuns": [pick(each, CHILD) for each in self.children],
+            "sessionLife": self.fate,
+            **pick(self.run, ["partial"]),
+            "archived": self.is_archived,
+            "journal": journal_json(self.journal),
+        }
+
+
+def run_details(place: Installation, wanted: str) -> RunDetails:
+    run = find_run(place, wanted)
+    journal = journal_of(place.stores.reader, run)
+    fate = session_fate(place.stores.reader, run)
+    is_archived = not journal and fate != "live"
+    if is_archived:
+        journal = archived_journal_of(place.loaded.state_dir, run)
+    children = [each for each in place.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
+    batch = place.stores.tree.batch(run.batch) if run.batch else None
+    return RunDetails(run, journal, is_archived, fate, children, batch)
+
+
+def stop_answer(place: Installation, control: Control, wanted: str) -> dict[str, Any]:
+    """Stop a run and what it has spawned.
+
+    Raises:
+        ConflictError: it has ended, and nothing that it spawned is active.
+    """
+    run = find_run(place, wanted)
+    stopped = control.stop_run(run.id)
+    run = find_run(place, wanted)
+    if stopped.run is None:
+        why = f"had already ended ({run.state})" if run.state.is_final else "is not the active run of its session"
+        raise ConflictError(f"{run.id} {why}; nothing was stopped", hint=f"`ocw runs show {run.id}` shows details")
+    return {
+        "ok": True,
+        "runId": run.id,
+        "sessionKey": run.session_key,
+        "state": run.state,
+        "begun": stopped.begun,
+        "cancelledMessages": stopped.cancelled,
+        "stoppedSubagents": stopped.children,
+    }
+
+
+def journal_json(journal: list[TranscriptEntry]) -> list[dict[str, Any]]:
+    return [json.loads(dump_entry(entry)) for entry in journal]

@@ -1,0 +1,61 @@
+"""The whole installation, and what it has spent, as JSON answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openclaw_workers.clock import now_ms
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.queries.usage_names import UsageNames
+from openclaw_workers.store.ingresses import Ingresses
+from openclaw_workers.store.llm.ledger import Ledger, Total, totals
+from openclaw_workers.store.server_settings import unsafe_settings
+from openclaw_workers.views.status import status_json
+from openclaw_workers.views.usage import total_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openclaw_workers.domain.ledger import Dimension
+    from openclaw_workers.domain.tree import Batch
+    from openclaw_workers.queries.installation import Installation
+
+
+def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str, Any]:
+    """`undelivered`: the announces that wait, or that are blocked."""
+    stores, overview = place.stores, place.overview
+    return status_json(
+        workers=stores.workers.all(),
+        held=overview.held(),
+        queues={lane: overview.queue(lane) for lane in Lane},
+        caps=stores.caps,
+        waiting=overview.waiting(),
+        totals=overview.totals(),
+        undelivered=undelivered,
+        waiting_archives=stores.archives.waiting(),
+        unsafe_settings=unsafe_settings(stores.redis),
+        ingresses=Ingresses(stores.redis, stores.keys).all(),
+        now_ms=now_ms(),
+    )
+
+
+def usage_totals(place: Installation, by: Dimension, days: int, agent: str | None = None) -> tuple[list[Total], Total]:
+    """Sums of model calls, and the sum of all."""
+    calls = [call for call in Ledger(place.stores.redis, place.stores.keys).calls(days) if agent in (None, call.agent)]
+    sums = totals(calls, UsageNames(place.stores.reader, by).name_of)
+    if by == "day":
+        sums.sort(key=lambda each: each.name)
+    total = Total("total")
+    for call in calls:
+        total.add(call)
+    return sums, total
+
+
+def usage_answer(by: str, days: int, sums: list[Total], total: Total) -> dict[str, Any]:
+    return {
+        "ok": True,
+        "by": by,
+        "days": days,
+        "usage": [total_json(each) for each in sums],
+        "total": total_json(total),
+    }

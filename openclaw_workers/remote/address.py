@@ -1,0 +1,106 @@
+"""Where the API is, and how its errors are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from openclaw_workers.errors import (
+    AccessDenied,
+    BadInput,
+    ConflictError,
+    CorruptRecord,
+    NotFound,
+    OpenClawError,
+    StoreUnavailable,
+    TransientError,
+)
+
+URL_VARIABLE = "OPENCLAW_URL"
+TOKEN_VARIABLE = "OPENCLAW_TOKEN"  # noqa: S105 - the name of a variable
+PREFIX = "/api/v1"
+
+REJECTIONS = frozenset(("busy", "full", "children", "tree", "gone"))
+"""Codes of a session that does not take a message."""
+
+_BY_STATUS: Mapping[int, type[OpenClawError]] = {
+    400: BadInput,
+    401: AccessDenied,
+    403: AccessDenied,
+    404: NotFound,
+    409: ConflictError,
+    413: BadInput,
+    422: BadInput,
+    429: TransientError,
+}
+
+
+class MessageRejected(ConflictError):
+    """The session does not take the message; `reason` says why."""
+
+    def __init__(self, message: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAddress:
+    """The root of an installation's HTTP interface, and the token to use it with.
+
+    Raises:
+        BadInput: it is no such address.
+    """
+
+    url: str
+    token: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadInput(
+                f"{self.url!r} is not the address of an ingress",
+                hint="expected http://host:port, as `ocw up` prints it",
+            )
+
+    @property
+    def base(self) -> str:
+        return self.url.rstrip("/") + PREFIX
+
+    @property
+    def headers(self) -> dict[str, str]:
+        given = {"User-Agent": "openclaw-workers"}
+        return {**given, "Authorization": f"Bearer {self.token}"} if self.token else given
+
+
+def path_of(*parts: str) -> str:
+    """A path whose parts, such as session keys, may hold any character."""
+    return "".join(f"/{quote(part, safe='')}" for part in parts)
+
+
+def error_of(status: int, body: bytes) -> OpenClawError:
+    """The error that an answer tells of, as the same class that a local call would raise."""
+    try:
+        told: Any = json.loads(body)["error"]
+        message, hint, code = str(told["message"]), told.get("hint"), told.get("code")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message, hint, code = f"the ingress answered with status {status}", None, None
+    if code == "corrupt_record":
+        where, _, why = message.partition(" cannot be read: ")
+        return CorruptRecord(where, why, hint=hint)
+    if status == 409 and code in REJECTIONS:
+        return MessageRejected(message, code, hint=hint)
+    if code == "transient_error":
+        return TransientError(message, hint=hint)
+    kind = _BY_STATUS.get(status) or (StoreUnavailable if status >= 500 else OpenClawError)
+    return kind(message, hint=hint)
+
+
+def unreachable(address: ApiAddress, error: Exception) -> StoreUnavailable:
+    why = str(error) or type(error).__name__
+    return StoreUnavailable(
+        f"{address.url} did not answer ({why})",
+        hint=f"check {URL_VARIABLE}, and that `ocw up` or `ocw ingress` runs there",
+    )

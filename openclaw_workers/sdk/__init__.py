@@ -1,0 +1,1 @@
+"""Talking to agents from Python: `Client` and `AsyncClient`, over HTTP or straight to Redis."""

@@ -1,0 +1,60 @@
+--[[
+  Give an unknown sender a pairing code.
+
+  includes  clock
+
+  keys
+    pending  hash  requests that nobody has decided on: subject -> JSON
+  args
+    subject     text    the sender
+    prefix      text    start of all subjects of the same account
+    code        text    code for a new request
+    most        number  most requests of one account
+    keep_ms     number  how long a code is valid
+    quiet_ms    number  how long the sender is not told the same code again
+    message     text    id of the sender's message; the same each time the channel delivers it
+    about       json    what is known about the sender
+
+  Returns  {"pending", code, 1 if the sender is to be told}
+           {"full"}   the account has as many requests as it may
+           {"taken"}  another request has this code
+
+  Invariant
+    A sender has at most one request, an account at most `most`, and a code names one request. Expired requests do not
+    count. A message that is delivered again gets the first answer.
+]]
+local now = now_ms()
+
+local here, codes, mine = 0, {}, nil
+local all = redis.call("HGETALL", pending)
+for i = 1, #all, 2 do
+  local ok, request = pcall(cjson.decode, all[i + 1])
+  if not ok or request.expiresAt <= now then
+    redis.call("HDEL", pending, all[i])
+  elseif all[i] == subject then
+    mine = request
+  else
+    codes[request.code] = true
+    here = here + (string.sub(all[i], 1, #prefix) == prefix and 1 or 0)
+  end
+end
+
+if mine then
+  local again = mine.message == message
+  local tell = again or now - mine.toldAt >= quiet_ms
+  if tell and not again then
+    mine.toldAt, mine.message = now, message
+    redis.call("HSET", pending, subject, cjson.encode(mine))
+  end
+  return { "pending", mine.code, tell and 1 or 0 }
+end
+if here >= most then
+  return { "full" }
+end
+if codes[code] then
+  return { "taken" }
+end
+about.code, about.requestedAt, about.expiresAt = code, now, now + keep_ms
+about.toldAt, about.message = now, message
+redis.call("HSET", pending, subject, cjson.encode(about))
+return { "pending", code, 1 }
