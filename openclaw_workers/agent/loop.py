@@ -337,6 +337,7 @@ class AgentLoop:
             progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": line}),
             exec_seconds=setup.exec_seconds,
             sessions=setup.sessions,
+            memory=setup.memory,
             web=setup.web,
         )
 

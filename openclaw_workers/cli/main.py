@@ -27,10 +27,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
-        "sessions": ("sessions:sessions", "List, read, export, label, reset and delete sessions."),
+        "sessions": ("sessions:sessions", "List, read, search, export, label, reset and delete sessions."),
         "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
         "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
+        "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),

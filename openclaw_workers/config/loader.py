@@ -23,6 +23,7 @@ from openclaw_workers.errors import BadInput, ConfigurationError
 ENVIRONMENT: dict[str, Loc] = {
     "REDIS_URL": ("redis", "url"),
     "QDRANT_URL": ("qdrant", "url"),
+    "QDRANT_API_KEY": ("qdrant", "apiKey"),
     "ANTHROPIC_API_KEY": ("models", "providers", "anthropic", "apiKey"),
     "ANTHROPIC_BASE_URL": ("models", "providers", "anthropic", "baseUrl"),
     "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),

@@ -39,6 +39,9 @@ class NobodyToWake:
     def forget_chord(self, batch: BatchId) -> None:
         """There is none."""
 
+    def memory_note(self, session_id: str) -> bool:
+        return False
+
     def oldest_ms(self, lane: Lane) -> int:
         return 0
 

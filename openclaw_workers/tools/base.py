@@ -18,6 +18,7 @@ from openclaw_workers.errors import ToolInputInvalid
 from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 
 if TYPE_CHECKING:
+    from openclaw_workers.tools.memory.port import MemoryPort
     from openclaw_workers.tools.sessions.port import SessionPort
     from openclaw_workers.tools.web.port import WebPort
 
@@ -63,6 +64,8 @@ class ToolContext:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
+    memory: MemoryPort | None = None
+    """The agent's memory, for the memory tools."""
     web: WebPort | None = None
     """The web, for web_fetch and web_search."""
 

@@ -227,7 +227,19 @@ class Asking:
         self.ask("agents list", "agents", "list")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
+        self.memory()
         self.ask("completion", "completion", "bash")
+
+    def memory(self) -> None:
+        (self.fleet.workspace / "MEMORY.md").write_text("- the cabin is blue\n" + "- more\n" * 9_000)
+        self.ask("memory index", "memory", "index", "--force")
+        self.ask("memory status", "memory", "status")
+        self.ask("memory search", "memory", "search", "cabin done", "--agent", "main")
+        self.ask("memory search", "memory", "search", '"cabin"', "--session", "main")
+        self.ask("memory get", "memory", "get", "MEMORY.md", "--from", "1", "--lines", "1")
+        self.ask("memory get", "memory", "get", "MEMORY.md")
+        self.ask("memory doctor", "memory", "doctor")
+        self.ask("sessions search", "sessions", "search", "done")
 
     def outbox(self) -> None:
         store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")

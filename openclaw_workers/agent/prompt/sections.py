@@ -143,7 +143,8 @@ def _skills(facts: PromptFacts) -> str:
 def _memory(facts: PromptFacts) -> str:
     if not facts.tools & {"memory_search", "memory_get"}:
         return ""
-    return f"{texts.MEMORY}\n{texts.CITE if facts.citations else texts.DO_NOT_CITE}"
+    remember = [texts.REMEMBER] if "memory_write" in facts.tools else []
+    return "\n".join([texts.MEMORY, texts.CITE if facts.citations else texts.DO_NOT_CITE, *remember])
 
 
 def _workspace(facts: PromptFacts) -> str:

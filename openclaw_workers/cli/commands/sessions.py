@@ -9,12 +9,15 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
+from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
 from openclaw_workers.cli.render.sessions import session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
+from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.errors import BadInput
+from openclaw_workers.memory.scopes import Visibility
 from openclaw_workers.queries.session_answers import check_agent
 from openclaw_workers.queries.sessions import find_session
 
@@ -27,12 +30,13 @@ Examples:
   ocw sessions list
   ocw sessions tree
   ocw sessions history main --limit 5
+  ocw sessions search "the budget of the trip"
   ocw sessions export --out backup
 KEY is a whole key (agent:main:main) or a short one of the default agent (main, notes).
 """
 )
 def sessions() -> None:
-    """List, read, export, label, reset and delete sessions."""
+    """List, read, search, export, label, reset and delete sessions."""
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
@@ -73,6 +77,20 @@ def session_tree(cli: CliContext, key: str | None) -> None:
     else:
         click.echo(NO_SESSIONS)
     report_left_out(answer["unreadable"])
+
+
+@sessions.command("search", epilog="Example: ocw sessions search 'the budget of the trip' --limit 3")
+@click.argument("query")
+@click.option("--agent", "agent_id", metavar="ID", help="Conversations of this agent; else of the default one.")
+@click.option("--limit", type=COUNT, default=10, show_default=True, help="How many, best first.")
+@json_option
+@pass_cli
+def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: int) -> None:
+    """Search past conversations that are indexed, live and archived."""
+    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
+    everything = Visibility(agent, (), sees_all=True)
+    found = cli.memory.search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
+    show_results(cli, agent, found)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")

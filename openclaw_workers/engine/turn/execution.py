@@ -12,6 +12,7 @@ from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
 from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry
@@ -40,6 +41,7 @@ from openclaw_workers.errors import (
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Outcome, Taken, WaitFor
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
 
 log = structlog.get_logger(__name__)
@@ -67,9 +69,10 @@ class TurnExecution:
         reader: Reader,
         process: WorkerState,
         sessions_of: Callable[[Taken], SessionPort],
+        memory_of: Callable[[Taken], MemoryPort],
         transcripts: TranscriptCache,
     ) -> None:
-        """`sessions_of` gives what the session tools of a turn may reach."""
+        """`sessions_of` and `memory_of` give what the session tools and the memory tools of a turn may reach."""
         self._turns = turns
         self._preparer = preparer
         self._models = models
@@ -78,6 +81,7 @@ class TurnExecution:
         self._reader = reader
         self._process = process
         self._sessions_of = sessions_of
+        self._memory_of = memory_of
         self._transcripts = transcripts
 
     def run(self, taken: Taken, handle: RunHandle) -> Outcome:
@@ -96,7 +100,7 @@ class TurnExecution:
                 if isinstance(ordered, Outcome):
                     return ordered
                 focus = ordered.compact
-            prepared = persist(lambda: self._preparer.prepare(taken, bound, self._sessions_of(taken)), self._process)
+            prepared = persist(lambda: self._prepare(taken, bound), self._process)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - logged and reported below
@@ -117,6 +121,10 @@ class TurnExecution:
             journal.flush()
         row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
         return outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
+
+    def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:
+        ports = TurnPorts(self._sessions_of(taken), self._memory_of(taken))
+        return self._preparer.prepare(taken, bound, ports)
 
     def _asker(
         self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal

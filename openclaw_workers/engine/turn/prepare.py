@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
-from openclaw_workers.agent.turn_setup import TurnSetup
+from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
@@ -23,12 +23,13 @@ from openclaw_workers.engine.turn.prompt_facts import SessionPosition
 from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.memory.scopes import is_group
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.files.task_files import write_task_files
-from openclaw_workers.tools.sessions.port import SessionPort
 
+NO_PORTS = TurnPorts()
 INTERNAL = "internal"
 """The channel of messages between sessions."""
 
@@ -64,7 +65,12 @@ class Preparer:
         self._reader = reader
         self._tree = tree
 
-    def prepare(self, taken: Taken, bound: Sequence[InboxEntry], sessions: SessionPort | None = None) -> Prepared:
+    def prepare(
+        self,
+        taken: Taken,
+        bound: Sequence[InboxEntry],
+        ports: TurnPorts = NO_PORTS,
+    ) -> Prepared:
         """Build the turn.
 
         Raises:
@@ -91,7 +97,8 @@ class Preparer:
             started_call=taken.started_call,
             steering_waits=taken.steering_waits,
             view=view,
-            sessions=sessions,
+            sessions=ports.sessions,
+            memory=ports.memory,
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
@@ -107,7 +114,8 @@ class Preparer:
         channel, last = bound[0].route.channel if bound else INTERNAL, row.get("lastChannel", "")
         # A channel that has told nothing about itself is one that can do nothing but text.
         can = row.get("lastCapabilities", "") if channel in (INTERNAL, last) else ""
-        is_direct = chat_type(root_of(session, row)) is ChatType.DM
+        root = root_of(session, row)
+        is_direct = chat_type(root) is ChatType.DM
         return SessionPosition(
             depth,
             role_of(row, depth, self._agents.of_session(session).subagents),
@@ -115,4 +123,5 @@ class Preparer:
             tuple(filter(None, can.split(","))),
             taken.authority,
             is_private=is_direct and taken.authority.covers(Authority.OWNER),
+            is_group=is_group(root),
         )

@@ -13,6 +13,7 @@ from openclaw_workers.providers.offline.fanout import SPAWN
 from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text
 from openclaw_workers.providers.offline.intent import Reply
 from openclaw_workers.providers.offline.intents import reply_to
+from openclaw_workers.providers.offline.memories import described
 from openclaw_workers.providers.offline.reports import describe_announce, describe_spawns
 from openclaw_workers.providers.offline.streaming import answer, call_blocks, counted, deltas, pieces, words
 
@@ -39,7 +40,7 @@ def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
             asked = entry
             replies += _replies_to(entry, request)
         elif entry.tool_name != SPAWN:
-            replies.append(Reply(_describe_result(entry)))
+            replies.append(Reply(described(entry) or _describe_result(entry)))
     if not replies:
         return None, reply_to("", request.tools)
     return asked, Reply(

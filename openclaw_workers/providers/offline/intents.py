@@ -1,6 +1,7 @@
 """What `offline/demo` understands: a table of patterns, each with its reply.
 
-To add something, add a row; the first row that matches wins. Rows that call a tool are in `tool_intents`.
+To add something, add a row; the first row that matches wins. Rows that call a tool are in `tool_intents`
+and `memory_intents`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.providers.offline.fanout import FAN_OUT, FAN_OUT_CHINESE, children, sub_agents
 from openclaw_workers.providers.offline.intent import START, Intent, Reply, patterns, use
+from openclaw_workers.providers.offline.memory_intents import MEMORY_INTENTS
 from openclaw_workers.providers.offline.tool_intents import TOOL_INTENTS
 
 _LONGEST_COUNT = 600
@@ -24,7 +26,7 @@ ABOUT = (
 FAN_OUT_EXAMPLE = "ask three sub-agents to count to 3, 5 and 8 slowly"
 CAN_DO = (
     "Try: run `ls` · write hello to notes.txt · read notes.txt · list files · search for hello in files · "
-    "count to 20 slowly · "
+    "remember that my cat is called Miso · what is my cat called? · count to 20 slowly · "
     f"{FAN_OUT_EXAMPLE} · what tools do you have?"
 )
 
@@ -94,6 +96,7 @@ INTENTS = (
         ),
         _wait,
     ),
+    *MEMORY_INTENTS,
     Intent(patterns(r"\b(?:what|which|list)\b.*\btools?\b", r"(?:什么|哪些).*工具|工具.*(?:什么|哪些)"), _list_tools),
     Intent(
         patterns(

@@ -33,6 +33,8 @@ _INGRESS: Final = "tests/integration/ingress"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
+_MEMORY: Final = "tests/component/engine/test_memory_settings.py"
+_MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
@@ -140,7 +142,39 @@ def _loops(path: str) -> dict[str, str]:
     }
 
 
+_MEMORY_SEARCH: Final = {
+    "enabled": f"{_MEMORY}::test_memory_can_be_switched_off",
+    "sources": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "extraPaths": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "provider": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_booked",
+    "model": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_booked",
+    "chunking.tokens": f"{_MEMORY}::test_chunks_have_the_set_size_and_another_size_is_another_index",
+    "chunking.overlap": f"{_MEMORY}::test_chunks_have_the_set_size_and_another_size_is_another_index",
+    "query.maxResults": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.minScore": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.hybrid.enabled": f"{_MEMORY}::test_meaning_alone_if_words_are_switched_off",
+    "query.hybrid.vectorWeight": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.hybrid.textWeight": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.hybrid.candidateMultiplier": f"{_MEMORY}::test_candidates_are_as_many_as_set",
+    "query.hybrid.mmr.enabled": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "query.hybrid.mmr.lambda": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "query.hybrid.temporalDecay.enabled": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "query.hybrid.temporalDecay.halfLifeDays": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "sync.onSessionStart": f"{_MEMORY}::test_a_session_start_asks_for_a_sync_only_if_set",
+    "sync.onSearch": f"{_MEMORY}::test_files_are_indexed_on_search_only_if_set",
+    "sync.watch": f"{_MEMORY}::test_changes_are_noticed_as_set",
+    "sync.watchDebounceMs": f"{_MEMORY}::test_changes_are_noticed_as_set",
+    "sync.intervalMinutes": f"{_MEMORY}::test_changes_are_noticed_as_set",
+    "sessions.groups": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "sessions.subagents": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "sessions.deltaBytes": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "sessions.deltaMessages": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "cache.enabled": f"{_MEMORY}::test_what_was_embedded_before_is_not_embedded_again",
+    "cache.maxEntries": f"{_MEMORY}::test_what_was_embedded_before_is_not_embedded_again",
+}
+
 _AGENT: Final = {
+    **{f"memorySearch.{path}": test for path, test in _MEMORY_SEARCH.items()},
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
     "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
     "identity.ownerNumbers": f"{_GATE}::test_an_agents_owner_is_one_for_that_agent",
@@ -340,6 +374,11 @@ EFFECTS: Final = {
     ),
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
+    "memory.citations": f"{_MEMORY_TURNS}::test_sources_are_named_as_set",
+    "memory.inGroupPrompts": f"{_MEMORY_TURNS}::test_personal_files_are_in_prompts_of_groups_only_if_set",
+    "memory.sessionNotes": f"{_MEMORY_TURNS}::test_no_notes_where_they_are_switched_off",
+    "qdrant.url": f"{_MEMORY}::test_a_server_is_used_with_its_key",
+    "qdrant.apiKey": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
     **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
     "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
