@@ -25,6 +25,7 @@ from tests.support.fake_telegram import TOKEN, FakeTelegram
 from tests.support.fleet import Fleet, session_key
 from tests.support.ingress import start_ingress
 from tests.support.ocw import Gate, Ocw, finish
+from tests.support.pdfs import pdf
 from tests.support.programs import Program, as_text, call, execute, program, say, spawn
 from tests.support.redis_server import free_port
 from tests.support.waiting import eventually
@@ -69,6 +70,8 @@ def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.
     with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
         fleet.workspace.mkdir(parents=True)
         (fleet.workspace / "AGENTS.md").write_text("Be brief.\n")
+        (fleet.workspace / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\nimage")
+        (fleet.workspace / "scan.pdf").write_bytes(pdf(""))
         fleet.ready(*(fleet.worker(lane, wait=False) for lane in ("main", "subagent", "service")))
         yield fleet
 
@@ -131,7 +134,8 @@ class Asking:
         return self.ask("agent", "agent", "--session", session, "-m", as_text(message), *options, code=code)
 
     def talks(self) -> None:
-        self.plain = self.say("plain", program(call(execute("echo x")), say("done")), "--file", str(PAGE))
+        shown = [{"tool": "read", "input": {"path": name}} for name in ("dot.png", "scan.pdf")]
+        self.plain = self.say("plain", program(call(execute("echo x"), *shown), say("done")), "--file", str(PAGE))
         self.say("plain", "/status")
         self.say("plain", program({"fail": "billing"}), code=1)
         self.server.script += [
@@ -198,6 +202,7 @@ class Asking:
         gate.open()
         eventually(lambda: (found := stores.tree.batch(batch)) and found.state is BatchState.BLOCKED, within=30)
         stores.redis.delete(inbox)
+        self.ask("status", "status")
         self.ask("subagents retry", "subagents", "retry", batch)
 
     def what_is_there(self) -> None:
@@ -213,7 +218,7 @@ class Asking:
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
         (child,) = {run.id: run for run in self.fleet.stores.tree.children(session_key("held"))}
-        for run in (self.plain["runId"], child):
+        for run in (self.plain["runId"], child, str(self.fleet.run(child).parent_run_id)):
             self.ask("runs show", "runs", "show", run)
         self.ask("usage", "usage")
         self.ask("models status", "models", "status")

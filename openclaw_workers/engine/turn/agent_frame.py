@@ -21,6 +21,7 @@ from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, pr
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
+from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
@@ -128,9 +129,7 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        offered = tools_at(position.depth, position.role, position.authority)
-        left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
-        tools = [tool for tool in offered if tool.name not in left_out]
+        tools = self._tools(agent, position)
         facts = prompt_facts(
             agent,
             position,
@@ -163,9 +162,13 @@ class AgentFrames:
             web=self._web,
             shows_results=shown.verbose == "full",
         )
-        can_call_tools = first.provider.can_call_tools
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, can_call_tools)
-        listed = setup.specs if can_call_tools else ()
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools)
+        listed = setup.specs if frame.can_call_tools else ()
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
+
+    def _tools(self, agent: AgentConfig, position: SessionPosition) -> list[Tool[Any]]:
+        offered = tools_at(position.depth, position.role, position.authority)
+        left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
+        return [tool for tool in offered if tool.name not in left_out]

@@ -33,7 +33,8 @@ def _edit(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
 
 def _list(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     path = _path(match) if match["path"] else "."
-    return use([Call("ls", {"path": path})], f"I list {path}.", tools)
+    shown = "the files" if path == "." else path
+    return use([Call("ls", {"path": path})], f"I list {shown}.", tools)
 
 
 def _search(match: re.Match[str], tools: list[ToolSpec]) -> Reply:

@@ -49,6 +49,8 @@ def one_change_at_a_time(root: str, cancel: Cancel) -> Iterator[None]:
                 if time.monotonic() > until:
                     raise ToolError("other calls keep changing files of this workspace; try again later") from None
                 cancel.wait(_LOCK_POLL_SECONDS)
+            except OSError:
+                break  # a file system without locks
         yield
     finally:
         os.close(fd)

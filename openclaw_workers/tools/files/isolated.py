@@ -37,8 +37,8 @@ def run_isolated(
         ToolError: the script crashed or answered with an `error`.
         TurnEnded: the turn was stopped in the meantime.
     """
-    # -I ignores the environment and the current directory, -S also installed packages: a fast and predictable start.
-    argv = [sys.executable, "-I", *(() if with_packages else ("-S",)), script]
+    # No environment and no current directory, and without need no installed packages: a fast and predictable start.
+    argv = [sys.executable, *(("-E", "-P") if with_packages else ("-I", "-S")), script]
     try:
         process = spawn(argv, stdin=subprocess.PIPE, pass_fds=pass_fds)
     except OSError as error:

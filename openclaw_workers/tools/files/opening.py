@@ -14,8 +14,8 @@ from openclaw_workers.tools.files.paths import WorkspacePath, parent_directory
 _LISTED_NAMES = 50
 
 
-def open_file(place: WorkspacePath) -> IO[bytes]:
-    """Open a regular file, without following links.
+def open_file(place: WorkspacePath, *, is_ours: bool = False) -> IO[bytes]:
+    """Open a regular file, without following links. `is_ours`: it is no file of a workspace but of this installation.
 
     Raises:
         ToolError: it does not exist, is no regular file, or has a further name that may be outside the workspace.
@@ -31,20 +31,21 @@ def open_file(place: WorkspacePath) -> IO[bytes]:
             hint = f"; did you mean {'/'.join((*place.parts[:-1], near))!r}?" if near else ""
             raise ToolError(f"no such file: {place.shown}{hint}") from None
     try:
-        _check(fd, place)
+        _check(fd, place, is_ours)
         return os.fdopen(fd, "rb")
     except BaseException:
         os.close(fd)
         raise
 
 
-def _check(fd: int, place: WorkspacePath) -> None:
+def _check(fd: int, place: WorkspacePath, is_ours: bool) -> None:
     status = os.fstat(fd)
     if stat.S_ISDIR(status.st_mode):
         raise _directory_error(fd, place.shown)
     if not stat.S_ISREG(status.st_mode):
         raise ToolError(f"{place.shown} is not a regular file and cannot be read")
-    if has_other_names(status):
+    # Installers link the files of a package to their cache.
+    if not is_ours and has_other_names(status):
         raise ToolError(
             f"{place.shown} has {status.st_nlink} hard links, and another of them may be outside the workspace; "
             "copy the file (cp a b && mv b a) and use the copy"

@@ -58,7 +58,7 @@ class Read(Tool[ReadInput]):
 
     def run(self, args: ReadInput, ctx: ToolContext) -> ToolAnswer:
         place = _locate(ctx, args.path)
-        with os_errors_as_tool_errors("read", place), open_file(place) as file:
+        with os_errors_as_tool_errors("read", place), open_file(place, is_ours=_is_documentation(args.path)) as file:
             sample = os.pread(file.fileno(), SAMPLE_BYTES, 0)  # keeps the file position, which a child may inherit
             kind = shown_media_type(sample)
             if kind == PDF:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from functools import cache
 
 from openclaw_workers.cancel import Cancel
@@ -26,7 +27,8 @@ _OPTIONS = (
 
 @cache
 def program() -> str | None:
-    return shutil.which("rg")
+    """The one on the path, or the one that is installed beside this Python."""
+    return shutil.which("rg") or shutil.which("rg", path=os.path.dirname(sys.executable))
 
 
 def search(

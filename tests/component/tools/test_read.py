@@ -271,3 +271,13 @@ def test_the_reference_names_of_arguments_are_accepted(workspace: Path, call: Ca
     call("write", file_path="a.txt", content="one two")
     call("edit", file_path="a.txt", old_string="one", new_string="1")
     assert call("read", file_path="a.txt") == "1 two"
+
+
+def test_our_documentation_may_have_other_names(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some installers link the files of a package to their cache."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("ours")
+    os.link(docs / "a.md", tmp_path / "cached")
+    monkeypatch.setattr("openclaw_workers.tools.files.read.docs_dir", lambda: docs)
+    assert call("read", path="docs://a.md") == "ours"

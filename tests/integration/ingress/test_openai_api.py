@@ -14,7 +14,7 @@ from openclaw_workers.domain.session_key import parse_key
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import UserEntry
 from tests.support.fleet import Fleet
-from tests.support.ingress import Ingress, new_token
+from tests.support.ingress import Ingress, new_token, start_ingress
 from tests.support.ocw import Gate
 from tests.support.programs import as_text, call, execute, program, say, spawn
 from tests.support.waiting import eventually
@@ -316,3 +316,23 @@ def test_the_raw_stream_ends_with_done(fleet: Fleet, ingress: Ingress) -> None:
         lines = [line for line in response.iter_lines() if line]
     assert lines[-1] == "data: [DONE]"
     assert all(json.loads(line.removeprefix("data: ")) for line in lines[:-1])
+
+
+def test_an_ingress_that_stops_tells_its_clients_and_the_session_keeps_the_answer(
+    owner: openai.OpenAI, fleet: Fleet
+) -> None:
+    leaving = start_ingress(fleet)
+    client = owner.with_options(base_url=f"{leaving.url}/v1")
+    gate = Gate(fleet, "leaving")
+    stream = iter(ask(client, as_text(program(gate.step, say("later"))), stream=True, user="leaving"))
+    next(stream)
+    fleet.carrier("agent:main:openai:dm:leaving")
+
+    leaving.process.term()
+
+    with pytest.raises(openai.APIError) as told:
+        list(stream)
+    assert told.value.code == "ingress_stopping"
+    assert leaving.process.wait(10) == 0
+    gate.open()
+    eventually(lambda: len(fleet.transcript("agent:main:openai:dm:leaving")) == 4, within=20)

@@ -26,6 +26,8 @@ _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
 _GATE: Final = "tests/component/engine/test_access_gate.py"
 _HOSTILE: Final = "tests/integration/ingress/test_hostile.py"
+_HOOK_ACTIONS: Final = "tests/unit/ingress/test_hook_actions.py"
+_HOOK_SESSIONS: Final = "tests/unit/ingress/test_hook_sessions.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
 _INGRESS: Final = "tests/integration/ingress"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
@@ -46,6 +48,7 @@ _TELEGRAM: Final = "tests/integration/telegram"
 _WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
 _WEB_PARTS: Final = "tests/unit/tools/test_web_parts.py"
 _WEB_SEARCH: Final = "tests/component/tools/test_web_search.py"
+_WEBHOOKS: Final = "tests/integration/ingress/test_webhooks.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -387,6 +390,31 @@ EFFECTS: Final = {
     "gateway.limits.requestsPerMinute": f"{_INGRESS}/test_auth.py::test_a_token_may_make_so_many_requests_a_minute",
     "gateway.limits.connections": f"{_HOSTILE}::test_too_many_connections_are_turned_away_and_then_served_again",
     "gateway.limits.idleSeconds": f"{_HOSTILE}::test_a_client_that_sends_its_head_slowly_is_cut_off",
+    "hooks.enabled": f"{_HOOK_ACTIONS}::test_hooks_are_served_only_if_they_are_enabled_and_where_they_are_configured",
+    "hooks.path": f"{_HOOK_ACTIONS}::test_hooks_are_served_only_if_they_are_enabled_and_where_they_are_configured",
+    "hooks.token": f"{_WEBHOOKS}::test_the_token_of_the_gateway_opens_no_webhook_and_guessing_locks_out",
+    "hooks.maxBody": f"{_WEBHOOKS}::test_what_cannot_be_used_is_refused",
+    "hooks.mappings.*.match.path": f"{_HOOK_SESSIONS}::test_the_first_mapping_that_matches_counts",
+    "hooks.mappings.*.match.source": f"{_HOOK_SESSIONS}::test_the_first_mapping_that_matches_counts",
+    **dict.fromkeys(
+        (f"hooks.mappings.*.{name}" for name in ("action", "textTemplate", "wakeMode")),
+        f"{_HOOK_SESSIONS}::test_a_mapping_makes_a_turn_or_an_event_of_a_payload",
+    ),
+    **dict.fromkeys(
+        (
+            f"hooks.mappings.*.{name}"
+            for name in ("name", "messageTemplate", "agentId", "sessionKey", "channel", "to", "accountId", "model")
+            + ("thinking", "timeoutSeconds")
+        ),
+        f"{_HOOK_ACTIONS}::test_every_field_of_a_mapping_reaches_the_turn",
+    ),
+    "hooks.mappings.*.deliver": (
+        f"{_HOOK_ACTIONS}::test_an_answer_is_delivered_where_the_main_session_was_spoken_to_unless_it_is_not_wanted"
+    ),
+    "hooks.allowedAgentIds": f"{_HOOK_SESSIONS}::test_agents_are_limited_to_the_allowed_ones",
+    "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
+    "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
+    "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
