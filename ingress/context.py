@@ -114,6 +114,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     waker = QueueWaker(stores.redis, stores.keys, cache(partial(_celery_waker, stores)))
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
+    archives = ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
     gateway = loaded.settings.gateway
     return IngressContext(
         loaded=loaded,
@@ -122,7 +123,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         stores=stores,
         waker=waker,
         intake=intake_of(stores, waker),
-        control=control_of(stores, waker, ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir)),
+        control=control_of(stores, waker, archives),
         tokens=tokens,
         auth=Authenticator(
             tokens,
