@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, UserEntry
+from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, TranscriptEntry, UserEntry
 from tests.component.engine.conftest import EngineHarness
 from tests.support.programs import as_text, program, say
 
@@ -12,7 +12,10 @@ ITEM = f"cleanup|{KEY}"
 
 
 def seed(engine: EngineHarness, keep_seconds: int) -> None:
-    entries = [UserEntry(content=[TextBlock(text="a")]), AssistantEntry(content=[TextBlock(text="b")])]
+    entries: list[TranscriptEntry] = [
+        UserEntry(content=[TextBlock(text="a")]),
+        AssistantEntry(content=[TextBlock(text="b")]),
+    ]
     assert engine.stores.sessions.seed(KEY, entries, row={"sessionKind": "main"}, keep_seconds=keep_seconds)
 
 
