@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
-    from openclaw_workers.remote.address import ApiAddress
     from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
@@ -43,26 +42,19 @@ class CliContext:
     state_dir: Path | None = None
     json: bool = False
 
-    @cached_property
-    def remote(self) -> ApiAddress | None:
-        """The installation that OPENCLAW_URL names; without it, commands work on the one of this machine."""
-        from openclaw_workers.remote.address import TOKEN_VARIABLE, URL_VARIABLE, ApiAddress
+    @property
+    def remote(self) -> str | None:
+        """The address of the installation that commands work with; None for the one of this machine."""
+        from openclaw_workers.cli.backend.choose import remote_url
 
-        url = os.environ.get(URL_VARIABLE)
-        return ApiAddress(url, os.environ.get(TOKEN_VARIABLE, "")) if url else None
+        return remote_url()
 
     @cached_property
     def backend(self) -> Backend:
         """What commands ask and order."""
-        if self.remote is None:
-            from openclaw_workers.cli.backend.local import LocalBackend
+        from openclaw_workers.cli.backend.choose import open_backend
 
-            return LocalBackend(self)
-        from openclaw_workers.cli.backend.remote import RemoteBackend
-
-        backend = RemoteBackend(self.remote)
-        click.get_current_context().find_root().call_on_close(backend.close)
-        return backend
+        return open_backend(self)
 
     def require_local(self, command: str) -> None:
         """Refuse what works on the installation itself.
@@ -72,7 +64,7 @@ class CliContext:
         """
         if self.remote is not None:
             raise BadInput(
-                f"{command} works on the machine of the installation, not through {self.remote.url}",
+                f"{command} works on the machine of the installation, not through {self.remote}",
                 hint="run it there, or unset OPENCLAW_URL",
             )
 
