@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 SOAK_MINUTES ?= 10
 JOBS ?= 4
 
-.PHONY: up check test lint bench soak clean venv
+.PHONY: up check test lint bench bench-memory soak clean venv
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -17,6 +17,7 @@ help:
 	@echo "make test   lint, types and all tests"
 	@echo "make lint   lint and types alone"
 	@echo "make bench  measure, and write benchmarks/results"
+	@echo "make bench-memory [DATA=locomo.json]  how well memory finds what it holds; the last line is JSON"
 	@echo "make soak   the long fault tests, chaos for SOAK_MINUTES (default 10)"
 	@echo "make clean  remove what make created; state directories stay"
 
@@ -53,6 +54,9 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 	@echo "with Celery's task events, which Flower needs:"
 	$(BIN)/python -m benchmarks --events turn_overhead throughput
+
+bench-memory: $(STAMP)
+	$(BIN)/python -m benchmarks.memory $(DATA)
 
 soak: $(STAMP)
 	OCW_SOAK=1 SOAK_MINUTES=$(SOAK_MINUTES) $(BIN)/pytest tests/soak --timeout=0

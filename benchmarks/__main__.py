@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import measures, trees
+from benchmarks import ingress, measures, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -38,6 +38,10 @@ def main() -> None:
             "connections": lambda: wired.connections(where),
             "busy_sessions": lambda: wired.busy_sessions(where),
             "wired_fan_out": lambda: wired.wired_fan_out(where),
+            "accepting": lambda: ingress.accepting(where),
+            "accept_times": lambda: ingress.accept_times(where),
+            "answering": lambda: ingress.answering(where),
+            "viewers": lambda: ingress.viewers(where),
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

@@ -22,6 +22,10 @@ GOALS: dict[str, dict[str, str]] = {
     "cpu_per_turn": for_each_api({"ratio_at_10": "<= 2.5", "growth_to_400": "<= 1.3", "growth_to_2000": "<= 2"}),
     "connections": for_each_api({"connections": "<= 1"}),
     "busy_sessions": for_each_api({"ratio": "<= 1.15"}),
+    "accepting": {"ratio": ">= 0.6"},
+    "accept_times": {"ratio": "<= 4"},
+    "answering": {"ratio": "<= 1.5"},
+    "viewers": {"idle_megabytes": "<= 80", "kilobytes_per_viewer": "<= 40"},
     "wired_fan_out": for_each_api({"ratio_at_8": "<= 1.1", "ratio_at_32": "<= 1.2"}),
 }
 """By measurement and figure."""

@@ -72,7 +72,7 @@ class Stage:
         client = self.server.client()
         before = client.zcard("ocw:workers")
         argv += ["--concurrency", str(concurrency)]
-        with self._process(argv, f"ours-{lane}", COUNTED if counted else NOTHING) as process:
+        with self.process(argv, f"ours-{lane}", COUNTED if counted else NOTHING) as process:
             eventually(lambda: client.zcard("ocw:workers") > before, within=30)
             if lane == "main":
                 self.wait(self.send("warm-up"))
@@ -83,14 +83,14 @@ class Stage:
     def raw_worker(self, *, concurrency: int, acks: bool = True) -> Iterator[psutil.Process]:
         argv = [sys.executable, "-m", "celery", "-A", "benchmarks.raw", "worker", "-Q", "raw", "-P", "threads"]
         options = ["-c", str(concurrency), "--without-gossip", "--without-mingle", "-l", "WARNING"]
-        with self._process([*argv, *options], "raw", {"BENCH_ACKS": str(int(acks))}) as process:
+        with self.process([*argv, *options], "raw", {"BENCH_ACKS": str(int(acks))}) as process:
             from benchmarks.raw import noop
 
             noop.delay().get(timeout=30)
             yield process
 
     @contextmanager
-    def _process(self, argv: list[str], name: str, env: Mapping[str, str] = NOTHING) -> Iterator[psutil.Process]:
+    def process(self, argv: list[str], name: str, env: Mapping[str, str] = NOTHING) -> Iterator[psutil.Process]:
         with (self.folder / f"{name}.log").open("ab") as log:
             child = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True, env={**os.environ, **env})
         try:
@@ -130,6 +130,7 @@ def _config(models: WireServer, *, events: bool) -> dict[str, Any]:
         "models": {"providers": providers},
         "agents": {"defaults": defaults, "list": agents},
         "engine": {"taskEvents": events},
+        "gateway": {"limits": {"requestsPerMinute": 10_000_000}},
     }
 
 

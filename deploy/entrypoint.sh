@@ -7,6 +7,10 @@ quoted=$(python -c 'import sys, urllib.parse as u; print(u.quote(open(sys.argv[1
     "$secrets/redis_password")
 REDIS_URL="redis://:${quoted}@${REDIS_HOST}:6379/0"
 export REDIS_URL
+if [ -f "$secrets/qdrant_api_key" ]; then
+    QDRANT_API_KEY=$(cat "$secrets/qdrant_api_key")
+    export QDRANT_API_KEY
+fi
 if [ "$1" = flower ]; then
     FLOWER_BASIC_AUTH="ocw:$(cat "$secrets/flower_password")"
     # Flower would execute a flowerconfig.py in its working directory, where agents may write.

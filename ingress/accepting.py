@@ -18,6 +18,7 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, QueueMode, Route
+from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected, message_id_for
@@ -81,6 +82,7 @@ def accept(context: IngressContext, principal: Principal, order: Order) -> Queue
         session=order.session,
         route=route,
         authority=principal.authority,
+        command_authority=principal.command_authority,
         message_id=message_id,
         model=model,
         extra_system_prompt=order.system or None,
@@ -129,10 +131,17 @@ def session_of(
 
 
 def _origin(principal: Principal, wanted: str, agent_id: str) -> Origin:
-    channel, _, peer = (principal.person or "").partition(":")
-    if not peer:
-        channel, peer = "http", f"token-{principal.token_id}" if principal.token_id else "local"
-    return Origin(channel=channel, peer_id=peer, session_key=wanted, agent_id=agent_id)
+    if principal.person is None:
+        peer = f"token-{principal.token_id}" if principal.token_id else "local"
+        return Origin(channel="http", peer_id=peer, session_key=wanted, agent_id=agent_id)
+    person = parse_subject(principal.person)
+    return Origin(
+        channel=person.channel,
+        account_id=person.account_id,
+        peer_id=person.person_id,
+        session_key=wanted,
+        agent_id=agent_id,
+    )
 
 
 def decoded(name: str, data: str, media_type: str = "") -> File:

@@ -24,14 +24,18 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.pairing import parse_subject
+from openclaw_workers.domain.tokens import Token
+from openclaw_workers.engine.access.person import PersonAuthority, authority_of_person
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.queue_waker import QueueWaker
-from openclaw_workers.engine.routing.addressing import SessionRules
+from openclaw_workers.engine.routing.addressing import SessionRules, session_rules
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.wake import Waker
+from openclaw_workers.errors import BadInput
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tokens import Tokens
 from openclaw_workers.store.tree_queries import Trees
@@ -85,14 +89,7 @@ class IngressContext:
 
     @cached_property
     def session_rules(self) -> SessionRules:
-        rules = self.settings.session
-        return SessionRules(
-            scope=rules.scope,
-            dm_scope=rules.dm_scope,
-            main_key=rules.main_key,
-            identity_links=rules.identity_links,
-            default_agent=default_agent_id(self.settings),
-        )
+        return session_rules(self.settings)
 
     def follow(self) -> HubReader:
         """A reader for one conversation; use it with `async with`."""
@@ -117,6 +114,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     waker = QueueWaker(stores.redis, stores.keys, cache(partial(_celery_waker, stores)))
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
+    archives = ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
     gateway = loaded.settings.gateway
     return IngressContext(
         loaded=loaded,
@@ -125,19 +123,28 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         stores=stores,
         waker=waker,
         intake=intake_of(stores, waker),
-        control=control_of(stores, waker, ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir)),
+        control=control_of(stores, waker, archives),
         tokens=tokens,
         auth=Authenticator(
             tokens,
             is_open=gateway.auth == "none",
             requests_per_minute=gateway.limits.requests_per_minute,
             limiter=limiter,
+            authority_of_person=partial(_authority_of_person, stores),
         ),
         redis=redis,
         hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
         fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
     )
+
+
+def _authority_of_person(stores: Stores, token: Token) -> PersonAuthority | None:
+    agent = token.agent or default_agent_id(stores.settings)
+    try:
+        return authority_of_person(stores.settings, stores.pairings, parse_subject(token.person or ""), agent)
+    except BadInput:
+        return None
 
 
 def _celery_waker(stores: Stores) -> Waker:

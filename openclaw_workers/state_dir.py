@@ -59,6 +59,7 @@ class Runtime(BaseModel):
     pid: int
     redis_url: str
     flower_url: str | None = None
+    ingress_url: str | None = None
     pids: dict[str, int] = Field(default_factory=dict)
     started_at: int
     """Milliseconds since the epoch."""

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from ingress.api.handlers import events, installation, models, runs, sending, sessions, subagents
+from ingress.api.handlers import (
+    events,
+    installation,
+    models,
+    outbox,
+    pairing,
+    progress,
+    runs,
+    sending,
+    sessions,
+    subagents,
+)
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
@@ -60,6 +71,33 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
+        "/sessions/{key}/progress",
+        "How a message stands",
+        READ,
+        progress.get_progress,
+        progress.ProgressAnswer,
+        progress.ProgressQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/batches",
+        "Batches of sub-agents",
+        READ,
+        progress.get_batches,
+        progress.BatchesAnswer,
+        progress.BatchesQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/address",
+        "The session that a message would go to",
+        READ,
+        progress.get_address,
+        progress.AddressAnswer,
+        progress.AddressQuery,
+    ),
+    Endpoint(
+        "GET",
         "/sessions/{key}/events",
         "Follow a session's events",
         READ,
@@ -99,6 +137,7 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
     ),
+    Endpoint("GET", "/trees/active", "Trees that have not settled", READ, runs.list_active_trees, answers.TreesAnswer),
     Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, answers.TreesAnswer, inputs.LimitQuery),
     Endpoint(
         "GET",
@@ -158,12 +197,37 @@ ENDPOINTS = (
     Endpoint("GET", "/usage", "Tokens and cost", READ, installation.get_usage, answers.UsageAnswer, inputs.UsageQuery),
     Endpoint("GET", "/status", "Workers, lanes and leases", READ, installation.get_status, answers.StatusAnswer),
     Endpoint("GET", "/damaged", "Records that cannot be read", ADMIN, installation.get_damaged, answers.Done),
+    Endpoint(
+        "GET", "/outbox", "Messages to chats", READ, outbox.list_messages, answers.OutboxAnswer, inputs.OutboxQuery
+    ),
+    Endpoint("GET", "/outbox/{id}", "Show a message to a chat", READ, outbox.get_message, answers.OutgoingAnswer),
+    Endpoint("POST", "/outbox/{id}/retry", "Send it again", ADMIN, outbox.retry_message, answers.OutgoingAnswer),
+    Endpoint("POST", "/outbox/{id}/drop", "Never send it", ADMIN, outbox.drop_message, answers.OutgoingAnswer),
+    Endpoint("GET", "/pairing", "Who may write from chats", ADMIN, pairing.list_pairings, answers.PairingAnswer),
+    Endpoint(
+        "POST",
+        "/pairing/approve",
+        "Let somebody in",
+        ADMIN,
+        pairing.approve,
+        answers.AdmissionAnswer,
+        body=pairing.ApproveInput,
+    ),
+    Endpoint(
+        "POST",
+        "/pairing/revoke",
+        "Let somebody in no longer",
+        ADMIN,
+        pairing.revoke,
+        answers.AdmissionAnswer,
+        body=pairing.RevokeInput,
+    ),
     Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
     Endpoint("GET", "/models", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
     Endpoint(
         "POST", "/models/resume", "End pauses of keys", ADMIN, models.resume, answers.Done, body=models.ResumeInput
     ),
-    Endpoint("GET", "/commands", "The slash commands", READ, installation.list_commands, answers.CommandsAnswer),
+    Endpoint("GET", "/commands", "The slash commands", READ, installation.commands, answers.CommandsAnswer),
     Endpoint(
         "GET",
         "/config",

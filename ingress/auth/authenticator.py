@@ -17,8 +17,10 @@ from ingress.auth.rate_limits import BAD_TOKENS, MINUTE, RateLimit, too_many
 from ingress.errors import HttpError
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tokens import Scope, Token
+from openclaw_workers.engine.access.person import PersonAuthority
 from openclaw_workers.store.tokens import Tokens, digest
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 COOKIE = "ocw_session"
@@ -33,6 +35,7 @@ MOST_KNOWN = 4096
 @dataclass(slots=True)
 class _Known:
     token: Token
+    heard: PersonAuthority | None
     checked_at: float
     noted_at: float
 
@@ -45,10 +48,11 @@ class Authenticator:
         is_open: bool,
         requests_per_minute: int,
         limiter: anyio.CapacityLimiter,
-        authority_of_person: Callable[[str], Authority] = lambda person: Authority.ANYONE,
+        authority_of_person: Callable[[Token], PersonAuthority | None] = lambda token: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`is_open`: no token is needed. `authority_of_person` is given `channel:id`."""
+        """`is_open`: no token is needed. `authority_of_person`: of the one whom a token is bound to; None if they are
+        not heard. It may block."""
         self._tokens = tokens
         self._is_open = is_open
         self._limiter = limiter
@@ -86,7 +90,7 @@ class Authenticator:
 
     async def find(self, request: HTTPConnection, presented: str) -> Token:
         """The token that somebody logs in with."""
-        return await self._valid(request, presented, self._tokens.find)
+        return (await self._valid(request, presented, self._tokens.find)).token
 
     async def redeem(self, request: HTTPConnection, code: str) -> str:
         """The cookie of the browser session that a login code opens."""
@@ -101,33 +105,44 @@ class Authenticator:
     def forget(self, secret: str) -> None:
         self._known.pop(digest(secret), None)
 
-    def _principal(self, token: Token, *, by_cookie: bool) -> Principal:
-        authority = authority_of(token.scope)
-        if token.person is not None:
-            authority = self._authority_of_person(token.person)
-        return Principal(token.id, token.scope, token.agent, token.person, authority, by_cookie)
+    def _principal(self, known: _Known, *, by_cookie: bool) -> Principal:
+        token, heard = known.token, known.heard
+        # Whoever is not heard on their channel may look, but not speak.
+        return Principal(
+            token_id=token.id,
+            scope=token.scope if heard else Scope.READ,
+            agent=token.agent,
+            person=token.person,
+            authority=heard.message if heard else Authority.ANYONE,
+            command_authority=heard.command if heard else Authority.ANYONE,
+            by_cookie=by_cookie,
+        )
 
-    async def _valid(self, request: HTTPConnection, secret: str, find: Callable[[str], Token | None]) -> Token:
+    async def _valid(self, request: HTTPConnection, secret: str, find: Callable[[str], Token | None]) -> _Known:
         name, now = digest(secret), self._clock()
         known = self._known.get(name)
         if known is not None and now - known.checked_at <= TRUSTED_SECONDS:
-            return known.token
+            return known
         if known is None or now - known.checked_at > REMEMBERED_SECONDS:
             self._check_lock_out(request)
         token = await self._call(find, secret)
         self._known.pop(name, None)
         if token is None:
             raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the tokens there are")
-        await self._remember(name, token, now, known.noted_at if known else -NOTE_USE_SECONDS)
-        return token
+        return await self._remember(name, token, now, known.noted_at if known else -NOTE_USE_SECONDS)
 
-    async def _remember(self, name: str, token: Token, now: float, noted_at: float) -> None:
+    async def _remember(self, name: str, token: Token, now: float, noted_at: float) -> _Known:
         if now - noted_at >= NOTE_USE_SECONDS:
             noted_at = now
             await self._call(self._tokens.note_use, token.id)
-        self._known[name] = _Known(token, now, noted_at)
+        authority = authority_of(token.scope)
+        heard: PersonAuthority | None = PersonAuthority(authority, authority)
+        if token.person is not None:
+            heard = await self._call(self._authority_of_person, token)
+        known = self._known[name] = _Known(token, heard, now, noted_at)
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
+        return known
 
     def _check_lock_out(self, request: HTTPConnection) -> None:
         if self._bad_tokens.is_empty(peer_of(request)):
@@ -137,8 +152,8 @@ class Authenticator:
         self._bad_tokens.wait_seconds(peer_of(request))
         return _unauthorized(message, hint)
 
-    async def _call(self, act: Callable[[str], T], secret: str) -> T:
-        return await anyio.to_thread.run_sync(act, secret, limiter=self._limiter)
+    async def _call(self, act: Callable[[A], T], argument: A) -> T:
+        return await anyio.to_thread.run_sync(act, argument, limiter=self._limiter)
 
 
 def peer_of(request: HTTPConnection) -> str:

@@ -24,6 +24,8 @@ class Principal:
     """`channel:id` of the person for whom it speaks."""
     authority: Authority = Authority.ANYONE
     """Of the messages that it sends."""
+    command_authority: Authority = Authority.ANYONE
+    """Of the slash commands that it sends."""
     by_cookie: bool = False
 
     def require(self, needed: Scope) -> None:
@@ -39,5 +41,5 @@ def authority_of(scope: Scope) -> Authority:
     return _AUTHORITY[scope]
 
 
-OPEN = Principal(token_id="", scope=Scope.ADMIN, authority=Authority.OWNER)
+OPEN = Principal(token_id="", scope=Scope.ADMIN, authority=Authority.OWNER, command_authority=Authority.OWNER)
 """Everybody on this machine, with `gateway.auth: none`."""

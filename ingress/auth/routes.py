@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ingress.context import IngressContext
 
 MOST_SECRET_CHARS = 256
+REFUSED = '<!doctype html><meta charset="utf-8"><title>OpenClaw</title><p><a href="/">This link is not valid</a></p>'
 LOGGED_IN = '<!doctype html><meta charset="utf-8"><title>OpenClaw</title><p><a href="/">Continue</a></p>'
 
 
@@ -30,7 +31,12 @@ def routes(context: IngressContext) -> list[BaseRoute]:
 
     async def link(request: Request) -> Response:
         code = request.query_params.get("code", "")[:MOST_SECRET_CHARS]
-        cookie = await context.auth.redeem(request, code)
+        try:
+            cookie = await context.auth.redeem(request, code)
+        except HttpError as error:
+            if error.status != 401 or "text/html" not in request.headers.get("accept", ""):
+                raise
+            return HTMLResponse(REFUSED, status_code=401, headers={"Refresh": "0; url=/?login=refused"})
         # Not a redirect: after a click in another page, a browser would not send a strict cookie with it.
         return _logged_in(HTMLResponse(LOGGED_IN, headers={"Refresh": "0; url=/"}), cookie, request)
 

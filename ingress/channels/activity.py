@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+import secrets
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import structlog
 
-from ingress.channels.account_lease import Call
 from ingress.channels.activity_text import ActivityText
 from ingress.channels.adapter import Adapter, Deletes, Edits, Part, SendLater, SendRefused
-from ingress.events.hub import Hub
+from ingress.channels.adapter_context import AdapterContext
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.errors import OpenClawError, StoreUnavailable
-from openclaw_workers.store.channels import ChannelAccount, Channels, RunningChat
+from openclaw_workers.store.channels import ChannelAccount, RunningChat
 
 log = structlog.get_logger(__name__)
 
@@ -58,27 +57,25 @@ class Activity:
         self,
         adapter: Adapter,
         account: ChannelAccount,
-        channels: Channels,
-        hub: Hub,
-        call: Call,
+        given: AdapterContext,
         *,
         streaming: Streaming,
-        may_send: Callable[[SessionKey, Route], bool],
         times: ActivityTimes,
     ) -> None:
-        """`may_send`: whether the send policy lets a session write to its chat."""
         self._adapter = adapter
         self._account = account
-        self._channels = channels
-        self._hub = hub
-        self._call = call
+        self._channels = given.channels
+        self._hub = given.hub
+        self._call = given.call
+        self._may_send = given.may_send
         self._streaming = streaming
-        self._may_send = may_send
         self._times = times
         self._busy: dict[SessionKey, RunningChat] = {}
         self._accompanied: set[SessionKey] = set()
 
     async def run(self) -> None:
+        """Show what goes on until cancelled."""
+        self._accompanied.clear()
         await self._clean_up()
         async with asyncio.TaskGroup() as tasks:
             while True:
@@ -173,6 +170,7 @@ class _Shown:
         self._changed_at = 0.0
         self._text = ""
         self._draft = ""
+        self._draft_id = secrets.randbelow(2**31 - 2) + 1
         self._is_dead = False
         self.message_id = ""
 
@@ -213,7 +211,7 @@ class _Shown:
             return True
         self._draft = text
         try:
-            return await self._adapter.show_draft(self._route, id(self) % 2_000_000_000 + 1, text)
+            return await self._adapter.show_draft(self._route, self._draft_id, text)
         except Exception as error:  # noqa: BLE001 - it is only shown
             log.debug("draft.failed", route=self._route.address(), error=repr(error))
             return True

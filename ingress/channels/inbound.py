@@ -15,6 +15,7 @@ from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.inbound import Inbound
 from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.engine.access.gate import AccessGate, Admitted, Ignored, KeptAsContext, Refused
 from openclaw_workers.engine.access.message_text import text_for_model
@@ -142,7 +143,7 @@ class InboundDoor:
             row=admitted.row,
             message_id=message_id,
             reply_to=inbound.message_id if inbound.is_group else "",
-            attachments=self._attach(media.files, admitted.agent_id, message_id),
+            attachments=self._attach(media.files, agent_of(admitted.session), message_id),
         )
 
     def _attach(self, files: Sequence[LoadedFile], agent_id: str, message_id: MessageId) -> list[Attachment]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
+from ingress.channels.adapter_context import AdapterContext
 from ingress.channels.inbound import InboundDoor
 from openclaw_workers.config.resolve import resolve_agent, workspace_dir
 from openclaw_workers.config.settings import Settings
@@ -31,26 +32,25 @@ def build_adapters(context: IngressContext) -> tuple[Adapter, ...]:
         return ()
     from ingress.channels.telegram.adapter import TelegramAdapter  # noqa: PLC0415
 
-    stores, door = context.stores, build_door(context)
-    triggers = context.settings.session.reset_triggers
-    commands = [(command.name, command.summary) for command in available_commands(triggers)]
-    return tuple(
-        TelegramAdapter(
-            name,
-            account,
-            channels=stores.channels,
-            outbox=stores.outbox,
-            reader=stores.reader,
-            hub=context.hub,
-            door=door,
-            call=context.call,
-            process=context.id,
-            lease_seconds=min(LONGEST_LEASE_SECONDS, context.settings.engine.lease_seconds),
-            commands=commands,
-            may_send=lambda session, route: may_send(context, session, route),
-        )
-        for name in names
-        if (account := telegram.account(name)) is not None
+    given = adapter_context(context)
+    accounts = [(name, telegram.account(name)) for name in names]
+    return tuple(TelegramAdapter(name, account, given) for name, account in accounts if account is not None)
+
+
+def adapter_context(context: IngressContext) -> AdapterContext:
+    stores, settings = context.stores, context.settings
+    commands = available_commands(settings.session.reset_triggers)
+    return AdapterContext(
+        channels=stores.channels,
+        outbox=stores.outbox,
+        reader=stores.reader,
+        hub=context.hub,
+        door=build_door(context),
+        call=context.call,
+        process=context.id,
+        lease_seconds=min(LONGEST_LEASE_SECONDS, settings.engine.lease_seconds),
+        commands=[(command.name, command.summary) for command in commands],
+        may_send=lambda session, route: may_send(context, session, route),
     )
 
 

@@ -63,7 +63,9 @@ class Updates:
         self._news.set()
 
     async def run(self) -> None:
-        """Handle what is stored until cancelled."""
+        """Handle what is stored until cancelled. What was being handled then is handled again by the next call."""
+        self._known.clear()
+        self._waiting.clear()
         async with asyncio.TaskGroup() as chats:
             while True:
                 try:

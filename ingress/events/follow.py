@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from ingress.events.hub import Hub
 from ingress.events.viewer import Viewer
 from openclaw_workers.client.aio import AsyncReader
+from openclaw_workers.client.deadline import WaitOver
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.reader import Event
@@ -40,6 +41,8 @@ class HubReader(AsyncReader):
         await self._stack.aclose()
 
     async def _events(self, session: SessionKey, after: str, block_ms: int) -> list[Event]:
+        if self._hub.is_closed:
+            raise WaitOver("this ingress is stopping; what was asked for continues", hint="ask again to see the answer")
         if self._viewer is None or self._viewer.is_over or self._at != (session, after):
             await self._stack.aclose()
             self._viewer = await self._stack.enter_async_context(self._hub.watch(session, after))

@@ -128,6 +128,11 @@ class Hub:
                 viewer.end()
 
     @property
+    def is_closed(self) -> bool:
+        """The process ends."""
+        return self._is_closed
+
+    @property
     def watched(self) -> int:
         return len(self._streams)
 

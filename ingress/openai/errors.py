@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from openclaw_workers.client.deadline import WaitOver
 from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreFull, TransientError
 
 INVALID = "invalid_request_error"
@@ -52,6 +53,8 @@ def api_error(error: OpenClawError, *, is_repeat_safe: bool) -> ApiError:
             return ApiError(400, message, code="invalid_request")
         case StoreFull():
             return ApiError(503, message, code="store_full", kind=SERVER)
+        case WaitOver():
+            return ApiError(503, message, code="ingress_stopping", kind=SERVER)
         case TransientError():
             # Nobody knows whether the message was stored; a client that sends it again may ask twice.
             return ApiError(

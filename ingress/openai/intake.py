@@ -21,7 +21,7 @@ from ingress.openai.sessions import CHANNEL, agent_for, own_session, session_nam
 from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
-from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.session_key import agent_of, chat_type
 from openclaw_workers.domain.transcript import (
     AssistantBlock,
@@ -106,14 +106,19 @@ def accept(context: IngressContext, wanted: Wanted) -> Queued | Rejected | Answe
             row={"sessionKind": "main", "chatType": chat_type(wanted.session)},
             keep_seconds=KEEP_SECONDS,
         )
+    text, system = said.text or (ONLY_FILES if files else ""), wanted.conversation.system
+    authority = wanted.principal.authority
+    is_owner = authority.covers(Authority.OWNER)
     return context.intake.accept(
-        said.text or (ONLY_FILES if files else ""),
+        text,
         session=wanted.session,
         route=Route(channel=CHANNEL),
-        authority=wanted.principal.authority,
+        authority=authority,
+        # Only an owner may add to the system prompt. For others it is a part of the message.
+        shown_as=f"{system}\n\n{text}" if system and authority is Authority.AUTHORIZED else "",
         message_id=wanted.message_id,
         model=wanted.model,
-        extra_system_prompt=wanted.conversation.system or None,
+        extra_system_prompt=system if system and is_owner else None,
         thinking=wanted.thinking,
         attachments=files,
     )

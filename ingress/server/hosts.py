@@ -34,10 +34,10 @@ class Hosts:
 
 
 def hosts_of(gateway: GatewaySettings) -> Hosts:
-    names = [*LOOPBACK, *gateway.allowed_hosts]
+    names = [*LOOPBACK, gateway.address, *gateway.allowed_hosts]
     if not gateway.is_loopback:
         own = socket.gethostname()
-        names += [gateway.bind, own, f"{own}.local", own.partition(".")[0]]
+        names += [own, f"{own}.local", own.partition(".")[0]]
     return Hosts(names, gateway.allowed_origins, any_address=not gateway.is_loopback)
 
 

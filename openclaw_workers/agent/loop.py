@@ -30,7 +30,7 @@ from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_c
 from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
-from openclaw_workers.agent.tool_runner import run_batch, run_call
+from openclaw_workers.agent.tool_runner import ToolOutcome, run_batch, run_call
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.encoding import replace_surrogates, replace_surrogates_in_json
@@ -47,8 +47,8 @@ from openclaw_workers.domain.transcript import (
 )
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
+from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
-from openclaw_workers.tools.registry import canonical
 
 log = structlog.get_logger(__name__)
 
@@ -105,7 +105,7 @@ class AgentLoop:
                 return
             tool = self._setup.tools.get(canonical(entry.tool_name))
             if tool is not None and tool.ends_turn and not entry.is_error:
-                raise TurnYielded(entry.content[0].text)
+                raise TurnYielded(entry.text)
 
     def _record(self, *entries: AssistantEntry | ToolResultEntry, starting: str = "", may_steer: bool = False) -> None:
         self.history += entries
@@ -262,8 +262,9 @@ class AgentLoop:
         results = []
         for call in calls:
             verdict, result = verdicts[call.id], done.get(call.id)
-            text = with_warning(result.content[0].text, verdict) if result else verdict.text
-            results.append(result_for(call, text, is_error=result is None or result.is_error))
+            text = with_warning(result.text, verdict) if result else verdict.text
+            failed, files = (result.is_error, result.files) if result else (True, ())
+            results.append(result_for(call, text, is_error=failed, files=files))
         return results
 
     def _execute_together(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
@@ -278,7 +279,7 @@ class AgentLoop:
             outcomes = run_batch(tool, [(call, self._context(call)) for call in calls])
         for call, each in zip(calls, outcomes, strict=True):
             self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
-        return [result_for(call, each.quoted, is_error=each.failed) for call, each in zip(calls, outcomes, strict=True)]
+        return [_result(call, each, each.quoted) for call, each in zip(calls, outcomes, strict=True)]
 
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
         """Finish a call that an earlier owner left open, as far as its effect allows (I5)."""
@@ -300,7 +301,7 @@ class AgentLoop:
             outcome = run_call(call, setup.tools, self._context(call))
         shown = {"result": outcome.plain[:RESULT_CHARS]} if setup.shows_results else {}
         self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": outcome.failed, **shown})
-        return result_for(call, with_warning(outcome.quoted, verdict), is_error=outcome.failed)
+        return _result(call, outcome, with_warning(outcome.quoted, verdict))
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -322,7 +323,7 @@ class AgentLoop:
         self._cancel.check()
         with self._working():
             outcome = run_call(call, self._setup.tools, self._context(call))
-        return result_for(call, outcome.quoted, is_error=outcome.failed)
+        return _result(call, outcome, outcome.quoted)
 
     def _context(self, call: ToolCallBlock) -> ToolContext:
         setup = self._setup
@@ -336,6 +337,8 @@ class AgentLoop:
             progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": line}),
             exec_seconds=setup.exec_seconds,
             sessions=setup.sessions,
+            memory=setup.memory,
+            web=setup.web,
             schedules=setup.schedules,
         )
 
@@ -356,6 +359,10 @@ def _storable(block: AssistantBlock) -> AssistantBlock:
                 name=replace_surrogates(block.name),
                 arguments=replace_surrogates_in_json(block.arguments),
             )
+
+
+def _result(call: ToolCallBlock, outcome: ToolOutcome, text: str) -> ToolResultEntry:
+    return result_for(call, text, is_error=outcome.failed, files=outcome.files)
 
 
 def _brief(call: ToolCallBlock) -> str:

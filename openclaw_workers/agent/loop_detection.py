@@ -15,12 +15,11 @@ from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
-    TextBlock,
     ToolCallBlock,
     ToolResultEntry,
     TranscriptEntry,
 )
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.aliases import canonical
 
 _POLLS = frozenset({"process", "command_status", "shell_status", "session_status", "subagents", "sessions_list"})
 """Tools that check for news: repeating them is normal, but not without end."""
@@ -60,9 +59,11 @@ def past_calls(entries: Sequence[TranscriptEntry], run_id: str, most: int) -> li
         if isinstance(entry, AssistantEntry):
             calls.update((call.id, signature(call)) for call in entry.tool_calls)
         elif isinstance(entry, ToolResultEntry) and entry.tool_call_id in calls:
-            text = "\n".join(block.text for block in entry.content if isinstance(block, TextBlock))
+            text = entry.text
             was_blocked = entry.is_error and text.startswith(texts.LOOP_BLOCKED)
-            outcome = f"{entry.is_error}:{text.rpartition(texts.LOOP_WARNING)[0] or text}"
+            # The path of a file that a tool returned names its content.
+            files = "".join(f"{file.path}\n" for file in entry.files)
+            outcome = f"{entry.is_error}:{files}{text.rpartition(texts.LOOP_WARNING)[0] or text}"
             found.append(PastCall(calls.pop(entry.tool_call_id), _hash(outcome), was_blocked))
     return found[-most:]
 

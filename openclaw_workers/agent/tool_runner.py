@@ -10,11 +10,12 @@ import structlog
 
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.domain.transcript import ToolCallBlock
+from openclaw_workers.domain.transcript import ContentBlock, FileBlock, ImageBlock, TextBlock, ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
-from openclaw_workers.tools.base import Tool, ToolContext
-from openclaw_workers.tools.registry import arguments, canonical
+from openclaw_workers.tools.aliases import arguments, canonical
+from openclaw_workers.tools.base import Tool, ToolAnswer, ToolContext
+from openclaw_workers.tools.output_limit import FRAME_BYTES, MAX_OUTPUT_BYTES, limit_text
 
 log = structlog.get_logger(__name__)
 
@@ -24,17 +25,19 @@ NOT_TOOL_FAILURES = (TurnEnded, LeaseLost, StoreUnavailable)
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """The outcome of a call: first what the runtime or our tool says, then third-party output."""
+    """The outcome of a call: first what the runtime or our tool says, then third-party output, then files."""
 
     text: str = ""
     output: str = ""
     source: str = ""
     failed: bool = False
+    files: tuple[ImageBlock | FileBlock, ...] = ()
 
     @property
     def plain(self) -> str:
         """For people."""
-        return "\n".join(part for part in (self.text, self.output) if part)
+        files = (file.text for file in self.files)
+        return "\n".join(part for part in (self.text, self.output, *files) if part)
 
     @property
     def quoted(self) -> str:
@@ -67,7 +70,7 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
             outcomes[call.id] = _failed(call, error)
     try:
         answers = tool.run_batch([(args, ctx) for _, args, ctx in good]) if good else []
-        outcomes |= {call.id: _returned(tool, args, text) for (call, args, _), text in zip(good, answers, strict=True)}
+        outcomes |= {call.id: _returned(tool, args, each) for (call, args, _), each in zip(good, answers, strict=True)}
     except NOT_TOOL_FAILURES:
         raise
     except Exception as error:  # noqa: BLE001
@@ -76,15 +79,23 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
     return [outcomes[call.id] for call, _ in calls]
 
 
-def _returned(tool: Tool[Any], args: Any, text: str) -> ToolOutcome:
+def _returned(tool: Tool[Any], args: Any, answer: ToolAnswer) -> ToolOutcome:
+    text, files = (answer, ()) if isinstance(answer, str) else _split(answer)
+    shown = limit_text(replace_surrogates(text), tool.max_output_bytes + FRAME_BYTES)
     if tool.is_result_untrusted(args):
-        return ToolOutcome(output=replace_surrogates(text), source=f"tool {tool.name}")
-    return ToolOutcome(replace_surrogates(text), failed=tool.is_refusal(text))
+        return ToolOutcome(output=shown, source=f"tool {tool.name}", files=files)
+    return ToolOutcome(shown, failed=tool.is_refusal(text), files=files)
+
+
+def _split(blocks: Sequence[ContentBlock]) -> tuple[str, tuple[ImageBlock | FileBlock, ...]]:
+    """The text of the blocks, and their files."""
+    text = "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+    return text, tuple(block for block in blocks if not isinstance(block, TextBlock))
 
 
 def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
     if isinstance(error, ToolError):
-        output = replace_surrogates(error.output)
+        output = limit_text(replace_surrogates(error.output), MAX_OUTPUT_BYTES + FRAME_BYTES)
         return ToolOutcome(
             neutralise(replace_surrogates(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
         )

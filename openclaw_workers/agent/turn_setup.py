@@ -16,7 +16,9 @@ from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
+from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.web.port import WebPort
 
 
 class Journal(Viewers, Protocol):
@@ -39,6 +41,18 @@ class Journal(Viewers, Protocol):
 
     def allow(self, seconds: float) -> None:
         """Set how long the step that begins now may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPorts:
+    """What the tools of one turn may reach besides files and commands."""
+
+    sessions: SessionPort | None = None
+    """Other sessions, as this turn may see and use them."""
+    memory: MemoryPort | None = None
+    """The agent's memory, as this turn may see and use it."""
+    schedules: SchedulePort | None = None
+    """Scheduled jobs, for the cron tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +92,10 @@ class TurnSetup:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
+    memory: MemoryPort | None = None
+    """The agent's memory, as this turn may see and use it."""
+    web: WebPort | None = None
+    """The web, as the configuration lets agents use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
     steering_waits: bool = False

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 import click
 
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.errors import NotFound, StoreUnavailable
+from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
+    from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
+    from openclaw_workers.engine.memory.client import MemoryClient
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.schedules.service import JobService
@@ -41,6 +43,32 @@ class CliContext:
     state_dir: Path | None = None
     json: bool = False
 
+    @property
+    def remote(self) -> str | None:
+        """The address of the installation that commands work with; None for the one of this machine."""
+        from openclaw_workers.cli.backend.choose import remote_url
+
+        return remote_url()
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What commands ask and order."""
+        from openclaw_workers.cli.backend.choose import open_backend
+
+        return open_backend(self)
+
+    def require_local(self, command: str) -> None:
+        """Refuse what works on the installation itself.
+
+        Raises:
+            BadInput: OPENCLAW_URL is set.
+        """
+        if self.remote is not None:
+            raise BadInput(
+                f"{command} works on the machine of the installation, not through {self.remote}",
+                hint="run it there, or unset OPENCLAW_URL",
+            )
+
     @cached_property
     def loaded(self) -> Loaded:
         from openclaw_workers.config.loader import load
@@ -49,6 +77,7 @@ class CliContext:
 
     @cached_property
     def redis_url(self) -> str:
+        self.require_local(f"`{click.get_current_context().command_path}`")
         from openclaw_workers.cli.invocation import typed
         from openclaw_workers.state_dir import resolve_redis_url
 
@@ -121,11 +150,21 @@ class CliContext:
         return jobs_of(self.stores, self.waker)
 
     @cached_property
+    def memory(self) -> MemoryClient:
+        """The service worker that owns the memory index of this state directory."""
+        from openclaw_workers.engine.memory.client import MemoryClient
+        from openclaw_workers.state_dir import state_dir_id
+
+        return MemoryClient(self.stores.memory, lambda: state_dir_id(self.loaded.state_dir))
+
+    @cached_property
     def control(self) -> Control:
         from openclaw_workers.engine.archives.writer import ArchiveWriter
         from openclaw_workers.engine.client_graph import control_of
 
-        archives = ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
+        archives = ArchiveWriter(
+            self.stores.archives, self.loaded.settings, self.loaded.state_dir, self.stores.memory_notes
+        )
         return control_of(self.stores, self.waker, archives)
 
     @cached_property

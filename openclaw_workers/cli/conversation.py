@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,25 +10,19 @@ import click
 from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.client.protocol import Ended, Gap, Note, Quiet
-from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.domain.ids import MessageId, SessionKey
-from openclaw_workers.domain.messages import Authority, QueueMode, Route
-from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.reader import Event
 from openclaw_workers.views.answers import Answer, answer_json, answer_of_run, answer_without_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
+    from openclaw_workers.cli.backend.protocol import OutgoingText
     from openclaw_workers.cli.context import CliContext
     from openclaw_workers.client.follow_message import Conversation
     from openclaw_workers.client.protocol import Update
-    from openclaw_workers.domain.transcript import Attachment
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
-
-CHANNEL = "cli"
 
 
 def exit_code_of(answer: Answer) -> Exit:
@@ -56,83 +50,24 @@ def report_error(answer: Answer) -> None:
 
 
 def session_id_of(cli: CliContext, key: SessionKey) -> str | None:
-    row = cli.stores.reader.session(key)
-    return row.session_id if row else None
+    return cli.backend.row(key).get("sessionId")
 
 
-@dataclass(frozen=True, slots=True)
-class TurnOptions:
-    """What a message sets for its own turn only."""
-
-    model: str | None = None
-    system: str | None = None
-    """Added to the system prompt."""
-    thinking: str | None = None
-    context_tokens: int | None = None
-    timeout_seconds: int | None = None
-
-
-NO_OPTIONS = TurnOptions()
-
-
-def send_message(
-    cli: CliContext,
-    text: str,
-    session: SessionKey,
-    message_id: MessageId,
-    *,
-    options: TurnOptions = NO_OPTIONS,
-    mode: QueueMode | None = None,
-    thread: str = "",
-    files: Sequence[Path] = (),
-) -> Queued | Rejected | Answered:
-    """Send a message as the owner of this installation.
+def send_message(cli: CliContext, message: OutgoingText) -> Queued | Rejected | Answered:
+    """Send a message of the person at the terminal.
 
     Raises:
         BadInput: the text, the command, the model or a file cannot be used.
-        StoreUnavailable: Redis did not answer; the hint has the id under which sending again is safe.
+        StoreUnavailable: nobody answered; the hint has the id under which sending again is safe.
     """
-    # Bytes that are not UTF-8 can be neither stored nor looked up.
-    message_id = MessageId(replace_surrogates(message_id))
-    model = None if options.model is None else _full_name(cli, replace_surrogates(options.model))
-    intake = cli.intake  # raises here if no Redis is known, when nothing has been sent
-    attachments = _attached(cli, files, session, message_id) if files else ()
+    backend = cli.backend  # raises here if no installation is known, when nothing has been sent
+    backend.check()
     try:
-        return intake.accept(
-            text,
-            session=session,
-            route=Route(channel=CHANNEL, thread_id=replace_surrogates(thread)),
-            authority=Authority.OWNER,
-            message_id=message_id,
-            model=model,
-            extra_system_prompt=options.system,
-            thinking=options.thinking,
-            context_tokens=options.context_tokens,
-            timeout_seconds=options.timeout_seconds,
-            mode=mode,
-            attachments=attachments,
-        )
+        return backend.send(message)
     except StoreUnavailable as error:
-        hint = f"it may have been stored; sending it again with --message-id {message_id} does not duplicate it"
+        again = f"sending it again with --message-id {message.message_id} does not duplicate it"
+        hint = f"it may have been stored; {again}"
         raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
-
-
-def _attached(cli: CliContext, files: Sequence[Path], session: SessionKey, message: MessageId) -> list[Attachment]:
-    from pathlib import Path
-
-    from openclaw_workers.config.resolve import workspace_dir
-    from openclaw_workers.engine.intake.attachments import attach
-
-    own = cli.stores.reader.row(session).get("spawnedWorkspaceDir")  # a sub-agent may have its own directory
-    agents = workspace_dir(cli.loaded.settings, agent_of(session), cli.loaded.state_dir)
-    return attach(files, Path(own) if own else agents, message)
-
-
-def _full_name(cli: CliContext, model: str) -> str:
-    """Resolve an alias before anything is stored, attachments included."""
-    from openclaw_workers.config.model_names import find_model
-
-    return find_model(cli.loaded.settings, model)
 
 
 def answer_stream_for(cli: CliContext, session: SessionKey) -> AnswerStream:
@@ -140,7 +75,7 @@ def answer_stream_for(cli: CliContext, session: SessionKey) -> AnswerStream:
     if cli.json:
         return AnswerStream(is_quiet=True)
     try:
-        row = cli.stores.reader.row(session)
+        row = cli.backend.row(session)
     except StoreUnavailable:
         return AnswerStream()
     return AnswerStream(verbose=row.get("verboseLevel") or "on", usage=row.get("responseUsage") or "off")
@@ -155,7 +90,7 @@ def show(
         WaitOver: the time is up and the run continues.
         NotFound: neither the message nor the run is known.
     """
-    for update in cli.conversations.follow(conversation.steps()):
+    for update in cli.backend.conversations.follow(conversation.steps()):
         match update:
             case Ended():
                 return answer_of(conversation.session, finish(screen, update))

@@ -30,7 +30,7 @@ def show_next_reply(
         WaitOver: the time is up and sub-agents continue.
     """
     screen = new_screen()
-    for update in cli.conversations.follow(replies.next_reply()):
+    for update in cli.backend.conversations.follow(replies.next_reply()):
         match update:
             case ReplyStarted():
                 screen = new_screen()

@@ -27,12 +27,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
-        "sessions": ("sessions:sessions", "List, read, export, label, reset and delete sessions."),
+        "sessions": ("sessions:sessions", "List, read, search, export, label, reset and delete sessions."),
         "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "cron": ("cron:cron", "Add, list, change, run, pause and remove scheduled jobs."),
         "heartbeat": ("heartbeat:heartbeat", "Show, run, pause and resume heartbeats."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
         "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
+        "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
@@ -40,7 +41,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),
     },
     "Serve": {
-        "up": ("up:up", "Start Redis, a worker per lane and Flower, and keep them running."),
+        "up": ("up:up", "Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
@@ -54,6 +55,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 """Module and help of each command, so that `--help` imports none of them."""
 
 _FLAT = {name: place for section in COMMANDS.values() for name, place in section.items()}
+
+LOCAL_PROCESSES = frozenset(("up", "down", "worker", "ingress"))
+"""Commands that start or stop processes of this machine."""
 
 DEBUG_VARIABLE = "OPENCLAW_DEBUG"
 
@@ -135,6 +139,7 @@ Examples:
   ocw runs watch                            watch the active runs
   ocw status --json | jq '.workers[]'
 The first three options may also stand after the command.
+OPENCLAW_URL=http://host:18789 and OPENCLAW_TOKEN let commands work on another machine's installation.
 Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 """,
 )
@@ -148,10 +153,13 @@ Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 )
 @click.option("--json", is_flag=True, help="Answer in JSON.")
 @click.version_option(__version__, "-V", "--version", prog_name="ocw", message="%(prog)s %(version)s")
-@click.pass_obj
-def cli(obj: CliContext, config_path: str | None, state_dir: Path | None, json: bool) -> None:
+@click.pass_context
+def cli(ctx: click.Context, config_path: str | None, state_dir: Path | None, json: bool) -> None:
     """Agents as durable jobs on a fleet of workers."""
+    obj: CliContext = ctx.obj
     obj.config_path, obj.state_dir, obj.json = config_path, state_dir, json
+    if ctx.invoked_subcommand in LOCAL_PROCESSES:
+        obj.require_local(f"`ocw {ctx.invoked_subcommand}`")
 
 
 def run(args: Sequence[str]) -> int:

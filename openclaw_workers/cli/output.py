@@ -14,6 +14,7 @@ import click
 from openclaw_workers.cli.render.text import styled
 from openclaw_workers.client.deadline import WaitOver
 from openclaw_workers.errors import (
+    AccessDenied,
     BadInput,
     ConfigurationError,
     ConflictError,
@@ -33,7 +34,7 @@ class Exit(IntEnum):
     CONFIGURATION = 3  # the configuration is not valid
     STORE = 4  # Redis does not answer, or no Redis is known; trying again later may work
     NOT_FOUND = 5  # no such session, run or agent
-    REFUSED = 6  # busy, full, or already ended
+    REFUSED = 6  # busy, full, already ended, or not allowed with this token
     INTERNAL = 70  # a bug in this program; EX_SOFTWARE of sysexits.h
     OUTPUT = 74  # the disk is full; EX_IOERR of sysexits.h
     WAIT_OVER = 124  # --timeout is over and the run continues; the code of timeout(1)
@@ -55,6 +56,7 @@ _CODES: tuple[tuple[type[OpenClawError], Exit], ...] = (
     (BadInput, Exit.USAGE),
     (TransientError, Exit.STORE),
     (ConflictError, Exit.REFUSED),
+    (AccessDenied, Exit.REFUSED),
     (WaitOver, Exit.WAIT_OVER),
 )
 

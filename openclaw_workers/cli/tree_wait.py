@@ -27,7 +27,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
     """Show the later replies until everything that the answer's run spawned has ended and was delivered."""
     assert first.run_id is not None, "only a run spawns"
     replies = LaterReplies(first.session, of_all=False, deadline=deadline)
-    cli.conversations.result(replies.add_run(first.run_id, after))
+    cli.backend.conversations.result(replies.add_run(first.run_id, after))
     later: list[Answer] = []
     screens = [AnswerStream(is_quiet=cli.json)]
 
@@ -36,7 +36,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
         return screens[-1]
 
     try:
-        if count := cli.conversations.result(replies.count_active()):
+        if count := cli.backend.conversations.result(replies.count_active()):
             many, them = ("sub-agents are", "them") if count > 1 else ("sub-agent is", "it")
             line = f"{count} {many} active; Ctrl-C leaves {them} running, `ocw runs tree` shows {them}"
             screens[0].note(line, is_activity=True)
@@ -57,7 +57,7 @@ def wait_for_tree(cli: CliContext, first: Answer, after: str, deadline: Deadline
 
 def _tree_json(cli: CliContext, replies: LaterReplies, later: list[Answer], *, is_settled: bool) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
-    return tree_fields(later, cli.conversations.result(replies.children()), is_settled=is_settled)
+    return tree_fields(later, cli.backend.conversations.result(replies.children()), is_settled=is_settled)
 
 
 def _interrupted(replies: LaterReplies) -> Interrupted:

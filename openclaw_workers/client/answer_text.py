@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from openclaw_workers.store.reader import Event
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 BETWEEN = "\n\n"
 """Between two answers of a turn, such as before and after a tool call."""
+
+
+class Happened(Protocol):
+    """An event, whether it was read from Redis or over HTTP."""
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def data(self) -> Mapping[str, Any]: ...
 
 
 class AnswerText:
@@ -24,7 +35,7 @@ class AnswerText:
         self._has_begun = False
         self._has_owner = False
 
-    def add(self, event: Event) -> str:
+    def add(self, event: Happened) -> str:
         """The text to give after this event."""
         match event.type:
             case "text.delta":

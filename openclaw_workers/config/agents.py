@@ -65,7 +65,7 @@ class AgentSettings(Section):
     """Tool policy of the agent; an agent's own block replaces the one in the defaults."""
 
     memory_search: MemorySearchSettings = MemorySearchSettings()
-    """Memory; an agent's own block replaces the one in the defaults. Not in effect yet: memory is not searched."""
+    """Memory; an agent's own block replaces the one in the defaults."""
 
     compaction: CompactionSettings = CompactionSettings()
     """How long conversations are summarised."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
+from pydantic import Field, SecretStr, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
 from openclaw_workers.config.base import WEEK_SECONDS, QdrantUrl, RedisUrl, Section
 
@@ -80,4 +80,7 @@ class RedisSettings(Section):
 
 class QdrantSettings(Section):
     url: QdrantUrl | None = None
-    """Server of the memory index; QDRANT_URL also sets it. Unset: an embedded one. Not in effect yet: there is none."""
+    """Server of the memory index; QDRANT_URL also sets it. Unset: an embedded one, kept by the service worker."""
+
+    api_key: SecretStr | None = None
+    """Key of that server; QDRANT_API_KEY also sets it."""

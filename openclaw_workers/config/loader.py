@@ -23,11 +23,14 @@ from openclaw_workers.errors import BadInput, ConfigurationError
 ENVIRONMENT: dict[str, Loc] = {
     "REDIS_URL": ("redis", "url"),
     "QDRANT_URL": ("qdrant", "url"),
+    "QDRANT_API_KEY": ("qdrant", "apiKey"),
     "ANTHROPIC_API_KEY": ("models", "providers", "anthropic", "apiKey"),
     "ANTHROPIC_BASE_URL": ("models", "providers", "anthropic", "baseUrl"),
     "OPENAI_API_KEY": ("models", "providers", "openai", "apiKey"),
     "OPENAI_BASE_URL": ("models", "providers", "openai", "baseUrl"),
     "TELEGRAM_BOT_TOKEN": ("channels", "telegram", "botToken"),
+    "BRAVE_API_KEY": ("tools", "web", "search", "brave", "apiKey"),
+    "TAVILY_API_KEY": ("tools", "web", "search", "tavily", "apiKey"),
 }
 """Environment variables that set a secret or a URL; they take precedence over the file."""
 

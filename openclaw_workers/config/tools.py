@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
 from openclaw_workers.config.base import WEEK_SECONDS, Names, Protects, Section
+from openclaw_workers.config.web import WebSettings
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
 
@@ -132,3 +133,6 @@ class ToolsSettings(AgentToolsSettings):
 
     sessions: SessionToolsSettings = SessionToolsSettings()
     """What the session tools may see."""
+
+    web: WebSettings = WebSettings()
+    """The tools web_fetch and web_search."""

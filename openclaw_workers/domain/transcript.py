@@ -5,7 +5,7 @@ Entries are stored as JSON with the field names of OpenClaw's JSONL, so that an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal
@@ -38,7 +38,38 @@ class ToolCallBlock(_Stored):
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
+class Attachment(_Stored):
+    """A file beside a message. The transcript holds its path; requests to a model read the bytes from there."""
+
+    name: str
+    mime_type: str
+    path: str
+
+
+class _ReturnedFile(Attachment):
+    """A file that a tool returned."""
+
+    @property
+    def text(self) -> str:
+        """What is shown of it where there is only text."""
+        return f"[{self.mime_type} {self.path}]"
+
+
+class ImageBlock(_ReturnedFile):
+    """An image that a tool returned."""
+
+    type: Literal["image"] = "image"
+
+
+class FileBlock(_ReturnedFile):
+    """Another file that a tool returned, such as a PDF. Models that do not accept it are told its name and path."""
+
+    type: Literal["file"] = "file"
+
+
 AssistantBlock = Annotated[TextBlock | ThinkingBlock | ToolCallBlock, Field(discriminator="type")]
+ContentBlock = Annotated[TextBlock | ImageBlock | FileBlock, Field(discriminator="type")]
+"""What the result of a tool consists of."""
 
 
 class Usage(_Stored):
@@ -67,7 +98,11 @@ def _size_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
-def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
+_NOTE_BYTES = 40
+"""The words around name, type and path where a file is only named."""
+
+
+def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock | ImageBlock | FileBlock) -> int:
     match block:
         case TextBlock():
             return _size_bytes(block.text)
@@ -75,6 +110,9 @@ def _block_bytes(block: TextBlock | ThinkingBlock | ToolCallBlock) -> int:
             return _size_bytes(block.thinking)
         case ToolCallBlock():
             return len(block.name) + _size_bytes(str(block.arguments))
+        case ImageBlock() | FileBlock():
+            # Only models that are sent files pay more for them, and their requests are counted with more care.
+            return _NOTE_BYTES + _size_bytes(block.name + block.mime_type + block.path)
 
 
 class _Entry(_Stored):
@@ -85,6 +123,11 @@ class _Entry(_Stored):
         """Values that other modules computed from the entry, each under a name of its own."""
         return {}
 
+    @property
+    def files(self) -> Sequence[Attachment]:
+        """The files that the model gets with it."""
+        return ()
+
 
 class _ModelVisible(_Entry):
     """An entry that the model sees."""
@@ -92,16 +135,8 @@ class _ModelVisible(_Entry):
     @cached_property
     def approx_tokens(self) -> int:
         """Four bytes per token: accurate enough to stay inside a window with a margin."""
-        blocks: list[TextBlock | ThinkingBlock | ToolCallBlock] = getattr(self, "content", [])
+        blocks: list[TextBlock | ThinkingBlock | ToolCallBlock | ImageBlock | FileBlock] = getattr(self, "content", [])
         return 4 + sum(_block_bytes(block) for block in blocks) // 4
-
-
-class Attachment(_Stored):
-    """A file that came with a message. The transcript holds its path; requests to a model read the bytes from there."""
-
-    name: str
-    mime_type: str
-    path: str
 
 
 class UserEntry(_ModelVisible):
@@ -114,6 +149,10 @@ class UserEntry(_ModelVisible):
     """The accepted messages in this entry; several if they were collected."""
     provenance: str | None = None
     """`steer` if it joined a running turn; otherwise the origin of an internal message."""
+
+    @property
+    def files(self) -> Sequence[Attachment]:
+        return self.attachments
 
 
 class AssistantEntry(_ModelVisible):
@@ -140,10 +179,18 @@ class ToolResultEntry(_ModelVisible):
     role: Literal["toolResult"] = "toolResult"
     tool_call_id: str
     tool_name: str
-    content: list[TextBlock]
+    content: list[ContentBlock]
     is_error: bool = False
     timestamp: int = 0
     run_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+    @cached_property
+    def files(self) -> Sequence[ImageBlock | FileBlock]:
+        return [block for block in self.content if not isinstance(block, TextBlock)]
 
 
 class NoticeEntry(_Entry):

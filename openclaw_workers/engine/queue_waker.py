@@ -72,6 +72,10 @@ class QueueWaker:
         """Only workers announce; they have Celery."""
         self._other().forget_chord(batch)
 
+    def memory_note(self, session_id: str) -> bool:
+        """Only workers save conversations to memory."""
+        return self._other().memory_note(session_id)
+
     def oldest_ms(self, lane: Lane) -> int:
         """Only workers sweep."""
         return self._other().oldest_ms(lane)

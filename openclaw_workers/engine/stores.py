@@ -17,6 +17,8 @@ from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_calls import LostCallRecords
+from openclaw_workers.store.memory import MemoryRequests
+from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
@@ -61,6 +63,8 @@ class Stores:
     exchanges: InterSession
     lost_calls: LostCallRecords
     archives: Archives
+    memory: MemoryRequests
+    memory_notes: MemoryNotes
     pairings: Pairings
     group_context: GroupContext
     outbox: Outbox
@@ -91,6 +95,8 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         exchanges=InterSession(redis, keys),
         lost_calls=LostCallRecords(redis, keys),
         archives=Archives(redis, keys),
+        memory=MemoryRequests(redis, keys),
+        memory_notes=MemoryNotes(redis, keys),
         pairings=Pairings(redis, keys),
         group_context=GroupContext(redis, keys),
         outbox=Outbox(redis, keys),

@@ -27,6 +27,9 @@ class Waker(Protocol):
     def forget_chord(self, batch: BatchId) -> None:
         """Delete the chord's keys after the batch was announced."""
 
+    def memory_note(self, session_id: str) -> bool:
+        """Ask a service worker to save an ended conversation to memory."""
+
     def oldest_ms(self, lane: Lane) -> int:
         """When the oldest wake-up still in the lane's queue was published; 0 if it is empty or unknown."""
 

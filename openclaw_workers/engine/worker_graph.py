@@ -20,6 +20,12 @@ from openclaw_workers.engine.client_graph import chats_of, control_of, firing_of
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.memory.embedding_calls import EmbeddingCalls
+from openclaw_workers.engine.memory.graph import MemoryGraph
+from openclaw_workers.engine.memory.owner import MemoryOwner
+from openclaw_workers.engine.memory.session_notes import SessionNotes
+from openclaw_workers.engine.memory.slugs import SlugModel
+from openclaw_workers.engine.memory.tool_port import MemoryTools
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
 from openclaw_workers.engine.schedules.heartbeat import Heartbeats
@@ -35,6 +41,7 @@ from openclaw_workers.engine.sweep.cleanup import DueCleanups
 from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.forget import DueRecords
 from openclaw_workers.engine.sweep.lost_call import DueLostCalls
+from openclaw_workers.engine.sweep.memory_note import DueMemoryNotes
 from openclaw_workers.engine.sweep.relay import DueRelays
 from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
@@ -58,14 +65,18 @@ from openclaw_workers.store.keys import (
     FORGET,
     JOB,
     LOST_CALL,
+    MEMORY_NOTE,
     RELAY,
     STOP_CHILDREN,
     TURN,
 )
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import RateLimits
+from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
+from openclaw_workers.tools.web.port import WebPort
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,14 @@ class WorkerEngine:
             model_aliases=sorted(model_aliases(settings).items()),
             max_model_calls=settings.engine.max_steps,
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
+            memory=settings.memory,
+            web=self.web,
+            disabled_tools=disabled_tools(settings.tools.web),
         )
+
+    @cached_property
+    def web(self) -> WebPort:
+        return WebOnFirstUse(self.loaded.settings.tools.web)
 
     @cached_property
     def resets(self) -> ResetPolicy:
@@ -175,9 +193,46 @@ class WorkerEngine:
             reader=self.stores.reader,
             process=self.process,
             sessions_of=self.session_tools.for_turn,
+            memory_of=self.memory_tools.for_turn,
             schedules_of=self.schedule_tools.for_turn,
             transcripts=self.transcripts,
         )
+
+    @cached_property
+    def memory(self) -> MemoryGraph:
+        redis, keys = self.stores.redis, self.stores.keys
+        embedding_calls = EmbeddingCalls(self.models, self.turns.record_calls)
+        return MemoryGraph(
+            settings=self.loaded.settings,
+            state_dir=self.loaded.state_dir,
+            agents=self.agents,
+            reader=self.stores.reader,
+            requests=self.stores.memory,
+            place=lambda: self.archives.place_id,
+            worker=self.worker,
+            cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
+            record=embedding_calls.record,
+            making=threading.Lock(),
+        )
+
+    @property
+    def memory_owner(self) -> MemoryOwner:
+        return self.memory.owner
+
+    @cached_property
+    def memory_tools(self) -> MemoryTools:
+        return MemoryTools(
+            access=lambda: self.memory.access,
+            agents=self.agents,
+            settings=self.loaded.settings,
+            state_dir=self.loaded.state_dir,
+        )
+
+    @cached_property
+    def session_notes(self) -> SessionNotes:
+        slugs = SlugModel(self.models, self.turns.record_calls)
+        notes, access = self.stores.memory_notes, self.memory.access
+        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access)
 
     @cached_property
     def sweep_wanted(self) -> threading.Event:
@@ -207,7 +262,8 @@ class WorkerEngine:
 
     @cached_property
     def archives(self) -> ArchiveWriter:
-        return ArchiveWriter(self.stores.archives, self.loaded.settings, self.loaded.state_dir)
+        stores, loaded = self.stores, self.loaded
+        return ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
 
     @cached_property
     def sweeper(self) -> Sweeper:
@@ -282,6 +338,7 @@ class WorkerEngine:
             caps=stores.caps,
             max_attempts=settings.engine.max_attempts,
         )
+        notes = DueMemoryNotes(due, stores.memory_notes, self.waker, lambda: self.archives.place_id)
         return (
             DueKind(TURN, turns.handle, on_sweep=turns.start_sweep),
             DueKind(BATCH, DueBatches(self.announcer).handle),
@@ -293,6 +350,7 @@ class WorkerEngine:
             DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then),
             DueKind(FIRING, self.due_firings.handle),
             DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
+            DueKind(MEMORY_NOTE, notes.handle),
         )
 
 

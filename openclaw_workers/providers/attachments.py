@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.media_types import IMAGES, MOST_IMAGE_BYTES, MOST_PDF_BYTES, PDF
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import neutralise
-
-PDF: Final = "application/pdf"
+from openclaw_workers.file_access import open_regular_file
 
 _NAME_CHARS: Final = 200
 _NO_BRACKETS: Final = str.maketrans("[]<>", "()()")
-
-_IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-_MOST_IMAGE_BYTES: Final = 3_750_000
-"""Both APIs accept five megabytes of base64."""
-MOST_PDF_BYTES: Final = 15_000_000
-"""Anthropic accepts 32 megabytes in one request, in base64 and including the conversation."""
-
 
 ModelFiles = set[tuple[str, str]]
 """Pairs of a model and the path of a file."""
@@ -47,8 +40,8 @@ def data_for(model: ModelInfo, attachment: Attachment) -> str | None:
     """An image or a PDF in base64; None if the model does not accept it, or it is too large or missing."""
     if (model.ref, attachment.path) in _withheld:
         return None
-    if attachment.mime_type in _IMAGE_TYPES and model.images:
-        return _encoded(attachment, _MOST_IMAGE_BYTES)
+    if attachment.mime_type in IMAGES and model.images:
+        return _encoded(attachment, MOST_IMAGE_BYTES)
     if attachment.mime_type == PDF and model.files:
         return _encoded(attachment, MOST_PDF_BYTES)
     return None
@@ -75,8 +68,8 @@ def _line(text: str) -> str:
 
 
 def _encoded(attachment: Attachment, most: int) -> str | None:
-    path = Path(attachment.path)
     try:
-        return base64.b64encode(path.read_bytes()).decode() if 0 < path.stat().st_size <= most else None
+        with open_regular_file(attachment.path) as file:
+            return base64.b64encode(file.read()).decode() if 0 < os.fstat(file.fileno()).st_size <= most else None
     except OSError:
         return None

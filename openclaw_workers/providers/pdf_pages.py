@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from openclaw_workers.providers.attachments import MOST_PDF_BYTES
+from openclaw_workers.domain.media_types import MOST_PDF_BYTES
 
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 _PACKED: Final = re.compile(rb"/Type\s*/ObjStm\b[^\x00]{0,400}?stream\r?\n")

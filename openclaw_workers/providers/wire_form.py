@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from openclaw_workers.domain.tool_spec import ToolSpec
-from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.domain.transcript import TranscriptEntry
 
 Item = dict[str, Any]
 Convert = Callable[[Any], list[Item]]
@@ -52,7 +52,7 @@ def wire_forms(entries: Sequence[TranscriptEntry], form: str, convert: Convert) 
 def _converted(entry: TranscriptEntry, form: str, convert: Convert) -> bytes:
     items = joined(convert(entry))
     # A file may be gone by the next call, or withheld, and is large.
-    if not (isinstance(entry, UserEntry) and entry.attachments):
+    if not entry.files:
         entry.derived[_KEPT] = form, items
     return items
 

@@ -16,13 +16,14 @@ from openclaw_workers.views.channels import (
 from openclaw_workers.views.pairing import refusal_json
 
 if TYPE_CHECKING:
+    from openclaw_workers.config.settings import Settings
     from openclaw_workers.queries.installation import Installation
 
 
 def channels_answer(place: Installation) -> dict[str, Any]:
     """Every configured account."""
     channels = place.stores.channels
-    rows = [account_json(each, channels.state(each.account)) for each in configured_accounts(place)]
+    rows = [account_json(each, channels.state(each.account)) for each in configured_accounts(place.loaded.settings)]
     return {"ok": True, "channels": rows}
 
 
@@ -50,7 +51,7 @@ def find_account(place: Installation, wanted: str) -> ConfiguredAccount:
     Raises:
         NotFound: there is no such account.
     """
-    known = configured_accounts(place)
+    known = configured_accounts(place.loaded.settings)
     for each in known:
         if wanted in (each.name, f"{each.account.channel}/{each.account.account_id}"):
             return each
@@ -58,22 +59,22 @@ def find_account(place: Installation, wanted: str) -> ConfiguredAccount:
     raise NotFound(f"no account {wanted}; configured are: {names}", hint="`ocw channels list` shows them")
 
 
-def configured_accounts(place: Installation) -> list[ConfiguredAccount]:
+def configured_accounts(settings: Settings) -> list[ConfiguredAccount]:
     """The accounts of all channels. A channel without any has its default account, which lacks a token."""
-    channels = place.loaded.settings.channels
+    channels = settings.channels
     found = []
     for channel in type(channels).model_fields:
         section = getattr(channels, channel)
         for name in dict.fromkeys([DEFAULT_ACCOUNT, *section.accounts]):
-            settings = section.account(name)
-            if name == DEFAULT_ACCOUNT and not settings.bot_token and section.accounts:
+            account = section.account(name)
+            if name == DEFAULT_ACCOUNT and not account.bot_token and section.accounts:
                 continue
             found.append(
                 ConfiguredAccount(
                     ChannelAccount(channel, name),
-                    enabled=section.enabled and settings.enabled,
-                    has_token=settings.bot_token is not None,
-                    receives="webhook" if settings.webhook.url else "polling",
+                    enabled=section.enabled and account.enabled,
+                    has_token=account.bot_token is not None,
+                    receives="webhook" if account.webhook.url else "polling",
                 )
             )
     return found

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import TranscriptEntry, dump_entry
 from openclaw_workers.domain.tree import Batch
+from openclaw_workers.errors import ConflictError
 from openclaw_workers.queries.journals import archived_journal_of, journal_of, session_fate
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.sessions import find_session
@@ -17,7 +18,12 @@ from openclaw_workers.views.runs import pick, run_json
 from openclaw_workers.views.subagents import delivery_json
 
 if TYPE_CHECKING:
+    from openclaw_workers.engine.control import Control
     from openclaw_workers.queries.installation import Installation
+
+
+OF_CHILD = ("requesterSessionKey", "task", "role", "outcome", "endedReason", "metadata")
+CHILD = ("runId", "label", "state")
 
 
 def recent_runs(
@@ -53,10 +59,13 @@ class RunDetails:
     def as_json(self) -> dict[str, Any]:
         return {
             **run_json(self.run),
+            **pick(self.run, OF_CHILD),
             "delivery": delivery_json(self.batch),
             "children": [each.id for each in self.children],
+            "childRuns": [pick(each, CHILD) for each in self.children],
             "sessionLife": self.fate,
             **pick(self.run, ["partial"]),
+            "archived": self.is_archived,
             "journal": journal_json(self.journal),
         }
 
@@ -71,6 +80,29 @@ def run_details(place: Installation, wanted: str) -> RunDetails:
     children = [each for each in place.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
     batch = place.stores.tree.batch(run.batch) if run.batch else None
     return RunDetails(run, journal, is_archived, fate, children, batch)
+
+
+def stop_answer(place: Installation, control: Control, wanted: str) -> dict[str, Any]:
+    """Stop a run and what it has spawned.
+
+    Raises:
+        ConflictError: it has ended, and nothing that it spawned is active.
+    """
+    run = find_run(place, wanted)
+    stopped = control.stop_run(run.id)
+    run = find_run(place, wanted)
+    if stopped.run is None:
+        why = f"had already ended ({run.state})" if run.state.is_final else "is not the active run of its session"
+        raise ConflictError(f"{run.id} {why}; nothing was stopped", hint=f"`ocw runs show {run.id}` shows details")
+    return {
+        "ok": True,
+        "runId": run.id,
+        "sessionKey": run.session_key,
+        "state": run.state,
+        "begun": stopped.begun,
+        "cancelledMessages": stopped.cancelled,
+        "stoppedSubagents": stopped.children,
+    }
 
 
 def journal_json(journal: list[TranscriptEntry]) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.routing.addressing import named_session
-from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
+from openclaw_workers.engine.routing.session_labels import sessions_labelled
+from openclaw_workers.errors import BadInput, ConflictError, CorruptRecord, NotFound
 
 if TYPE_CHECKING:
     from openclaw_workers.domain.session_row import SessionEntry
@@ -57,6 +58,17 @@ def find_session(place: Installation, wanted: str) -> tuple[SessionKey, SessionE
         )
     guess = did_you_mean(key, place.overview.session_keys(), cutoff=0.8)
     raise NotFound(f"no session {key}", hint=guess or "`ocw sessions list` shows the sessions")
+
+
+def check_label_is_free(place: Installation, session: SessionKey, label: str) -> None:
+    """See that no other session of the agent has a label.
+
+    Raises:
+        ConflictError: one has it.
+    """
+    others = sessions_labelled(place.stores.reader, label, besides=session) if label else []
+    if others:
+        raise ConflictError(f"{others[0]} is labelled {label!r} already", hint="choose another label")
 
 
 def damage_of(place: Installation, where: str, *, hint: str) -> CorruptRecord:

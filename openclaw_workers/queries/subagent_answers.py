@@ -6,43 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.domain.ids import BatchId, RunId
 from openclaw_workers.domain.runs import Run, RunState
-from openclaw_workers.domain.tree import Batch, SpawnMode
+from openclaw_workers.domain.tree import SpawnMode
 from openclaw_workers.errors import ConflictError, NotFound
 from openclaw_workers.queries.sessions import find_session
-from openclaw_workers.queries.subagents import subagent_index
-from openclaw_workers.views.subagents import is_open, subagent_json
+from openclaw_workers.queries.subagents import find_subagent, subagent_index
+from openclaw_workers.views.subagents import is_open, subagent_details_json, subagent_json
 
 if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.queries.installation import Installation
 
-Numbered = list[tuple[int, Run]]
 
-
-def list_subagents_below(
+def subagents_answer(
     place: Installation, key: str | None, limit: int, *, live: bool = False, agent: str | None = None
-) -> tuple[Numbered, dict[BatchId, Batch]]:
-    """The sub-agents below a session, or all, oldest first, with their numbers and batches."""
+) -> dict[str, Any]:
+    """The sub-agents below a session, or all, oldest first."""
     session = find_session(place, key)[0] if key is not None else None
-    found = [each for each in subagent_index(place).below(session) if agent is None or each[1].agent_id == agent]
+    index = subagent_index(place)
+    found = [run for _, run in index.below(session) if agent is None or run.agent_id == agent]
     if not live:
         found = found[-limit:]
-    batches = place.trees.batches(run.batch for _, run in found if run.batch)
+    batches = place.trees.batches(run.batch for run in found if run.batch)
     if live:
-        found = [each for each in found if is_open(each[1], batches)][-limit:]
-    return found, batches
-
-
-def subagents_answer(found: Numbered, batches: dict[BatchId, Batch]) -> dict[str, Any]:
-    listed = [subagent_json(run, batches.get(run.batch) if run.batch else None, number) for number, run in found]
+        found = [run for run in found if is_open(run, batches)][-limit:]
+    numbers = index.numbers
+    listed = [subagent_json(run, batches.get(run.batch) if run.batch else None, numbers) for run in found]
     return {"ok": True, "subagents": listed}
 
 
 def subagent_answer(place: Installation, run: Run) -> dict[str, Any]:
     batch = place.stores.tree.batch(run.batch) if run.batch else None
-    number = subagent_index(place).numbers.get(run.id)
-    return {"ok": True, **subagent_json(run, batch, number), "threadId": thread_of(place, run)}
+    details = subagent_details_json(run, batch, subagent_index(place).numbers)
+    return {"ok": True, **details, "threadId": thread_of(place, run)}
 
 
 def thread_of(place: Installation, run: Run) -> str | None:
@@ -78,6 +74,23 @@ def stop_subagent_tree(place: Installation, control: Control, run: Run) -> list[
         )
     control.stop_session(run.session_key)
     return list(dict.fromkeys([run.id, *(each.id for each in below)]))
+
+
+def retry_answer(place: Installation, wanted: str) -> dict[str, Any]:
+    """Deliver a blocked result again; `wanted` is a sub-agent or a batch.
+
+    Raises:
+        NotFound: there is no such batch.
+        ConflictError: it is not blocked.
+    """
+    batch_id = BatchId(wanted) if wanted.startswith("batch-") else find_subagent(place, wanted).batch
+    assert batch_id is not None, "a child has one"
+    batch = place.stores.tree.batch(batch_id)
+    if batch is None:
+        raise NotFound(f"no batch {batch_id}", hint="`ocw subagents list --live` shows what is not delivered")
+    if not place.stores.tree.retry(batch_id):
+        raise ConflictError(f"{batch_id} is {batch.state}; there is nothing to deliver again")
+    return {"ok": True, "batch": batch_id, "sessionKey": batch.parent_session}
 
 
 def states_of(place: Installation, runs: list[RunId]) -> dict[RunId, RunState]:

@@ -31,18 +31,19 @@ _BY_STATUS: Mapping[int, type[OpenClawError]] = {
     401: AccessDenied,
     403: AccessDenied,
     404: NotFound,
+    409: ConflictError,
     413: BadInput,
     422: BadInput,
     429: TransientError,
 }
 
 
-class RemoteConflict(ConflictError):
-    """A conflict, with the code by which the API names it."""
+class MessageRejected(ConflictError):
+    """The session does not take the message; `reason` says why."""
 
-    def __init__(self, message: str, *, hint: str | None = None, code: str = "") -> None:
+    def __init__(self, message: str, reason: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
-        self.code = code
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ def error_of(status: int, body: bytes) -> OpenClawError:
     if code == "corrupt_record":
         where, _, why = message.partition(" cannot be read: ")
         return CorruptRecord(where, why, hint=hint)
-    if status == 409:
-        return RemoteConflict(message, hint=hint, code=str(code or ""))
+    if status == 409 and code in REJECTIONS:
+        return MessageRejected(message, code, hint=hint)
     if code == "transient_error":
         return TransientError(message, hint=hint)
     kind = _BY_STATUS.get(status) or (StoreUnavailable if status >= 500 else OpenClawError)

@@ -27,6 +27,8 @@ from openclaw_workers.remote.records import batch_of, event_of, receipt_of, run_
 from openclaw_workers.remote.transport import AsyncTransport
 from openclaw_workers.store.reader import Event
 
+GONE_SECONDS = 0.5
+
 
 class HttpReader(AsyncFollower):
     """Follows one conversation at a time. Use it with `async with`."""
@@ -80,6 +82,11 @@ class HttpReader(AsyncFollower):
             self._stream = _EventStream(self._transport, session, after)
         try:
             return await self._stream.take(seconds)
+        except NotFound:
+            # The session is gone. How its messages ended is still on record, and is read after some silence.
+            await self.close()
+            await asyncio.sleep(min(seconds, GONE_SECONDS))
+            return []
         except OpenClawError:
             await self.close()
             raise
@@ -93,7 +100,7 @@ class HttpReader(AsyncFollower):
     async def _batches(self, ids: list[BatchId]) -> Any:
         if not ids:
             return {}
-        found = (await self._get("/batches", id=ids))["batches"]
+        found = (await self._get("/batches", ids=",".join(ids)))["batches"]
         return {batch.id: batch for batch in map(batch_of, found)}
 
     async def _progress(self, session: SessionKey, **query: Any) -> Any:
@@ -149,10 +156,9 @@ class _EventStream:
         try:
             async with self._transport.events(path, after=self._after) as stream:
                 async for each in stream:
-                    if each.event != "gap":  # the missing sequence number shows the same
-                        self._waiting.put_nowait(event_of(each.id, each.event, each.data))
-            raise ConnectionError("the stream ended")
+                    # What cannot be read, and a `gap`, show by the sequence number that is missing.
+                    if (event := event_of(each.id, each.event, each.data)) is not None:
+                        self._waiting.put_nowait(event)
+            self._waiting.put_nowait(unreachable(self._transport.address, ConnectionError("the stream ended")))
         except OpenClawError as error:
             self._waiting.put_nowait(error)
-        except (ConnectionError, ValueError, KeyError) as error:
-            self._waiting.put_nowait(unreachable(self._transport.address, error))

@@ -52,10 +52,14 @@ def worker_of(fields: Mapping[str, Any]) -> WorkerInfo:
     return WorkerInfo(WorkerId(fields["id"]), fields["alive"], fields["beatAt"], {"lane": fields["lane"]})
 
 
-def event_of(event_id: str, kind: str, data: str) -> Event:
-    body: dict[str, Any] = json.loads(data)
-    rest = {name: value for name, value in body.items() if name not in _OF_EVENT}
-    return Event(event_id, kind, body["seq"], body["at"], rest)
+def event_of(event_id: str, kind: str, data: str) -> Event | None:
+    """An event of a session; None for what a stream sends besides."""
+    try:
+        body: dict[str, Any] = json.loads(data)
+        rest = {name: value for name, value in body.items() if name not in _OF_EVENT}
+        return Event(event_id, kind, int(body["seq"]), int(body["at"]), rest)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _snake(fields: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:

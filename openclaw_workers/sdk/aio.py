@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from openclaw_workers.client.answer_text import AnswerText
 from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.sdk.backend import Backend, NewMessage
 from openclaw_workers.sdk.connect import open_backend
-from openclaw_workers.sdk.following import follow
+from openclaw_workers.sdk.following import ANSWER, follow
 from openclaw_workers.sdk.results import Answer, Entry, Event, Run, Session, Stopped, Tree
 
 Wait = Literal["none", "reply", "tree"]
@@ -46,6 +47,14 @@ class AsyncStream:
     async def close(self) -> None:
         """Stop watching; the run goes on."""
         await self._steps.aclose()
+
+    async def text(self) -> AsyncIterator[str]:
+        """Only the text, piece by piece. It ends with the committed answer, even if a worker died half-way."""
+        given = AnswerText()
+        async for event in self:
+            piece = given.finish(event.data.get("text")) if event.type == ANSWER else given.add(event)
+            if piece:
+                yield piece
 
     async def result(self) -> Answer:
         """The answer, when it is there."""

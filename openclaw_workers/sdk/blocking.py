@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +46,15 @@ class Stream:
     def close(self) -> None:
         """Stop watching; the run goes on."""
         self._portal.call(self._stream.close)
+
+    def text(self) -> Iterator[str]:
+        """Only the text, piece by piece. It ends with the committed answer, even if a worker died half-way."""
+        pieces = self._stream.text()
+        while True:
+            try:
+                yield self._portal.call(pieces.__anext__)
+            except StopAsyncIteration:
+                return
 
     def result(self) -> Answer:
         """The answer, when it is there."""

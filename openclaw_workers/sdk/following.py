@@ -19,6 +19,8 @@ from openclaw_workers.views.errors import error_json
 
 Step = Event | Answer
 """Events, then one answer."""
+ANSWER = "answer"
+"""The event at the end of each turn."""
 
 
 async def follow(
@@ -34,6 +36,7 @@ async def follow(
         async for update in reader.follow(conversation.steps()):
             if isinstance(update, Ended):
                 first = _answer_of(conversation.session, update)
+                yield _turn_end(first)
             elif (event := _event_of(conversation.session, update)) is not None:
                 yield event
     except WaitOver as over:
@@ -61,6 +64,7 @@ async def _replies(reader: AsyncFollower, first: views.Answer, after: str, deadl
             async for update in reader.follow(replies.next_reply()):
                 if isinstance(update, Ended):
                     later.append(_answer_of(first.session, update))
+                    yield _turn_end(later[-1])
                     is_more = True
                 elif (event := _event_of(first.session, update)) is not None:
                     yield event
@@ -85,6 +89,12 @@ def _answer_of(session: SessionKey, ended: Ended) -> views.Answer:
         return views.answer_of_run(ended.run)
     assert ended.receipt is not None, "a conversation ends with a run or a receipt"
     return views.answer_without_run(session, ended.receipt)
+
+
+def _turn_end(answer: views.Answer) -> Event:
+    """A turn has ended, and this is its answer. Deltas may be missing before it, never more than it says."""
+    data = {"run": answer.run_id, "text": answer.text, "status": answer.status}
+    return Event(id="", type=ANSWER, session_key=answer.session, data=data)
 
 
 def _typed(answer: views.Answer) -> Answer:

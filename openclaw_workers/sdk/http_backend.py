@@ -10,7 +10,7 @@ from typing import Any
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import BadInput
-from openclaw_workers.remote.address import REJECTIONS, ApiAddress, RemoteConflict, path_of
+from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
 from openclaw_workers.remote.reader import HttpReader
 from openclaw_workers.remote.transport import AsyncTransport
 from openclaw_workers.sdk.backend import Json, NewMessage
@@ -45,8 +45,9 @@ class HttpBackend:
         given = {name: value for name, value in body.items() if value is not None}
         try:
             return _accepted(await self._transport.request("POST", "/send", body=given))
-        except RemoteConflict as error:
-            return _rejected(error, message.session)
+        except MessageRejected as error:
+            problem = problem_json("Rejected", error.message, error.hint)
+            return answer_json(Answer(SessionKey(message.session), "rejected", error=problem))
 
     async def sessions(self, *, limit: int, agent: str | None, label: str | None) -> Json:
         return await self._get("/sessions", limit=limit, agentId=agent, label=label)
@@ -98,13 +99,6 @@ def _accepted(answer: Json) -> Queued | Json:
         answer["eventId"],
         None,
     )
-
-
-def _rejected(error: RemoteConflict, session: str) -> Json:
-    if error.code not in REJECTIONS:
-        raise error
-    problem = problem_json("Rejected", error.message, error.hint)
-    return answer_json(Answer(SessionKey(session), "rejected", error=problem))
 
 
 def _attachments(message: NewMessage) -> list[Json]:

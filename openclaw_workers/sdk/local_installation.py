@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
+from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tree_queries import Trees
+
+
+class NobodyToWake:
+    """Implements Waker where no worker has ever run. The sweep of the first one finds what waits."""
+
+    def turn(self, session: SessionKey, run: RunId) -> bool:
+        return False
+
+    def sealed(self, session: SessionKey, run: RunId) -> str:
+        return ""
+
+    def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
+        return False
+
+    def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
+        return False
+
+    def forget_chord(self, batch: BatchId) -> None:
+        """There is none."""
+
+    def memory_note(self, session_id: str) -> bool:
+        return False
+
+    def oldest_ms(self, lane: Lane) -> int:
+        return 0
 
 
 @dataclass
@@ -49,7 +78,7 @@ class LocalInstallation:
 
     @cached_property
     def waker(self) -> Waker:
-        raise NotImplementedError
+        return QueueWaker(self.stores.redis, self.stores.keys, NobodyToWake)
 
     @cached_property
     def intake(self) -> Intake:

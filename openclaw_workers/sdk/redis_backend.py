@@ -21,7 +21,7 @@ from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.engine.intake.attachments import attach
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.errors import BadInput, ConflictError
-from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer
+from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer, stop_answer
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.session_answers import (
     recent_sessions,
@@ -101,7 +101,7 @@ class RedisBackend:
         return await _in_thread(ask)
 
     async def stop(self, run: str) -> Json:
-        return await _in_thread(self._stop, run)
+        return await _in_thread(stop_answer, self._place, self._place.control, run)
 
     async def steer(self, run: str, text: str) -> Json:
         return await _in_thread(self._steer, run, text)
@@ -140,21 +140,6 @@ class RedisBackend:
             case Rejected(_, reason):
                 return answer_json(rejection(session, reason))
         return accepted
-
-    def _stop(self, wanted: str) -> Json:
-        run = find_run(self._place, wanted)
-        stopped = self._place.control.stop_run(run.id)
-        run = find_run(self._place, wanted)
-        if stopped.run is None:
-            why = f"had already ended ({run.state})" if run.state.is_final else "is not the active run of its session"
-            raise ConflictError(f"{run.id} {why}; nothing was stopped")
-        return {
-            "runId": run.id,
-            "sessionKey": run.session_key,
-            "state": run.state,
-            "cancelledMessages": stopped.cancelled,
-            "stoppedSubagents": stopped.children,
-        }
 
     def _steer(self, wanted: str, text: str) -> Json:
         run = find_run(self._place, wanted)

@@ -54,6 +54,8 @@ class Answer(_Result):
     run_id: str | None = None
     reason: str | None = None
     text: str | None = None
+    reply: str | None = None
+    """The text under its other name."""
     usage: Usage | None = None
     model: str | None = None
     fallback_from: str | None = None
@@ -64,11 +66,6 @@ class Answer(_Result):
     replies: list[LaterReply] = Field(default_factory=list)
     """With `wait="tree"`: the replies to the results of sub-agents, in order."""
     subagents: list[Subagent] = Field(default_factory=list)
-
-    @property
-    def reply(self) -> str:
-        """The text, or nothing."""
-        return self.text or ""
 
 
 class LaterReply(_Result):
@@ -82,7 +79,7 @@ class LaterReply(_Result):
 
 
 class Event(_Result):
-    """Something that happened in a session, such as `text.delta`. docs/internals.md lists the types."""
+    """Something that happened in a session, such as `text.delta`. docs/python.md lists the types."""
 
     id: str
     type: str

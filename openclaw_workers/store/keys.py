@@ -6,6 +6,7 @@
     {ns}:due                       zset    never            `turn|session`, `archive|id`, `batch|id`, `relay|id`,
                                                             `cleanup|session`, `lost_call|id`, `stop_children|session`,
                                                             `stop_children|run session`, `forget|batch session`,
+                                                            `memory_note|session id`,
                                                             `job|id`, `firing|job time`
                                                             -> when to look
     {ns}:due:before_step           zset    when shifted     what was due when Redis' clock stepped back
@@ -67,6 +68,14 @@
     {ns}:archives                  hash    when written     session id -> whose transcript it is (JSON)
     {ns}:archiving:{id}            hash    30 days          by session id: who writes the archive, where, how far
     {ns}:archives:at:{id}          set     when written     due items of archives that wait for a writer at one place
+    {ns}:memory_owner:{id}         string  with lease       token of the process that owns the memory index of a place
+    {ns}:memory_requests:{id}      list    when taken       questions to that process (JSON)
+    {ns}:memory_wanted:{id}        set     when taken       agents whose memory may have changed
+    {ns}:memory_reply:{id}         list    1 minute         the answer to one question, and progress before it (JSON)
+    {ns}:memory_sync:{id}          string  with lease       who brings one agent's part of a server's index up to date
+    {ns}:memory_note:{id}          hash    30 days          by session id: a conversation that is to be saved to memory
+    {ns}:memory_vectors:{id}       hash    newest 10,000    by model: hash of a text -> its embedding
+    {ns}:memory_vectors:{id}:used  zset    newest 10,000    hash of a text -> when its embedding was last used
     {ns}:outbox:new                stream  when sorted      messages to chats that are not sorted by route yet
     {ns}:outbox:entry:{id}         hash    24 h after sent  a message to a chat: message (JSON), state, address, parts
                                                             (how many), next (part to send), attempts, `part 0` …
@@ -121,6 +130,7 @@ CLEANUP = "cleanup|"
 RELAY = "relay|"
 LOST_CALL = "lost_call|"
 FORGET = "forget|"
+MEMORY_NOTE = "memory_note|"
 JOB = "job|"
 FIRING = "firing|"
 
@@ -385,6 +395,30 @@ class Keys:
 
     def archives_at(self, place: str) -> str:
         return f"{self.namespace}:archives:at:{place}"
+
+    def memory_owner(self, place: str) -> str:
+        return f"{self.namespace}:memory_owner:{place}"
+
+    def memory_requests(self, place: str) -> str:
+        return f"{self.namespace}:memory_requests:{place}"
+
+    def memory_wanted(self, place: str) -> str:
+        return f"{self.namespace}:memory_wanted:{place}"
+
+    def memory_reply(self, request_id: str) -> str:
+        return f"{self.namespace}:memory_reply:{request_id}"
+
+    def memory_sync(self, name: str) -> str:
+        return f"{self.namespace}:memory_sync:{name}"
+
+    def memory_note(self, session_id: str) -> str:
+        return f"{self.namespace}:memory_note:{session_id}"
+
+    def memory_vectors(self, model: str) -> str:
+        return f"{self.namespace}:memory_vectors:{model}"
+
+    def memory_vectors_used(self, model: str) -> str:
+        return f"{self.namespace}:memory_vectors:{model}:used"
 
     def slots(self, lane: str) -> str:
         return f"{self.namespace}:lane:{lane}:slots"

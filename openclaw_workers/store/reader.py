@@ -149,6 +149,10 @@ class Reader:
     def transcript(self, key: SessionKey, start: int = 0, end: int = -1) -> list[TranscriptEntry]:
         return self.entries(key, self._raws(key, start, end))
 
+    def stored_entries(self, key: SessionKey, start: int = 0) -> list[str]:
+        """Entries as they are stored, readable or not."""
+        return self._raws(key, start, -1)
+
     def _raws(self, key: SessionKey, start: int, end: int) -> list[str]:
         """Stored entries, read in portions that keep Redis from others for about a millisecond each."""
         answers: list[list[str]] = []

@@ -78,14 +78,16 @@ class Taken:
     """Whether messages may wait that were sent into this turn while it had another owner, or none."""
     known_holds: bool = False
     """Whether the transcript still begins with what the caller said it knows."""
+    authority: Authority = Authority.ANYONE
+    """The authority of who asked for the turn: the sender of the first message it answers."""
 
-    @property
-    def authority(self) -> Authority:
-        """The authority of who asked for the turn: the sender of the first message it answers."""
-        try:
-            return Authority(json.loads(self.bound[0])["authority"])
-        except (IndexError, KeyError, TypeError, ValueError):
-            return Authority.ANYONE  # a message without it, or none that can be read
+
+def authority_of(bound: Sequence[str]) -> Authority:
+    """The authority of the first of these messages; the lowest if it says none or cannot be read."""
+    try:
+        return Authority(json.loads(bound[0])["authority"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        return Authority.ANYONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from openclaw_workers.store.turn_records import (
     Taken,
     TurnRules,
     WaitFor,
+    authority_of,
 )
 
 
@@ -123,6 +124,7 @@ class Turns:
             dead=tuple(json.loads(dead)),
             steering_waits=bool(steers),
             known_holds=bool(holds),
+            authority=authority_of(bound),
         )
 
     def step(

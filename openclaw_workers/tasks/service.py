@@ -8,13 +8,19 @@ from typing import Any
 from openclaw_workers.domain.ids import BatchId
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.signals import current_worker
-from openclaw_workers.tasks.waker import ANNOUNCE, PROMPT
+from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)
 def announce(batch_id: str) -> None:
     """The body of a batch's chord: give its results to the parent. Too early or too often changes nothing."""
     current_worker().announcer.announce(BatchId(batch_id))
+
+
+@app.task(name=MEMORY_NOTE, ignore_result=True)
+def memory_note(session_id: str) -> None:
+    """Save an ended conversation to memory. Too often changes nothing."""
+    current_worker().session_notes.save(session_id)
 
 
 @app.task(name=PROMPT, ignore_result=False, resultrepr_maxsize=1)  # logs and Flower must not show it

@@ -28,6 +28,7 @@ TURN = "openclaw.turn"
 SUBAGENT = "openclaw.subagent"
 ANNOUNCE = "openclaw.announce"
 PROMPT = "openclaw.prompt"
+MEMORY_NOTE = "openclaw.memory_note"
 CHORD_OVER_SECONDS = 86_400
 UNREACHABLE = (OperationalError, RedisError, OSError)
 
@@ -107,6 +108,9 @@ class CeleryWaker:
             raise BadInput(f"the prompt of {agent_id} cannot be built: {error}") from error
         asked.forget()
         return report
+
+    def memory_note(self, session_id: str) -> bool:
+        return self._send(MEMORY_NOTE, [session_id], Lane.SERVICE, f"memory-note-{session_id}", f"({session_id})")
 
     def oldest_ms(self, lane: Lane) -> int:
         try:

@@ -17,6 +17,7 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
@@ -74,6 +75,8 @@ class Worker:
         self.runner = engine.runner
         self.frames = engine.frames
         self.announcer = engine.announcer
+        self.session_notes = engine.session_notes
+        self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
         self.reader = stores.reader
         self._sweeper = engine.sweeper
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
@@ -99,6 +102,8 @@ class Worker:
         self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
+        if self._memory_owner is not None:
+            self._memory_owner.start()
         log.info("worker.started", worker=self.id)
 
     def _keep_blanks(self) -> None:
@@ -113,6 +118,8 @@ class Worker:
 
     def stop(self) -> None:
         self._sweeper.stop()
+        if self._memory_owner is not None:
+            self._memory_owner.stop()
         self._ticker.stop()
         try:
             self._workers.leave(self.id)

@@ -13,11 +13,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.tool_spec import RAW_ARGUMENTS
+from openclaw_workers.domain.transcript import ContentBlock
 from openclaw_workers.errors import ToolInputInvalid
+from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 
 if TYPE_CHECKING:
     from openclaw_workers.tools.cron.port import SchedulePort
+    from openclaw_workers.tools.memory.port import MemoryPort
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.web.port import WebPort
 
 
 class Effect(StrEnum):
@@ -61,9 +65,16 @@ class ToolContext:
     """The time limit of a command whose call sets none."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
+    memory: MemoryPort | None = None
+    """The agent's memory, for the memory tools."""
+    web: WebPort | None = None
+    """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
 
+
+ToolAnswer = str | list[ContentBlock]
+"""What a tool returns: text, or content blocks (text, images, files). Files follow the text; `media` stores them."""
 
 InputT = TypeVar("InputT", bound=ToolInput)
 
@@ -78,6 +89,8 @@ class Tool(ABC, Generic[InputT]):
     """All calls of one assistant message run together, before its other calls, in one `run_batch`."""
     ends_turn: ClassVar[bool] = False
     """A successful call ends the turn without another model call."""
+    max_output_bytes: ClassVar[int] = MAX_OUTPUT_BYTES
+    """The text of an answer is cut to this size, with a note. Tools with longer results return them in pages."""
 
     def is_result_untrusted(self, args: InputT) -> bool:
         """Whether the result is third-party text, which the model must see quoted as untrusted."""
@@ -88,15 +101,15 @@ class Tool(ABC, Generic[InputT]):
         return False
 
     @abstractmethod
-    def run(self, args: InputT, ctx: ToolContext) -> str:
-        """Run the call and return the text for the model, bounded in size.
+    def run(self, args: InputT, ctx: ToolContext) -> ToolAnswer:
+        """Run the call and return the answer for the model.
 
         Raises:
             ToolError: the call failed; the model reads the message.
         """
 
-    def run_batch(self, calls: Sequence[tuple[InputT, ToolContext]]) -> list[str]:
-        """Run several calls of one assistant message as one operation; return one text per call."""
+    def run_batch(self, calls: Sequence[tuple[InputT, ToolContext]]) -> Sequence[ToolAnswer]:
+        """Run several calls of one assistant message as one operation; return one answer per call."""
         return [self.run(args, ctx) for args, ctx in calls]
 
     def description(self) -> str:

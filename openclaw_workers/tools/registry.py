@@ -1,4 +1,4 @@
-"""All built-in tools, as an explicit list, and their aliases."""
+"""All built-in tools, as an explicit list."""
 
 from __future__ import annotations
 
@@ -9,39 +9,34 @@ from typing import Any
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.cron import CronTool
+from openclaw_workers.tools.files.apply_patch import ApplyPatch
+from openclaw_workers.tools.files.edit import Edit
+from openclaw_workers.tools.files.find import Find
+from openclaw_workers.tools.files.grep import Grep
+from openclaw_workers.tools.files.ls import Ls
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.files.write import Write
+from openclaw_workers.tools.memory.tools import MemoryGet, MemorySearch, MemoryWrite
 from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionStatus
 from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
 from openclaw_workers.tools.shell.exec import Exec
-
-ALIASES = {"read_file": "read", "write_file": "write", "shell": "exec"} | dict.fromkeys(
-    ("subagent.list", "subagent.stop", "subagent.send"), "subagents"
-)
-"""MiniClaw's tool names, accepted in calls and in policies."""
+from openclaw_workers.tools.web.web_fetch import WebFetch
+from openclaw_workers.tools.web.web_search import WebSearch
 
 
 @cache
 def _by_name() -> dict[str, Tool[Any]]:
-    tools: list[Tool[Any]] = [Exec(), Read(), Write(), SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
+    tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec()]
+    tools += [WebSearch(), WebFetch()]
+    tools += [SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
     tools += [SessionsList(), SessionsHistory(), SessionStatus(), CronTool()]
+    tools += [MemorySearch(), MemoryGet(), MemoryWrite()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 
 
 def builtin_tools() -> list[Tool[Any]]:
     return list(_by_name().values())
-
-
-def canonical(name: str) -> str:
-    """Resolve an alias to the tool's name; unknown names are returned unchanged."""
-    return ALIASES.get(name, name)
-
-
-def arguments(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Add the action that an alias implies: `subagent.stop` means `subagents` with the action stop."""
-    _, dot, action = name.partition(".")
-    return {**given, "action": action} if dot and canonical(name) == "subagents" else given
 
 
 def specs(tools: Iterable[Tool[Any]] | None = None) -> list[ToolSpec]:

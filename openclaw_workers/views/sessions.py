@@ -22,6 +22,7 @@ def session_json(row: SessionEntry, control: SessionState, main_key: str) -> dic
         "kind": classify(row.session_key, main_key=main_key),
         "label": row.label,
         "displayName": row.display_name,
+        "channel": row.channel or row.last_channel,
         "state": control.state,
         "runId": (control.run or None) if is_busy else None,
         "worker": control.owner or None,
@@ -51,6 +52,7 @@ def session_details_json(
         "quarantined": list(damaged),
         "cost": spent.cost,
         "modelCalls": spent.calls,
+        "failedCalls": spent.failed,
         **session_levels(row, thinking_default),
         "row": row.model_dump(mode="json", by_alias=True, exclude_none=True),
     }

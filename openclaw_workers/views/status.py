@@ -27,7 +27,8 @@ def status_json(
     now_ms: int,
 ) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
-    known = [worker_json(info, held) for info in workers]
+    # In one order, so that a list that is looked at again does not jump.
+    known = [worker_json(info, held) for info in sorted(workers, key=lambda info: info.id)]
     lanes = [
         lane_json(lane, queues[lane], cap=caps.get(lane) or None, workers=known, held=held, waiting=waiting)
         for lane in WORKER_LANES
@@ -46,6 +47,11 @@ def status_json(
             "pendingAnnounces": len(undelivered) - blocked,
             "blockedAnnounces": blocked,
         },
+        "blockedResults": [
+            {"batch": batch.id, "sessionKey": batch.parent_session, "error": batch.last_error}
+            for batch in undelivered
+            if batch.state is BatchState.BLOCKED
+        ],
         "unsafeSettings": dict(unsafe_settings),
         "ingress": ingress_json(ingresses),
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from openclaw_workers.domain.ids import BatchId
+from openclaw_workers.domain.ids import BatchId, RunId
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import Batch, BatchState
 from openclaw_workers.views.runs import pick
@@ -51,6 +52,8 @@ SUBAGENT = (
     "batchIndex",
 )
 """docs/cli.md describes them."""
+OF_RUN = ("reason", "covers", "modelAttempts", "fallbackFrom", "text")
+"""What is shown of one sub-agent besides."""
 OUTCOME = ("runId", "childSessionKey", "label", "state", "outcome", "endedReason")
 """How a sub-agent ended, beside the answer of the session that spawned it."""
 _RENAMED = {
@@ -63,9 +66,16 @@ _RENAMED = {
 }
 
 
-def subagent_json(run: Run, batch: Batch | None, number: int | None = None) -> dict[str, Any]:
-    """`number` is the one under which `ocw subagents list` shows it."""
-    return {"number": number, **pick(run, SUBAGENT, _RENAMED), "delivery": delivery_json(batch)}
+def subagent_json(run: Run, batch: Batch | None, numbers: Mapping[RunId, int]) -> dict[str, Any]:
+    """`numbers` are those under which `ocw subagents list` shows them."""
+    parent = numbers.get(run.parent_run_id) if run.parent_run_id else None
+    fields = pick(run, SUBAGENT, _RENAMED)
+    return {"number": numbers.get(run.id), "parentNumber": parent, **fields, "delivery": delivery_json(batch)}
+
+
+def subagent_details_json(run: Run, batch: Batch | None, numbers: Mapping[RunId, int]) -> dict[str, Any]:
+    """One sub-agent with what its run has besides."""
+    return {**subagent_json(run, batch, numbers), **pick(run, OF_RUN)}
 
 
 def outcome_json(run: Run) -> dict[str, Any]:
@@ -77,6 +87,7 @@ def delivery_json(batch: Batch | None) -> dict[str, Any] | None:
         return None
     return {
         "batch": batch.id,
+        "sessionKey": batch.parent_session,
         "state": batch.state,
         "mode": batch.mode,
         "members": batch.members,

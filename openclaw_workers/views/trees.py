@@ -112,6 +112,7 @@ def tree_json(node: Node, now_ms: int) -> dict[str, Any]:
         **({"kind": "reply"} if node.is_reply else {}),
         "settled": node.is_settled,
         "delivery": node.batch.state if node.batch else None,
+        "deliveryTries": node.batch.tries if node.batch else None,
         **pick(run, AFTER_STATE),
         "ageMs": age_ms(run, now_ms),
         **pick(run, ("model", "usage", "tokens", "cost")),

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.pairing import Subject
+from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.browser.conftest import OpenWindow
 from tests.support.faulty_workers import start_workers
 from tests.support.programs import program, say
@@ -37,6 +41,40 @@ def test_workers_lanes_and_usage_are_shown(site: Site, visitor: Visitor) -> None
     expect(page.locator(".chart .seg")).not_to_have_count(0)
     page.get_by_role("button", name="Agent").click()
     expect(page.locator(".usage-table tbody")).to_contain_text("main")
+
+
+def test_a_failed_message_is_sent_again_or_dropped(site: Site, visitor: Visitor) -> None:
+    page, outbox = visitor.page, site.fleet.stores.outbox
+    for name in ("lost", "kept"):
+        route = Route(channel="telegram", account_id="bot", to=name)
+        outbox.put(OutgoingMessage(id=name, kind=OutgoingKind.REPLY, route=route, text=f"text of {name}"))
+    for claim in outbox.claim([Account("telegram", "bot")], lease_ms=5000, most=10).claims:
+        outbox.sending(claim, 0, ['{"text":"one"}'], lease_ms=5000)
+        outbox.record(claim, 0, PartOutcome.FAILED, lease_ms=5000, error="bot was blocked")
+    visitor.open("/fleet")
+    lost, kept = (page.locator(".outbox tr", has_text=name) for name in ("text of lost", "text of kept"))
+    expect(lost).to_contain_text("bot was blocked")
+
+    lost.get_by_role("button", name="Drop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Drop").click()
+    kept.get_by_role("button", name="Retry").click()
+
+    expect(lost).to_have_count(0)
+    expect(kept).to_contain_text("queued")
+    page.get_by_role("button", name="Sent and dropped too").click()
+    expect(lost).to_contain_text("dropped")
+
+
+def test_a_person_who_asks_is_let_in(site: Site, visitor: Visitor) -> None:
+    page, pairings = visitor.page, site.fleet.stores.pairings
+    subject = Subject("telegram", person_id="5")
+    pairings.request(subject, name="Ada", message_id="1")
+    visitor.open("/fleet")
+    page.locator("tr", has_text="Ada").get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+
+    expect(page.get_by_text("Ada is let in.")).to_be_visible()
+    assert subject in pairings.admitted([subject])
 
 
 def test_a_lane_without_a_worker_is_announced_until_one_comes(own_site: Site, window: OpenWindow) -> None:

@@ -60,7 +60,8 @@ def test_a_worker_carries_as_many_as_its_lane_is_set_to(
 
     [argv] = started
     assert argv[argv.index("-c") + 1] == str(concurrency)
-    assert _plan(cli.loaded, {}, with_flower=False).concurrency[Lane(lane)] == concurrency
+    plan = _plan(cli.loaded, {}, with_flower=False, with_ingress=False, accept_not_in_effect=False)
+    assert plan.concurrency[Lane(lane)] == concurrency
 
 
 def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(

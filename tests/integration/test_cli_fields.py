@@ -23,14 +23,16 @@ from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.cli_docs import PAGE, CliDocs
 from tests.support.fake_telegram import TOKEN, FakeTelegram
 from tests.support.fleet import Fleet, session_key
+from tests.support.ingress import start_ingress
 from tests.support.ocw import Gate, Ocw, finish
+from tests.support.pdfs import pdf
 from tests.support.programs import Program, as_text, call, execute, program, say, spawn
 from tests.support.redis_server import free_port
 from tests.support.waiting import eventually
 from tests.support.wire import Failure, Reply, WireServer
 
-WITHOUT_FIELDS = {"worker", "config schema"}
-"""One prints logs, the other a JSON schema."""
+WITHOUT_FIELDS = {"worker", "ingress", "config schema"}
+"""Two print logs, the third a JSON schema."""
 
 Answers = dict[str, list[Any]]
 
@@ -64,10 +66,13 @@ def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.
         "models": {"providers": {"wire": provider}},
         "agents": {"list": [{"id": "main", "default": True}, wired]},
         "engine": {"leaseSeconds": 8.0},
+        "budgets": {"tree": {"tokens": 1_000_000_000}},
     }
     with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
         fleet.workspace.mkdir(parents=True)
         (fleet.workspace / "AGENTS.md").write_text("Be brief.\n")
+        (fleet.workspace / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\nimage")
+        (fleet.workspace / "scan.pdf").write_bytes(pdf(""))
         fleet.ready(*(fleet.worker(lane, wait=False) for lane in ("main", "subagent", "service")))
         yield fleet
 
@@ -81,6 +86,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.outbox()
     asking.schedules()
     asking.people()
+    asking.tokens()
     asking.runs_and_endings()
     asking.channels()
     asking.set_up()
@@ -130,7 +136,8 @@ class Asking:
         return self.ask("agent", "agent", "--session", session, "-m", as_text(message), *options, code=code)
 
     def talks(self) -> None:
-        self.plain = self.say("plain", program(call(execute("echo x")), say("done")), "--file", str(PAGE))
+        shown = [{"tool": "read", "input": {"path": name}} for name in ("dot.png", "scan.pdf")]
+        self.plain = self.say("plain", program(call(execute("echo x"), *shown), say("done")), "--file", str(PAGE))
         self.say("plain", "/status")
         self.say("plain", program({"fail": "billing"}), code=1)
         self.server.script += [
@@ -163,6 +170,7 @@ class Asking:
         self.ask("subagents send", "subagents", "send", "settled", as_text(program(say("more"))), "--wait")
         self.ask("subagents stop", "subagents", "stop", held.id, "--wait")
         self.blocked()
+        self.parked()
         self.ask("subagents list", "subagents", "list")
         self.ask("subagents log", "subagents", "log", "settled")
 
@@ -173,6 +181,17 @@ class Asking:
         (child,) = self.fleet.stores.tree.children(session_key(name))
         eventually(lambda: self.fleet.run(child.id).state == "running", within=30)
         return child
+
+    def parked(self) -> None:
+        """A sub-agent that waits for one of its own."""
+        gate = Gate(self.fleet, "parked")
+        inner = program(spawn(program(gate.step, say("leaf")), label="leaf"), say("waiting"), say("middle done"))
+        self.fleet.outcome(self.fleet.send(program(spawn(inner, label="middle"), say("ok"), say("heard")), "parked"))
+        (middle,) = self.fleet.stores.tree.children(session_key("parked"))
+        eventually(lambda: self.fleet.run(middle.id).state == "parked", within=30)
+        gate.open()
+        eventually(lambda: self.fleet.run(middle.id).settled_at, within=30)
+        self.ask("runs show", "runs", "show", middle.id)
 
     def blocked(self) -> None:
         gate = Gate(self.fleet, "blocked")
@@ -185,6 +204,7 @@ class Asking:
         gate.open()
         eventually(lambda: (found := stores.tree.batch(batch)) and found.state is BatchState.BLOCKED, within=30)
         stores.redis.delete(inbox)
+        self.ask("status", "status")
         self.ask("subagents retry", "subagents", "retry", batch)
 
     def what_is_there(self) -> None:
@@ -200,7 +220,7 @@ class Asking:
         self.ask("runs tree", "runs", "tree", "tree")
         self.ask("runs watch RUN", "runs", "watch", self.plain["runId"])
         (child,) = {run.id: run for run in self.fleet.stores.tree.children(session_key("held"))}
-        for run in (self.plain["runId"], child):
+        for run in (self.plain["runId"], child, str(self.fleet.run(child).parent_run_id)):
             self.ask("runs show", "runs", "show", run)
         self.ask("usage", "usage")
         self.ask("models status", "models", "status")
@@ -209,7 +229,19 @@ class Asking:
         self.ask("agents list", "agents", "list")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
+        self.memory()
         self.ask("completion", "completion", "bash")
+
+    def memory(self) -> None:
+        (self.fleet.workspace / "MEMORY.md").write_text("- the cabin is blue\n" + "- more\n" * 9_000)
+        self.ask("memory index", "memory", "index", "--force")
+        self.ask("memory status", "memory", "status")
+        self.ask("memory search", "memory", "search", "cabin done", "--agent", "main")
+        self.ask("memory search", "memory", "search", '"cabin"', "--session", "main")
+        self.ask("memory get", "memory", "get", "MEMORY.md", "--from", "1", "--lines", "1")
+        self.ask("memory get", "memory", "get", "MEMORY.md")
+        self.ask("memory doctor", "memory", "doctor")
+        self.ask("sessions search", "sessions", "search", "done")
 
     def outbox(self) -> None:
         store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")
@@ -279,6 +311,13 @@ class Asking:
         self.ask("channels list", "channels", "list")
         self.ask("channels status", "channels", "status", "telegram")
         self.ask("channels test", "channels", "test", "telegram")
+
+    def tokens(self) -> None:
+        ident = self.ask("tokens create", "tokens", "create")["id"]
+        start_ingress(self.fleet)
+        self.ask("tokens link", "tokens", "link", ident)
+        self.ask("tokens list", "tokens", "list")
+        self.ask("tokens revoke", "tokens", "revoke", ident)
 
     def set_up(self) -> None:
         broken = self.directory / "broken.yaml"

@@ -65,7 +65,7 @@ def ocw(tmp_path: Path) -> Iterator[Ocw]:
 def test_up_starts_everything_and_down_ends_it(ocw: Ocw) -> None:
     ready = ocw.up()
 
-    assert ready["pids"].keys() == {"redis", "flower"} | WORKERS
+    assert ready["pids"].keys() == {"redis", "flower", "ingress"} | WORKERS
     assert ready["offline"] is True
     workers = json.loads(ocw("status", "--json").stdout)["workers"]
     assert {worker["lane"]: worker["concurrency"] for worker in workers} == {"main": 4, "subagent": 8, "service": 4}

@@ -9,7 +9,7 @@ from typing import Any
 from ingress.api.models.inputs import ConfigCheckInput, ConfigQuery, UsageQuery
 from ingress.api.table import Call, NoInput
 from openclaw_workers.config.loader import load
-from openclaw_workers.engine.intake.commands.registry import COMMANDS
+from openclaw_workers.engine.intake.commands.registry import list_commands
 from openclaw_workers.errors import ConfigurationError
 from openclaw_workers.queries.agent_answers import agents_answer
 from openclaw_workers.queries.config_answers import check_answer, failed_check_answer, values_answer
@@ -36,12 +36,10 @@ def list_agents(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     return {**answer, "agents": [each for each in answer["agents"] if wanted in (None, each["agentId"])]}
 
 
-def list_commands(_: Call[NoInput, NoInput]) -> dict[str, Any]:
-    listed = [
-        {"name": each.name, "usage": each.usage, "help": each.summary, "authority": each.authority}
-        for each in COMMANDS.values()
-    ]
-    return {"ok": True, "commands": listed}
+def commands(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    """Those that whoever asks may use."""
+    triggers = call.context.settings.session.reset_triggers
+    return {"ok": True, "commands": list_commands(triggers, call.principal.command_authority)}
 
 
 def get_config(call: Call[ConfigQuery, NoInput]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 from ingress.api.access import run_of, session_key_of
 from ingress.api.models.inputs import LimitQuery, RunsQuery
 from ingress.api.table import Call, NoInput
-from openclaw_workers.errors import ConflictError, NotFound
-from openclaw_workers.queries.run_answers import journal_json, recent_runs, run_details, runs_answer
+from openclaw_workers.errors import NotFound
+from openclaw_workers.queries.run_answers import journal_json, recent_runs, run_details, runs_answer, stop_answer
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.trees import TreeQuery, recent_trees, trees_answer
 
@@ -31,20 +31,7 @@ def get_journal(call: Call[NoInput, NoInput]) -> dict[str, Any]:
 
 
 def stop_run(call: Call[NoInput, NoInput]) -> dict[str, Any]:
-    run = run_of(call)
-    stopped = call.context.control.stop_run(run.id)
-    run = find_run(call.context, run.id)
-    if stopped.run is None:
-        why = f"had already ended ({run.state})" if run.state.is_final else "is not the active run of its session"
-        raise ConflictError(f"{run.id} {why}; nothing was stopped")
-    return {
-        "ok": True,
-        "runId": run.id,
-        "sessionKey": run.session_key,
-        "state": run.state,
-        "cancelledMessages": stopped.cancelled,
-        "stoppedSubagents": stopped.children,
-    }
+    return stop_answer(call.context, call.context.control, run_of(call).id)
 
 
 def get_tree(call: Call[LimitQuery, NoInput]) -> dict[str, Any]:
@@ -57,6 +44,12 @@ def get_tree(call: Call[LimitQuery, NoInput]) -> dict[str, Any]:
     else:
         session_key_of(call, of)
     return trees_answer(call.context, TreeQuery(call.context, of, call.query.limit).read())
+
+
+def list_active_trees(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    """Those that have not settled, or else the last one."""
+    roots = TreeQuery(call.context, None, 1).read()
+    return trees_answer(call.context, [root for root in roots if call.principal.may_see(root.run.session_key)])
 
 
 def list_trees(call: Call[LimitQuery, NoInput]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from openclaw_workers.queries.session_answers import (
     sessions_answer,
     transcript_page,
 )
-from openclaw_workers.queries.sessions import find_session
+from openclaw_workers.queries.sessions import check_label_is_free, find_session
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
 
 
@@ -54,6 +54,7 @@ def patch_session(call: Call[NoInput, SessionPatch]) -> dict[str, Any]:
     place, key = call.context, existing_key(call)
     wanted = call.body.model_dump(by_alias=True, exclude_unset=True)
     fields = row_fields(place.settings, key, wanted, call.principal.authority)
+    check_label_is_free(place, key, fields.get("label", ""))
     if fields and not place.stores.sessions.patch(key, fields):
         raise NotFound(f"no session {key}")
     return _details(call, key)

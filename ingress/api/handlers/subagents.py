@@ -7,10 +7,11 @@ from typing import Any
 from ingress.api.access import session_key_of, subagent_of
 from ingress.api.models.inputs import HistoryQuery, SubagentsQuery
 from ingress.api.table import Call, NoInput
-from openclaw_workers.errors import ConflictError
+from openclaw_workers.domain.ids import BatchId
+from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.session_answers import transcript_page
 from openclaw_workers.queries.subagent_answers import (
-    list_subagents_below,
+    retry_answer,
     session_of,
     states_of,
     stop_subagent_tree,
@@ -24,10 +25,7 @@ def list_subagents(call: Call[SubagentsQuery, NoInput]) -> dict[str, Any]:
     query, place = call.query, call.context
     if query.session_key is not None:
         session_key_of(call, query.session_key)
-    found, batches = list_subagents_below(
-        place, query.session_key, query.limit, live=query.live, agent=call.principal.agent
-    )
-    return subagents_answer(found, batches)
+    return subagents_answer(place, query.session_key, query.limit, live=query.live, agent=call.principal.agent)
 
 
 def get_subagent(call: Call[NoInput, NoInput]) -> dict[str, Any]:
@@ -47,10 +45,11 @@ def stop_subagent(call: Call[NoInput, NoInput]) -> dict[str, Any]:
 
 
 def retry_delivery(call: Call[NoInput, NoInput]) -> dict[str, Any]:
-    run = subagent_of(call)
-    assert run.batch is not None, "a child has one"
-    batch = call.context.stores.tree.batch(run.batch)
-    if batch is None or not call.context.stores.tree.retry(run.batch):
-        state = batch.state if batch else "gone"
-        raise ConflictError(f"{run.batch} is {state}; there is nothing to deliver again")
-    return {"ok": True, "batch": batch.id, "sessionKey": batch.parent_session}
+    """Of a sub-agent, or of a batch by its id."""
+    wanted = call.path["id"]
+    if not wanted.startswith("batch-"):
+        return retry_answer(call.context, subagent_of(call).id)
+    batch = call.context.stores.tree.batch(BatchId(wanted))
+    if batch is None or not call.principal.may_see(batch.parent_session):
+        raise NotFound(f"no batch {wanted}", hint="`ocw subagents list --live` shows what is not delivered")
+    return retry_answer(call.context, wanted)

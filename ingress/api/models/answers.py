@@ -86,6 +86,8 @@ class Session(Shape):
     agent_id: str
     kind: str
     label: str | None
+    display_name: str | None
+    channel: str | None
     state: str
     run_id: str | None
     worker: str | None
@@ -325,13 +327,49 @@ class ConfigCheckAnswer(Done):
 
 class CommandHelp(Shape):
     name: str
+    aliases: list[str]
     usage: str
-    help: str
+    summary: str
+    details: str
     authority: str
+    when: str
 
 
 class CommandsAnswer(Done):
     commands: list[CommandHelp]
+
+
+class Outgoing(Shape):
+    id: str
+    kind: str
+    state: str
+    channel: str
+    to: str
+    session_key: str | None
+    run_id: str | None
+    preview: str
+    parts: int
+    parts_sent: int
+    error: str | None
+
+
+class OutboxAnswer(Done):
+    messages: list[Outgoing]
+    senders: list[Json]
+
+
+class OutgoingAnswer(Outgoing):
+    ok: bool
+
+
+class PairingAnswer(Done):
+    requests: list[Json]
+    admitted: list[Json]
+    refused: list[Json]
+
+
+class AdmissionAnswer(Done):
+    subject: str
 
 
 class AgentsAnswer(Done):

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field, StringConstraints
 from ingress.api.table import Input
 from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.messages import QueueMode
+from openclaw_workers.domain.outgoing import OutgoingState
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.store.llm.ledger import KEPT_DAYS
 
@@ -127,6 +128,13 @@ class SubagentsQuery(Input):
     """Only those below this session."""
     live: bool = False
     """Only those that are active, or whose result is not delivered."""
+
+
+class OutboxQuery(Input):
+    limit: Limit = 50
+    state: OutgoingState | None = None
+    all: bool = False
+    """Also those that were sent or dropped in the last 24 hours."""
 
 
 class UsageQuery(Input):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import warnings
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import structlog
 from telegram import (
@@ -24,21 +23,17 @@ from telegram.error import (
     BadRequest,
     ChatMigrated,
     EndPointNotFound,
-    Forbidden,
     InvalidToken,
-    NetworkError,
-    RetryAfter,
     TelegramError,
 )
 from telegram.request import HTTPXRequest
 from telegram.warnings import PTBDeprecationWarning, PTBUserWarning
 
-from ingress.channels.adapter import Part, SendLater, SendRefused
+from ingress.channels.adapter import Part, SendRefused
+from ingress.channels.telegram.failures import or_refused
 from openclaw_workers.domain.outgoing import Button, OutgoingFile
 
 log = structlog.get_logger(__name__)
-
-T = TypeVar("T")
 
 TELEGRAM = "https://api.telegram.org"
 UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -49,8 +44,6 @@ STALL_SECONDS = 5.0
 CONNECTIONS = 32
 MAX_CALLBACK_BYTES = 64
 PHOTOS = ("image/jpeg", "image/png", "image/webp")
-NEVER_LEFT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
-"""Failures of the HTTP client before it has a connection."""
 
 # The library wants its own method to be used, which parses all updates at once: one that it cannot parse would hold up
 # all others for ever.
@@ -74,10 +67,6 @@ class Me:
     def address(self) -> str:
         """Where people find it."""
         return f"https://t.me/{self.username}"
-
-
-class ChatUnavailable(SendRefused):
-    """The chat takes nothing from the bot: it was blocked or removed, or the chat is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +135,9 @@ class TelegramClient:
             TelegramError: nobody knows.
         """
         try:
-            return await _or_refused(self._send(to, part))
+            return await or_refused(self._send(to, part))
         except ChatMigrated as moved:  # the old id takes nothing, so nothing was sent
-            return await _or_refused(self._send(Target(moved.new_chat_id, to.topic), part))
+            return await or_refused(self._send(Target(moved.new_chat_id, to.topic), part))
 
     async def _send(self, to: Target, part: Part) -> str:
         payload = part.payload
@@ -204,29 +193,29 @@ class TelegramClient:
             reply_markup=_keyboard(part.payload.get("buttons")),
         )
         try:
-            await _or_refused(change)
+            await or_refused(change)
         except SendRefused as error:
             if "not modified" not in error.reason:
                 raise
 
     async def delete(self, to: Target, message_id: str) -> None:
-        await _or_refused(self._bot.delete_message(chat_id=to.chat, message_id=int(message_id)))
+        await or_refused(self._bot.delete_message(chat_id=to.chat, message_id=int(message_id)))
 
     async def react(self, to: Target, message_id: str, emoji: str) -> None:
         reaction = emoji or None
-        await _or_refused(self._bot.set_message_reaction(to.chat, int(message_id), reaction))
+        await or_refused(self._bot.set_message_reaction(to.chat, int(message_id), reaction))
 
     async def create_topic(self, chat: int | str, name: str) -> str:
-        created = await _or_refused(self._bot.create_forum_topic(chat, name[:128]))
+        created = await or_refused(self._bot.create_forum_topic(chat, name[:128]))
         return str(created.message_thread_id)
 
     async def typing(self, to: Target) -> None:
-        await _or_refused(self._bot.send_chat_action(to.chat, "typing", message_thread_id=to.topic))
+        await or_refused(self._bot.send_chat_action(to.chat, "typing", message_thread_id=to.topic))
 
     async def draft(self, to: Target, draft_id: int, text: str) -> None:
         """Show a text that is being written; in direct chats only."""
         assert isinstance(to.chat, int)
-        await _or_refused(self._bot.send_message_draft(to.chat, draft_id, text, message_thread_id=to.topic))
+        await or_refused(self._bot.send_message_draft(to.chat, draft_id, text, message_thread_id=to.topic))
 
     async def answer_button(self, query_id: str) -> None:
         """Tell the app that a press was received, so that it stops waiting."""
@@ -250,34 +239,6 @@ def _request(connections: int) -> HTTPXRequest:
         pool_timeout=10.0,
         media_write_timeout=UPLOAD_SECONDS,
     )
-
-
-async def _or_refused(call: Awaitable[T]) -> T:
-    """Carry out a call; an error after which nothing was sent becomes SendLater or SendRefused."""
-    try:
-        return await call
-    except RetryAfter as error:
-        waits = error.retry_after
-        seconds = waits.total_seconds() if isinstance(waits, timedelta) else float(waits)
-        raise SendLater(seconds, "Telegram asked to send more slowly") from error
-    except Forbidden as error:
-        raise ChatUnavailable(str(error), permanent=True) from error
-    except BadRequest as error:
-        kind = ChatUnavailable if "chat not found" in str(error).lower() else SendRefused
-        raise kind(str(error), permanent=True) from error
-    except InvalidToken as error:
-        raise SendRefused(f"Telegram does not know the bot's token ({error})", permanent=False) from error
-    except NetworkError as error:
-        if type(error.__cause__).__name__ in NEVER_LEFT:
-            raise SendRefused(f"Telegram cannot be reached ({error})", permanent=False) from error
-        if error.__cause__ is None:  # an answer in Telegram's own form: it did not carry out the call
-            raise SendRefused(f"Telegram failed ({error})", permanent=False) from error
-        raise
-
-
-def is_transient(error: TelegramError) -> bool:
-    """Whether the same call may succeed later."""
-    return isinstance(error, NetworkError | RetryAfter) and not isinstance(error, BadRequest)
 
 
 def _reply(message_id: str | None) -> ReplyParameters | None:

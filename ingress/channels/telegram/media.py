@@ -9,7 +9,8 @@ import structlog
 from telegram.error import TelegramError
 
 from ingress.channels.inbound import LoadedFile, LoadedMedia
-from ingress.channels.telegram.client import TelegramClient, is_transient
+from ingress.channels.telegram.client import TelegramClient
+from ingress.channels.telegram.failures import is_transient
 from ingress.channels.telegram.normalise import Media
 from ingress.channels.transcription import Transcriber
 from openclaw_workers.domain.file_names import safe_file_name

@@ -13,6 +13,7 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from ingress.channels.account_lease import AccountLost, Call
 from ingress.channels.telegram.client import TelegramClient
+from ingress.channels.telegram.failures import pause_seconds
 from openclaw_workers.clock import now_ms
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.channels import ChannelAccount, Channels, Claim
@@ -129,8 +130,7 @@ class Poller:
 
     def _pause(self, error: Exception) -> float:
         if isinstance(error, RetryAfter):
-            waits: Any = error.retry_after
-            return float(getattr(waits, "total_seconds", lambda: waits)())
+            return pause_seconds(error)
         if isinstance(error, InvalidToken):
             return BAD_TOKEN_PAUSE_SECONDS
         return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** (self._failures - 1))

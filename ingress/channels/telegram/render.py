@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from ingress.channels.telegram.split import split
 from openclaw_workers.domain.outgoing import Button, OutgoingMessage
 
 MAX_RICH_CHARS = 32_768
+_TABLE = re.compile(r"^ *\|.*\n *\|[ :|-]+$", re.MULTILINE)
 
 
 def render(message: OutgoingMessage, *, rich: bool = False) -> list[Part]:
@@ -38,12 +40,7 @@ def _with(part: Part, **more: Any) -> Part:
 
 def _is_rich(pieces: Sequence[dict[str, Any]], text: str) -> bool:
     """Whether a rich message shows it better: it has a table, or would be several messages."""
-    has_table = any(
-        "\n" in text and each["type"] == "pre" and "-+-" in piece["text"]
-        for piece in pieces
-        for each in piece["entities"]
-    )
-    return len(text) <= MAX_RICH_CHARS and (len(pieces) > 1 or has_table)
+    return len(text) <= MAX_RICH_CHARS and (len(pieces) > 1 or _TABLE.search(text) is not None)
 
 
 def _is_too_long(button: Button) -> bool:

@@ -14,6 +14,8 @@ from openclaw_workers.domain.transcript import (
     AssistantBlock,
     AssistantEntry,
     CompactionEntry,
+    FileBlock,
+    ImageBlock,
     NoticeEntry,
     TextBlock,
     ToolCallBlock,
@@ -200,5 +202,8 @@ def open_calls(entries: Sequence[TranscriptEntry]) -> list[ToolCallBlock]:
     return []
 
 
-def result_for(call: ToolCallBlock, text: str, *, is_error: bool = False) -> ToolResultEntry:
-    return ToolResultEntry(tool_call_id=call.id, tool_name=call.name, content=[TextBlock(text=text)], is_error=is_error)
+def result_for(
+    call: ToolCallBlock, text: str, *, is_error: bool = False, files: Sequence[ImageBlock | FileBlock] = ()
+) -> ToolResultEntry:
+    content = [TextBlock(text=text), *files]
+    return ToolResultEntry(tool_call_id=call.id, tool_name=call.name, content=content, is_error=is_error)

@@ -23,7 +23,7 @@ from openclaw_workers.domain.transcript import (
     UserEntry,
     approx_tokens_of,
 )
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.aliases import arguments, canonical
 
 PROVENANCE = "memory-flush"
 DONE = "Memory flush before compaction"
@@ -85,7 +85,8 @@ def written_files(talk: Sequence[TranscriptEntry]) -> list[str]:
     done = {entry.tool_call_id for entry in talk if isinstance(entry, ToolResultEntry) and not entry.is_error}
     calls = [call for entry in talk if isinstance(entry, AssistantEntry) for call in entry.tool_calls]
     writers = [call for call in calls if canonical(call.name) in WRITERS and call.id in done]
-    return list(dict.fromkeys(str(call.arguments.get("path", "")) for call in writers))
+    given = [arguments(call.name, call.arguments) for call in writers]
+    return list(dict.fromkeys(str(each.get("path") or each.get("file_path", "")) for each in given))
 
 
 def notice(saved: Sequence[str], *, failure: str = "", now_ms: int = 0, run_id: str | None = None) -> NoticeEntry:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from openclaw_workers.agent.context.truncate import is_only_text, result_text, truncate_result, with_text
+from openclaw_workers.agent.context.truncate import truncate_result, with_text
 from openclaw_workers.domain.transcript import ToolResultEntry, TranscriptEntry
 from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.providers.attachments import note
 
 MOST_COMPACTIONS = 2
 RESULT_SHARE = 0.5
@@ -49,6 +50,7 @@ def cut_results(
 ) -> list[TranscriptEntry]:
     """Cut tool results, with visible notes: each to its share of the window, and all until the budget holds.
 
+    If their text is not enough, files are named instead of sent, the oldest first.
     `budget_tokens`: what the messages of a request may take; with a large number only oversized results are cut.
     `total` sums faster than entry by entry. If nothing is cut, the same list is returned.
     """
@@ -58,18 +60,33 @@ def cut_results(
     while True:
         cut = {place: shorter for place, entry in results if (shorter := _cut(entry, most, estimate)) is not entry}
         shown = [cut.get(place, entry) for place, entry in enumerate(entries)] if cut else entries
-        if (total(shown) if total else sum(map(estimate, shown))) <= budget_tokens or most < 1:
+        excess = (total(shown) if total else sum(map(estimate, shown))) - budget_tokens
+        if excess <= 0:
             return shown
+        if most < 1:
+            return _without_files(shown, excess, estimate)
         most //= 2
 
 
 def _cut(entry: ToolResultEntry, most: int, estimate: Callable[[TranscriptEntry], int]) -> ToolResultEntry:
-    if not is_only_text(entry):
-        return entry
     size = estimate(entry)
-    text = result_text(entry)
+    text = entry.text
     chars = max(LEAST_CHARS, len(text) * most * 9 // (max(1, size) * 10))
-    return with_text(entry, truncate_result(text, chars)) if size > most and len(text) > chars else entry
+    return with_text(entry, truncate_result(text, chars), entry.files) if size > most and len(text) > chars else entry
+
+
+def _without_files(
+    entries: list[TranscriptEntry], excess: int, estimate: Callable[[TranscriptEntry], int]
+) -> list[TranscriptEntry]:
+    """Replace the files of results by notes until this many tokens are saved."""
+    named: dict[int, ToolResultEntry] = {}
+    for place, entry in enumerate(entries):
+        if excess <= 0:
+            break
+        if isinstance(entry, ToolResultEntry) and entry.files:
+            named[place] = with_text(entry, "\n".join([entry.text, *map(note, entry.files)]))
+            excess -= estimate(entry) - estimate(named[place])
+    return [named.get(place, entry) for place, entry in enumerate(entries)] if named else entries
 
 
 def too_large(used: int, window: int) -> ProviderError:

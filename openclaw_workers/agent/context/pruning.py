@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from openclaw_workers.agent.context.truncate import is_only_text, result_text, truncate_result, with_text
+from openclaw_workers.agent.context.truncate import has_image, truncate_result, with_text
 from openclaw_workers.config.context import ContextPruningSettings, PruneToolsSettings, SoftTrimSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -18,7 +18,8 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.providers.attachments import note
+from openclaw_workers.tools.aliases import canonical
 
 Estimate = Callable[[TranscriptEntry], int]
 
@@ -51,7 +52,7 @@ def prune(
         for index in prunable:
             if used < settings.hard_clear_ratio * window:
                 break
-            used += _replace(cold, index, settings.hard_clear.placeholder, estimate)
+            used += _clear(cold, index, settings.hard_clear.placeholder, estimate)
     return [*cold, *entries[end:]]
 
 
@@ -86,31 +87,42 @@ def _prunable(entries: Sequence[TranscriptEntry], settings: ContextPruningSettin
 def _may_prune(entry: TranscriptEntry, settings: ContextPruningSettings) -> bool:
     return (
         isinstance(entry, ToolResultEntry)
-        and is_only_text(entry)
-        and len(result_text(entry)) >= settings.min_prunable_tool_chars
+        and not has_image(entry)
+        and len(entry.text) >= settings.min_prunable_tool_chars
         and _named(entry.tool_name, settings.tools)
     )
 
 
 def _named(tool: str, tools: PruneToolsSettings) -> bool:
+    def matches(pattern: str) -> bool:
+        return fnmatchcase(name, canonical(pattern.lower()))
+
     name = canonical(tool).lower()
-    if any(fnmatchcase(name, pattern.lower()) for pattern in tools.deny):
+    if any(map(matches, tools.deny)):
         return False
-    return not tools.allow or any(fnmatchcase(name, pattern.lower()) for pattern in tools.allow)
+    return not tools.allow or any(map(matches, tools.allow))
 
 
 def _trim(entries: list[TranscriptEntry], index: int, trim: SoftTrimSettings, estimate: Estimate) -> int:
     entry = entries[index]
     assert isinstance(entry, ToolResultEntry)
-    text = truncate_result(result_text(entry), trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
-    return _replace(entries, index, text, estimate)
+    text = truncate_result(entry.text, trim.max_chars, head=trim.head_chars, tail=trim.tail_chars)
+    return _replace(entries, index, with_text(entry, text, entry.files), estimate)
 
 
-def _replace(entries: list[TranscriptEntry], index: int, text: str, estimate: Estimate) -> int:
-    """Put in a shorter text; return the change of the estimate."""
+def _clear(entries: list[TranscriptEntry], index: int, placeholder: str, estimate: Estimate) -> int:
+    """Its files go too, but the model still learns where they are."""
     entry = entries[index]
     assert isinstance(entry, ToolResultEntry)
-    if len(text) >= len(result_text(entry)):
+    text = "\n".join([placeholder, *map(note, entry.files)])
+    return _replace(entries, index, with_text(entry, text), estimate)
+
+
+def _replace(entries: list[TranscriptEntry], index: int, shorter: ToolResultEntry, estimate: Estimate) -> int:
+    """Put in a shorter result; return the change of the estimate."""
+    entry = entries[index]
+    assert isinstance(entry, ToolResultEntry)
+    if len(shorter.text) >= len(entry.text) and len(shorter.files) == len(entry.files):
         return 0
-    entries[index] = shorter = with_text(entry, text)
+    entries[index] = shorter
     return estimate(shorter) - estimate(entry)

@@ -22,7 +22,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
 )
 from openclaw_workers.providers.base import Answer, ModelRequest
-from openclaw_workers.tools.registry import canonical
+from openclaw_workers.tools.aliases import canonical
 
 FLUSH_CALLS = 8
 """How many model calls one memory flush may make."""

@@ -115,7 +115,9 @@ def render(entry: TranscriptEntry) -> str:
     """An entry as text for the summariser; empty for entries that no model sees."""
     match entry:
         case UserEntry():
-            return "\n".join([f"[user]\n{_text(entry)}", *map(note, entry.attachments)])
+            # Without our markers: the whole conversation is quoted, and inner markers would look forged.
+            text = unwrap("\n".join(block.text for block in entry.content))
+            return "\n".join([f"[user]\n{text}", *map(note, entry.files)])
         case AssistantEntry():
             calls = (
                 f"[assistant calls {call.name}]\n{json.dumps(call.arguments, ensure_ascii=False)}"
@@ -123,11 +125,7 @@ def render(entry: TranscriptEntry) -> str:
             )
             return "\n".join([*([f"[assistant]\n{entry.text}"] if entry.text or not entry.tool_calls else []), *calls])
         case ToolResultEntry():
-            return f"[{entry.tool_name} {'failed' if entry.is_error else 'returned'}]\n{_text(entry)}"
+            how = "failed" if entry.is_error else "returned"
+            return "\n".join([f"[{entry.tool_name} {how}]\n{unwrap(entry.text)}", *map(note, entry.files)])
         case _:
             return ""
-
-
-def _text(entry: UserEntry | ToolResultEntry) -> str:
-    """The text without our markers: the whole conversation is quoted, and inner markers would look forged."""
-    return unwrap("\n".join(block.text if isinstance(block, TextBlock) else "[not text]" for block in entry.content))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from openclaw_workers.agent.prompt import texts
-from openclaw_workers.domain.transcript import TextBlock, ToolResultEntry
+from openclaw_workers.domain.transcript import FileBlock, ImageBlock, TextBlock, ToolResultEntry
 from openclaw_workers.domain.untrusted import replace_span, split_quotation
 
 FRAME_CHARS = 1000
@@ -49,21 +51,17 @@ def truncate_result(text: str, most: int, *, head: int | None = None, tail: int 
         room -= len(cut) - most
 
 
-def is_only_text(result: ToolResultEntry) -> bool:
-    """Whether it can be cut. Other content, such as an image, cannot, and may be the subject of the conversation."""
-    return all(isinstance(block, TextBlock) for block in result.content)
+def has_image(result: ToolResultEntry) -> bool:
+    """Whether it shows an image: that cannot be cut, and may be what the conversation is about."""
+    return any(isinstance(block, ImageBlock) for block in result.content)
 
 
-def result_text(result: ToolResultEntry) -> str:
-    return "\n".join(block.text for block in result.content)
-
-
-def with_text(result: ToolResultEntry, text: str) -> ToolResultEntry:
+def with_text(result: ToolResultEntry, text: str, files: Sequence[ImageBlock | FileBlock] = ()) -> ToolResultEntry:
     """A new entry, not a copy: a copy would keep cached values of the old text."""
     return ToolResultEntry(
         tool_call_id=result.tool_call_id,
         tool_name=result.tool_name,
-        content=[TextBlock(text=text)],
+        content=[TextBlock(text=text), *files],
         is_error=result.is_error,
         timestamp=result.timestamp,
         run_id=result.run_id,

@@ -15,6 +15,7 @@ from typing import Any
 
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.candidates import Candidate
+from openclaw_workers.domain.media_types import PDF
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
     Attachment,
@@ -25,9 +26,7 @@ from openclaw_workers.domain.transcript import (
     ToolCallBlock,
     TranscriptEntry,
     Usage,
-    UserEntry,
 )
-from openclaw_workers.providers.attachments import PDF
 from openclaw_workers.providers.base import ModelRequest
 from openclaw_workers.providers.pdf_pages import pdf_pages
 
@@ -155,7 +154,7 @@ class Estimator:
         known: float | None = entry.derived.get(self._kept)
         if known is None:
             known = _entry_tokens(entry, self._rates, self._reads_pdfs)
-            if isinstance(entry, UserEntry) and entry.attachments:
+            if entry.files:
                 self._saw_files = True  # and may be gone or changed by the next turn, so nothing is kept
             else:
                 entry.derived[self._kept] = known
@@ -168,7 +167,7 @@ def estimator_for(candidate: Candidate, calibration: Calibration) -> Estimator:
 
 
 def _has_pages(entry: TranscriptEntry) -> bool:
-    return isinstance(entry, UserEntry) and any(_SHOWN.match(file.mime_type) for file in entry.attachments)
+    return any(_SHOWN.match(file.mime_type) for file in entry.files)
 
 
 def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:
@@ -180,8 +179,7 @@ def _file_tokens(file: Attachment, reads_pdfs: bool) -> int:
 def _entry_tokens(entry: TranscriptEntry, rates: Rates, reads_pdfs: bool) -> float:
     if isinstance(entry, NoticeEntry | CompactionEntry):
         return 0
-    files = entry.attachments if isinstance(entry, UserEntry) else []
-    attached = sum(_file_tokens(file, reads_pdfs) for file in files)
+    attached = sum(_file_tokens(file, reads_pdfs) for file in entry.files)
     return ENTRY_TOKENS + attached + sum(_block_tokens(block, rates) for block in entry.content)
 
 
@@ -195,4 +193,4 @@ def _block_tokens(block: object, rates: Rates) -> float:
             arguments = json.dumps(block.arguments, ensure_ascii=False)
             return CALL_TOKENS + rates.tokens(block.name) + rates.tokens(arguments)
         case _:
-            return IMAGE_TOKENS
+            return 0  # a file of the result, which is counted with the files

@@ -115,13 +115,24 @@ def _identity(facts: PromptFacts) -> str:
 
 
 def _tooling(facts: PromptFacts) -> str:
-    lines = [f"- {spec.name}: {spec.description.partition('. ')[0].rstrip('.')}" for spec in facts.specs]
-    if not lines:
+    if not facts.specs:
         return texts.NO_TOOLS
+    lines = [f"- {spec.name}: {_summary(spec)}" for spec in sorted(facts.specs, key=_rank)]
     parts = ["\n".join(["## Tooling", texts.TOOLING, *lines])]
     if "sessions_spawn" in facts.tools:
         parts.append(texts.SPAWNING)
     return "\n\n".join(parts)
+
+
+_RANKS = {name: rank for rank, name in enumerate(texts.TOOL_SUMMARIES)}
+
+
+def _rank(spec: ToolSpec) -> tuple[int, str]:
+    return _RANKS.get(spec.name, len(_RANKS)), spec.name
+
+
+def _summary(spec: ToolSpec) -> str:
+    return texts.TOOL_SUMMARIES.get(spec.name) or spec.description.partition(". ")[0].rstrip(".")
 
 
 def _skills(facts: PromptFacts) -> str:
@@ -132,7 +143,8 @@ def _skills(facts: PromptFacts) -> str:
 def _memory(facts: PromptFacts) -> str:
     if not facts.tools & {"memory_search", "memory_get"}:
         return ""
-    return f"{texts.MEMORY}\n{texts.CITE if facts.citations else texts.DO_NOT_CITE}"
+    remember = [texts.REMEMBER] if "memory_write" in facts.tools else []
+    return "\n".join([texts.MEMORY, texts.CITE if facts.citations else texts.DO_NOT_CITE, *remember])
 
 
 def _workspace(facts: PromptFacts) -> str:

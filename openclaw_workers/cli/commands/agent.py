@@ -8,9 +8,9 @@ from typing import NoReturn
 
 import click
 
+from openclaw_workers.cli.backend.protocol import OutgoingText, TurnOptions
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import (
-    TurnOptions,
     answer_stream_for,
     exit_code_of,
     print_answer,
@@ -28,6 +28,7 @@ from openclaw_workers.cli.output import (
     leave,
     report,
 )
+from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.tree_wait import Interrupted, wait_for_tree
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
@@ -109,10 +110,11 @@ def agent(
     if message == "-":
         check_stdin()
         message = sys.stdin.read()
-    key = cli.session_key(session, agent=agent_id, thread=thread)
+    key = cli.backend.session_key(session, agent_id, thread)
     ident = MessageId(message_id or new_message_id())
     options = TurnOptions(model, system, thinking, context_tokens, run_timeout)
-    match send_message(cli, message, key, ident, options=options, thread=thread, files=files):
+    outgoing = OutgoingText(text=message, session=key, message_id=ident, options=options, thread=thread, files=files)
+    match send_message(cli, outgoing):
         case Answered(text):
             _finish(cli, Answer(key, "command", text=text))
         case Rejected(_, reason):
@@ -133,8 +135,9 @@ def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: 
         after=queued.event_id,
         deadline=deadline,
     )
-    screen = answer_stream_for(cli, queued.session_key)
+    screen = AnswerStream(is_quiet=cli.json)
     try:
+        screen = answer_stream_for(cli, queued.session_key)
         answer = show(cli, conversation, screen)
     except WaitOver as error:
         screen.finish(None)
@@ -159,11 +162,11 @@ def _leave(cli: CliContext, conversation: Conversation, error: OpenClawError, co
     """Stop waiting for a run that continues, and report its state."""
     if cli.json:
         try:
-            run = cli.stores.reader.run(conversation.run) if conversation.run else None
+            found = cli.backend.some_runs([conversation.run] if conversation.run else [])
             session_id = session_id_of(cli, conversation.session)
         except StoreUnavailable:
-            run = session_id = None
-        status = run.state if run else "queued"
+            found, session_id = [], None
+        status = found[0]["state"] if found else "queued"
         unfinished = Answer(conversation.session, status, conversation.run, session_id, error=error_json(error))
         echo_json(answer_json(unfinished))
     else:

@@ -8,14 +8,10 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
 from openclaw_workers.client.follow_message import has_worker
-from openclaw_workers.config.resolve import (
-    default_agent_id,
-    resolve_agent_id,
-)
+from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.commands.context_report import size_lines
 from openclaw_workers.errors import TransientError
-from openclaw_workers.queries.agent_answers import agents_answer, configured_agents
 
 
 @click.group(
@@ -35,20 +31,20 @@ def agents() -> None:
 @pass_cli
 def list_agents(cli: CliContext) -> None:
     """List the configured agents."""
+    answer = cli.backend.agents()
     if cli.json:
-        echo_json(agents_answer(cli.loaded))
+        echo_json(answer)
         return
-    default = default_agent_id(cli.loaded.settings)
     rows = [
         (
-            agent.id + (" (default)" if agent.id == default else ""),
-            agent.name,
-            agent.primary,
-            ", ".join(agent.fallbacks),
-            agent.thinking_default,
-            workspace,
+            agent["agentId"] + (" (default)" if agent["default"] else ""),
+            agent["name"],
+            agent["model"],
+            ", ".join(agent["fallbacks"]),
+            agent["thinking"],
+            agent["workspace"],
         )
-        for agent, workspace in configured_agents(cli.loaded)
+        for agent in answer["agents"]
     ]
     click.echo(table(("AGENT", "NAME", "MODEL", "FALLBACKS", "THINKING", "WORKSPACE"), rows))
 
@@ -63,6 +59,7 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
 
     A worker of the service lane builds it, because it contains files of the agent's workspace.
     """
+    cli.require_local("`ocw agents prompt`")
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
     if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
         raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")

@@ -7,9 +7,9 @@ from collections import deque
 
 import click
 
+from openclaw_workers.cli.backend.protocol import Backend, OutgoingText, TurnOptions
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import (
-    TurnOptions,
     answer_of,
     answer_stream_for,
     exit_code_of,
@@ -26,7 +26,7 @@ from openclaw_workers.client.follow_message import BLOCK_MS, Conversation
 from openclaw_workers.client.follow_replies import LaterReplies
 from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
-from openclaw_workers.errors import BadInput, NotFound, OpenClawError, StoreUnavailable
+from openclaw_workers.errors import BadInput, ConflictError, NotFound, OpenClawError, StoreUnavailable
 from openclaw_workers.views.answers import Answer, rejection
 
 LEAVE = frozenset({"/exit", "/quit"})
@@ -52,7 +52,7 @@ queue mode (/queue) decides what happens to it. Results of sub-agents appear as 
 @pass_cli
 def chat(cli: CliContext, agent_id: str, session: str, thread: str, model: str | None) -> None:
     """Talk to an agent in the terminal."""
-    key = cli.session_key(session, agent=agent_id, thread=thread)
+    key = cli.backend.session_key(session, agent_id, thread)
     leave(Chat(cli, key, Keyboard(), model=model, thread=thread).run())
 
 
@@ -81,8 +81,8 @@ class Chat:
     def run(self) -> Exit:
         """Until the person leaves or the input ends. A script's exit code says whether every message was answered."""
         # Connect and import before the first message, so that failures show at once.
-        self._cli.stores.reader.control(self._session)
-        _ = self._cli.intake
+        self._cli.backend.check()
+        self._cli.backend.row(self._session)
         if self._keyboard.is_person:
             about = f"{self._session}  ·  /help lists commands, Ctrl-C stops a turn, Ctrl-D leaves"
             click.echo(styled(about, sys.stderr, dim=True), err=True)
@@ -97,7 +97,10 @@ class Chat:
 
     def _show_replies(self) -> bool:
         """While sub-agents are active, show a person the replies to them. True as soon as a message was typed."""
-        if not self._keyboard.is_person or not (count := self._cli.conversations.result(self._replies.count_active())):
+        if not self._keyboard.is_person:
+            return False
+        count = self._cli.backend.conversations.result(self._replies.count_active())
+        if not count:
             return False
         many = "sub-agents are" if count > 1 else "sub-agent is"
         self._note(f"{count} {many} active; keep typing if you like, /stop stops them")
@@ -139,9 +142,14 @@ class Chat:
 
     def _send(self, text: str) -> None:
         try:
-            sent = send_message(
-                self._cli, text, self._session, new_message_id(), options=TurnOptions(self._model), thread=self._thread
+            outgoing = OutgoingText(
+                text=text,
+                session=self._session,
+                message_id=new_message_id(),
+                options=TurnOptions(self._model),
+                thread=self._thread,
             )
+            sent = send_message(self._cli, outgoing)
             match sent:
                 case Queued() as queued:
                     self._sent.append(queued)
@@ -185,7 +193,7 @@ class Chat:
         )
         answer = self._show(conversation, screen)
         if answer.run_id:
-            self._cli.conversations.result(self._replies.add_run(answer.run_id, conversation.after))
+            self._cli.backend.conversations.result(self._replies.add_run(answer.run_id, conversation.after))
         if answer.status == "killed" and self._keyboard.is_person:
             screen.note("stopped")
         elif answer.run_id != self._shown or answer.error:
@@ -203,10 +211,10 @@ class Chat:
 
     def _stop(self, conversation: Conversation, screen: AnswerStream) -> None:
         """Stop the turn and what it spawned, or cancel the message if no turn has it; earlier sub-agents continue."""
+        backend = self._cli.backend
         try:
-            stopped = self._cli.control.stop_run(conversation.run) if conversation.run else None
-            if stopped is None or stopped.run is None:
-                self._cli.control.stop_turn(self._session)
+            if conversation.run is None or not _is_stopped(backend, conversation.run):
+                backend.stop_turn(self._session)
         except (NotFound, StoreUnavailable) as error:
             screen.note(f"not stopped: {error.message}")
 
@@ -218,3 +226,12 @@ class Chat:
         if (code := exit_code_of(answer)) is not Exit.OK:
             self._failed = code
         print_answer(self._cli, answer, is_text_shown=is_text_shown)
+
+
+def _is_stopped(backend: Backend, run: str) -> bool:
+    """Stop a run; False if there was nothing left to stop."""
+    try:
+        backend.stop_run(run)
+    except ConflictError:
+        return False
+    return True

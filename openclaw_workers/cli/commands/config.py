@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
 from openclaw_workers.config.settings import Settings
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import BadInput, ConfigurationError
 from openclaw_workers.queries.config_answers import (
     check_answer,
-    config_values,
     failed_check_answer,
-    source_of,
     values_answer,
 )
+
+if TYPE_CHECKING:
+    from openclaw_workers.cli.backend.remote import RemoteBackend
 
 _json_option = click.option(
     "--json",
@@ -59,15 +61,17 @@ def check(ctx: click.Context, as_json: bool) -> None:
 
     Settings that are not in effect yet are listed too, and which of them stop a start.
     """
-    loaded = _load(ctx, as_json)
+    answer = _checked(ctx)
+    if not answer["ok"]:
+        _fail(ctx, answer, as_json)
     if as_json:
-        _print_json(check_answer(loaded))
+        _print_json(answer)
         return
-    click.echo(f"ok: {source_of(loaded) or 'no configuration file, all defaults'}")
-    for path, note in loaded.not_in_effect.items():
+    click.echo(f"ok: {answer['source'] or 'no configuration file, all defaults'}")
+    for path, note in answer["pending"].items():
         click.echo(f"note: {path}: {note}", err=True)
-    if loaded.unenforced:
-        paths = ", ".join(loaded.unenforced)
+    if answer["unenforced"]:
+        paths = ", ".join(answer["unenforced"])
         click.echo(f"note: `ocw up` and workers start with {paths} only if {ACCEPT_OPTION} is given", err=True)
 
 
@@ -84,11 +88,15 @@ Examples:
 @click.pass_context
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     """Print every value and its origin: default, file or environment. Secrets are hidden."""
-    loaded = _load(ctx, as_json)
+    backend = _remote(ctx)
+    try:
+        answer = backend.config(prefix) if backend else values_answer(_load(ctx, as_json), prefix)
+    except BadInput as error:
+        raise click.BadParameter(error.message) from error
     if as_json:
-        _print_json(values_answer(loaded, prefix))
+        _print_json(answer)
         return
-    rows = config_values(loaded, prefix)
+    rows = answer["values"]
     width = max(len(row["path"]) for row in rows)
     for row in rows:
         source = f"{row['origin']}, not in effect yet" if row["pending"] else row["origin"]
@@ -134,11 +142,38 @@ def _load(ctx: click.Context, as_json: bool) -> Loaded:
     try:
         return load(getattr(ctx.obj, "config_path", None), state_dir=Path(state_dir) if state_dir else None)
     except ConfigurationError as error:
-        if as_json:
-            _print_json(failed_check_answer(error))
-        else:
-            report(type(error).__name__, error.message, error.hint, as_json=False)
-        ctx.exit(Exit.CONFIGURATION)
+        _fail(ctx, failed_check_answer(error), as_json)
+
+
+def _fail(ctx: click.Context, answer: dict[str, Any], as_json: bool) -> NoReturn:
+    error = answer["error"]
+    if as_json:
+        _print_json(answer)
+    else:
+        report(error["type"], error["message"], error["hint"], as_json=False)
+    ctx.exit(Exit.CONFIGURATION)
+
+
+def _checked(ctx: click.Context) -> dict[str, Any]:
+    """What a check finds: of the file in use, or of the one that --config names."""
+    given, state_dir = getattr(ctx.obj, "config_path", None), getattr(ctx.obj, "state_dir", None)
+    if (backend := _remote(ctx)) is not None:
+        return backend.check_config(Path(given) if given else None)
+    try:
+        return check_answer(load(given, state_dir=Path(state_dir) if state_dir else None))
+    except ConfigurationError as error:
+        return failed_check_answer(error)
+
+
+def _remote(ctx: click.Context) -> RemoteBackend | None:
+    """The installation that OPENCLAW_URL names; None for the configuration of this machine."""
+    cli = ctx.find_object(CliContext)
+    if cli is None or cli.remote is None:
+        return None
+    from openclaw_workers.cli.backend.remote import RemoteBackend
+
+    assert isinstance(cli.backend, RemoteBackend)
+    return cli.backend
 
 
 def _print_json(value: dict[str, Any]) -> None:

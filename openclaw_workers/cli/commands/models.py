@@ -9,7 +9,6 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import span, table
-from openclaw_workers.queries.model_answers import keys_answer, resume_keys, resumed_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +31,7 @@ def models() -> None:
 @pass_cli
 def show_status(cli: CliContext) -> None:
     """List providers and their keys, and which of them are paused."""
-    answer = keys_answer(cli)
+    answer = cli.backend.keys()
     rows = answer["profiles"]
     if cli.json:
         echo_json(answer)
@@ -52,15 +51,15 @@ def resume(cli: CliContext, wanted: str) -> None:
 
     If the cause remains, the next failed call pauses the key again.
     """
-    ended, now = resume_keys(cli, wanted)
+    answer = cli.backend.resume_keys(wanted)
     if cli.json:
-        echo_json(resumed_answer(ended, now))
+        echo_json(answer)
         return
-    for pause in ended:
-        of = f" {pause.model}" if pause.model else ""
-        left = span(pause.until - now)
-        click.echo(f"resumed {pause.provider}/{pause.profile}{of}; it was paused for another {left} ({pause.reason})")
-    if not ended:
+    for each in answer["resumed"]:
+        of = f" {each['model']}" if each["model"] else ""
+        why = f"it was paused for another {span(each['leftMs'])} ({each['reason']})"
+        click.echo(f"resumed {each['provider']}/{each['profile']}{of}; {why}")
+    if not answer["resumed"]:
         click.echo(f"{wanted} is not paused")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.outbox import missing_senders, outbox_details, outbox_table
 from openclaw_workers.domain.outgoing import OutgoingState
-from openclaw_workers.views.outbox import entry_details_json, entry_json, outbox_json
 
 
 @click.group(
@@ -33,16 +34,11 @@ def outbox() -> None:
 @pass_cli
 def list_messages(cli: CliContext, with_sent: bool, state: str | None, limit: int) -> None:
     """List messages that wait, are unknown or failed, newest first."""
-    store = cli.stores.outbox
-    with_sent = with_sent or state in (OutgoingState.SENT, OutgoingState.DROPPED)
-    # A state is looked for among more messages than are shown.
-    found = store.entries(with_sent=with_sent, limit=limit if state is None else max(limit, 10_000))
-    entries = [entry for entry in found if state is None or entry.state == state][:limit]
-    answer = outbox_json(entries, store.senders(), cli.stores.due.now_ms())
+    answer = cli.backend.outbox(limit, state, with_sent=with_sent)
     if cli.json:
-        echo_json({"ok": True, **answer})
+        echo_json(answer)
         return
-    click.echo(outbox_table(answer["messages"]) if entries else "no messages")
+    click.echo(outbox_table(answer["messages"]) if answer["messages"] else "no messages")
     for line in missing_senders(answer):
         click.echo(line, err=True)
 
@@ -53,9 +49,9 @@ def list_messages(cli: CliContext, with_sent: bool, state: str | None, limit: in
 @pass_cli
 def show_message(cli: CliContext, message_id: str) -> None:
     """Show one message: its text, its parts, and what became of each."""
-    answer = entry_details_json(*cli.stores.outbox.get(message_id))
+    answer = cli.backend.outgoing(message_id)
     if cli.json:
-        echo_json({"ok": True, **answer})
+        echo_json(answer)
     else:
         click.echo(outbox_details(answer))
 
@@ -69,8 +65,7 @@ def retry_message(cli: CliContext, message_id: str) -> None:
 
     A part that is unknown may have arrived, and is then there twice.
     """
-    cli.stores.outbox.retry(message_id)
-    _answer(cli, message_id, "is sent again")
+    _answer(cli, cli.backend.retry_outgoing(message_id), "is sent again")
 
 
 @outbox.command("drop", epilog="Example: ocw outbox drop out-run-0123456789abcdef-1-reply")
@@ -79,13 +74,11 @@ def retry_message(cli: CliContext, message_id: str) -> None:
 @pass_cli
 def drop_message(cli: CliContext, message_id: str) -> None:
     """Never send a message; it is listed as dropped for another 24 hours."""
-    cli.stores.outbox.drop(message_id)
-    _answer(cli, message_id, "is dropped")
+    _answer(cli, cli.backend.drop_outgoing(message_id), "is dropped")
 
 
-def _answer(cli: CliContext, message_id: str, what: str) -> None:
-    entry, _ = cli.stores.outbox.get(message_id)
+def _answer(cli: CliContext, answer: dict[str, Any], what: str) -> None:
     if cli.json:
-        echo_json({"ok": True, **entry_json(entry)})
+        echo_json(answer)
     else:
-        click.echo(f"{message_id} {what}")
+        click.echo(f"{answer['id']} {what}")

@@ -9,9 +9,6 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, table
-from openclaw_workers.engine.access.pairing import PairingService
-from openclaw_workers.engine.client_graph import pairing_of
-from openclaw_workers.views.pairing import admission_json, pairing_json
 
 
 @click.group(
@@ -34,10 +31,9 @@ def pairing() -> None:
 @pass_cli
 def list_pairings(cli: CliContext) -> None:
     """List who asks to be let in, who was let in, and who was refused, with the command that admits them."""
-    service = _service(cli)
-    found = pairing_json(service.admissions(), service.requests(), service.refusals())
+    found = cli.backend.pairings()
     if cli.json:
-        echo_json({"ok": True, **found})
+        echo_json(found)
         return
     parts = [_requests(found["requests"]), _admitted(found["admitted"]), _refused(found["refused"])]
     click.echo("\n\n".join(filter(None, parts)) or "nobody has written, and nobody was let in")
@@ -57,12 +53,12 @@ Examples:
 @pass_cli
 def approve(cli: CliContext, who: str, share_session: bool) -> None:
     """Let in the person with a pairing code, or WHO is named. The first person becomes owner if there is none."""
-    admitted = _service(cli).approve(who, share_session=share_session)
+    admitted = cli.backend.approve(who, share_session=share_session)
     if cli.json:
-        echo_json({"ok": True, **admission_json(admitted)})
+        echo_json(admitted)
         return
-    name = f" ({admitted.name})" if admitted.name else ""
-    click.echo(f"{admitted.subject}{name} is let in{_rights(admission_json(admitted))}")
+    name = f" ({admitted['name']})" if admitted["name"] else ""
+    click.echo(f"{admitted['subject']}{name} is let in{_rights(admitted)}")
 
 
 @pairing.command("revoke", epilog="Example: ocw pairing revoke telegram:123456789")
@@ -71,15 +67,11 @@ def approve(cli: CliContext, who: str, share_session: bool) -> None:
 @pass_cli
 def revoke(cli: CliContext, who: str) -> None:
     """Let somebody in no longer, or refuse a request. People in the configuration are removed there."""
-    subject = _service(cli).revoke(who)
+    answer = cli.backend.revoke(who)
     if cli.json:
-        echo_json({"ok": True, "subject": subject})
+        echo_json(answer)
     else:
-        click.echo(f"{subject} is not let in any more")
-
-
-def _service(cli: CliContext) -> PairingService:
-    return pairing_of(cli.stores)
+        click.echo(f"{answer['subject']} is not let in any more")
 
 
 def _rights(admitted: dict[str, Any]) -> str:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import exit_code_of, report_error, show
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave, report_left_out
 from openclaw_workers.cli.render.answer_stream import AnswerStream
-from openclaw_workers.cli.render.runs import run_lines, run_table
+from openclaw_workers.cli.render.runs import is_final, run_lines, run_table
 from openclaw_workers.cli.render.subagents import tree_details
 from openclaw_workers.cli.render.text import field_list, printable
-from openclaw_workers.cli.render.transcripts import entry_lines
+from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import tree_summary, tree_text
 from openclaw_workers.cli.watch import wait_until_settled, watch_runs, watch_trees
 from openclaw_workers.client.follow_message import Conversation
-from openclaw_workers.domain.runs import Run, RunState
-from openclaw_workers.domain.transcript import TranscriptEntry
-from openclaw_workers.errors import ConflictError
-from openclaw_workers.queries.run_answers import recent_runs, run_details, runs_answer
-from openclaw_workers.queries.runs import find_run
-from openclaw_workers.queries.trees import TreeQuery, trees_answer
-from openclaw_workers.store.inbox import Stopped
+from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.runs import RunState
 from openclaw_workers.views.answers import Answer, answer_json
 
 
@@ -47,14 +44,14 @@ def runs() -> None:
 @pass_cli
 def list_runs(cli: CliContext, limit: int, session: str | None, state: str | None) -> None:
     """List runs, newest first."""
-    found = recent_runs(cli, limit, session=session, state=state)
+    answer = cli.backend.runs(limit, session, state)
     if cli.json:
-        echo_json(runs_answer(cli, found))
-    elif found:
-        click.echo(run_table(found))
+        echo_json(answer)
+    elif answer["runs"]:
+        click.echo(run_table(answer["runs"]))
     else:
         click.echo("no runs")
-    report_left_out(cli.stores.reader.unreadable)
+    report_left_out(answer["unreadable"])
 
 
 @runs.command("show", epilog="Example: ocw runs show run-0123456789abcdef --json")
@@ -63,29 +60,29 @@ def list_runs(cli: CliContext, limit: int, session: str | None, state: str | Non
 @pass_cli
 def show_run(cli: CliContext, run_id: str) -> None:
     """Show one run: its workers, its place in the tree, and what it did up to its end or failure."""
-    found = run_details(cli, run_id)
+    run = cli.backend.run(run_id)
     if cli.json:
-        echo_json({"ok": True, **found.as_json()})
+        echo_json(run)
         return
-    run = found.run
-    spawned = [(f"child {number}", _child(each)) for number, each in enumerate(found.children, start=1)]
-    partial = run.partial if run.partial and not found.journal else None
-    click.echo(field_list([*run_lines(run), *tree_details(run, found.batch), *spawned, ("partial", partial)]))
-    _print_journal(run, found.journal, found.fate, is_archived=found.is_archived)
+    spawned = [(f"child {number}", _child(each)) for number, each in enumerate(run["childRuns"], start=1)]
+    partial = run["partial"] if run["partial"] and not run["journal"] else None
+    click.echo(field_list([*run_lines(run), *tree_details(run), *spawned, ("partial", partial)]))
+    _print_journal(run)
 
 
-def _child(run: Run) -> str:
-    return f"{run.id} {run.label!r}, {run.state}"
+def _child(run: dict[str, Any]) -> str:
+    return f"{run['runId']} {run['label'] or ''!r}, {run['state']}"
 
 
-def _print_journal(run: Run, journal: list[TranscriptEntry], fate: str, *, is_archived: bool) -> None:
+def _print_journal(run: dict[str, Any]) -> None:
+    fate = run["sessionLife"]
     gone = {"anew": "its session was reset since", "deleted": "its session was deleted"}.get(fate, "")
-    if journal:
-        click.echo(f"\njournal ({gone}; this is from its archive)" if is_archived else "\njournal")
-        for entry in journal:
-            click.echo("\n".join(f"  {line}" for line in entry_lines(entry)))
-    elif run.text:
-        click.echo(f"\nanswer{f' ({gone})' if gone else ''}\n{printable(run.text)}")
+    if run["journal"]:
+        click.echo(f"\njournal ({gone}; this is from its archive)" if run["archived"] else "\njournal")
+        for entry in run["journal"]:
+            click.echo("\n".join(f"  {line}" for line in entry_lines(entry_of(entry))))
+    elif run["text"]:
+        click.echo(f"\nanswer{f' ({gone})' if gone else ''}\n{printable(run['text'])}")
     elif gone:
         click.echo(f"\nno journal: {gone}, and its archive is not on this machine")
 
@@ -106,7 +103,7 @@ def watch_run(cli: CliContext, run_id: str | None) -> None:
     if run_id is None:
         watch_runs(cli)
         return
-    answer = _follow(cli, find_run(cli, run_id), is_quiet=cli.json)
+    answer = _follow(cli, cli.backend.run(run_id), is_quiet=cli.json)
     if cli.json:
         echo_json(answer_json(answer))
     else:
@@ -114,8 +111,9 @@ def watch_run(cli: CliContext, run_id: str | None) -> None:
     leave(exit_code_of(answer))
 
 
-def _follow(cli: CliContext, run: Run, *, is_quiet: bool) -> Answer:
-    return show(cli, Conversation(run.session_key, run=run.id), AnswerStream(is_quiet=is_quiet))
+def _follow(cli: CliContext, run: dict[str, Any], *, is_quiet: bool) -> Answer:
+    conversation = Conversation(SessionKey(run["sessionKey"]), run=RunId(run["runId"]))
+    return show(cli, conversation, AnswerStream(is_quiet=is_quiet))
 
 
 @runs.command(
@@ -135,18 +133,18 @@ Examples:
 @pass_cli
 def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:
     """Show runs as trees: state, lane, host, age, tokens and cost of each sub-agent."""
-    query = TreeQuery(cli, of, limit)
     if watch:
-        watch_trees(cli, query)
+        watch_trees(cli, of, limit)
         return
-    roots = query.read()
+    answer = cli.backend.trees(of, limit)
+    roots = answer["trees"]
     if cli.json:
-        echo_json(trees_answer(cli, roots))
+        echo_json(answer)
     elif roots:
         click.echo(f"{tree_text(roots)}\n\n{tree_summary(roots)}")
     else:
         click.echo('no runs; `ocw agent -m "ask three sub-agents to count to 3, 5 and 8 slowly"` makes a tree')
-    report_left_out(cli.stores.reader.unreadable)
+    report_left_out(answer["unreadable"])
 
 
 @runs.command("stop", epilog="Example: ocw runs stop run-0123456789abcdef --wait")
@@ -156,29 +154,24 @@ def run_tree(cli: CliContext, of: str | None, watch: bool, limit: int) -> None:
 @pass_cli
 def stop_run(cli: CliContext, run_id: str, and_wait: bool) -> None:
     """Stop one run and what it has spawned. Messages that wait behind it are still answered."""
-    run = find_run(cli, run_id)
-    stopped = cli.control.stop_run(run.id)
-    if stopped.run is None:
-        run = find_run(cli, run_id)
-        why = f"had already ended ({run.state})" if run.state.is_final else "is not the active run of its session"
-        raise ConflictError(f"{run.id} {why}; nothing was stopped", hint=f"`ocw runs show {run.id}` shows details")
+    run = cli.backend.run(run_id)
+    answer = cli.backend.stop_run(run["runId"])
     if and_wait:
         _follow(cli, run, is_quiet=True)
-        spawned = [each.id for each in cli.stores.reader.some_runs(stopped.live) if each.parent_run_id == run.id]
-        wait_until_settled(cli, spawned)
-    state = find_run(cli, run_id).state
+        wait_until_settled(cli, run["children"])
+        answer["state"] = cli.backend.run(run_id)["state"]
     if cli.json:
-        counts = {"cancelledMessages": stopped.cancelled, "stoppedSubagents": stopped.children}
-        echo_json({"ok": True, "runId": run.id, "sessionKey": run.session_key, "state": state, **counts})
+        echo_json(answer)
     else:
-        click.echo(_stop_line(run, state, stopped, has_waited=and_wait))
+        click.echo(_stop_line(run, answer, has_waited=and_wait))
 
 
-def _stop_line(run: Run, state: RunState, stopped: Stopped, *, has_waited: bool) -> str:
-    """`run` is the run before the stop, `state` its state after it."""
-    many = "1 sub-agent is" if stopped.children == 1 else f"{stopped.children} sub-agents are"
-    if run.state.is_final:
-        return f"{run.id} had ended; {many} {'stopped' if has_waited or not stopped.begun else 'stopping'}"
-    if state.is_final:
-        return f"{run.id} has ended ({state})" + (f"; {many} stopped" if stopped.children else "")
-    return f"{run.id} is stopping; its worker ends it within two seconds"
+def _stop_line(run: dict[str, Any], stopped: dict[str, Any], *, has_waited: bool) -> str:
+    """`run` is the run before the stop."""
+    children = stopped["stoppedSubagents"]
+    many = "1 sub-agent is" if children == 1 else f"{children} sub-agents are"
+    if is_final(run):
+        return f"{run['runId']} had ended; {many} {'stopped' if has_waited or not stopped['begun'] else 'stopping'}"
+    if is_final(stopped):
+        return f"{run['runId']} has ended ({stopped['state']})" + (f"; {many} stopped" if children else "")
+    return f"{run['runId']} is stopping; its worker ends it within two seconds"

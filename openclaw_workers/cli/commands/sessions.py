@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -10,19 +9,18 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
+from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
 from openclaw_workers.cli.render.sessions import session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
-from openclaw_workers.cli.render.transcripts import entry_lines
+from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
-from openclaw_workers.domain.transcript import load_entry
-from openclaw_workers.engine.routing.session_labels import check_label, sessions_labelled
-from openclaw_workers.errors import BadInput, ConflictError
-from openclaw_workers.queries.session_answers import check_agent, recent_sessions, session_details, sessions_answer
-from openclaw_workers.queries.sessions import find_key, find_session
-from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
+from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.errors import BadInput
+from openclaw_workers.memory.scopes import Visibility
+from openclaw_workers.queries.session_answers import check_agent
+from openclaw_workers.queries.sessions import find_session
 
-DAY_MS = 86_400_000
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
 
@@ -32,12 +30,13 @@ Examples:
   ocw sessions list
   ocw sessions tree
   ocw sessions history main --limit 5
+  ocw sessions search "the budget of the trip"
   ocw sessions export --out backup
 KEY is a whole key (agent:main:main) or a short one of the default agent (main, notes).
 """
 )
 def sessions() -> None:
-    """List, read, export, label, reset and delete sessions."""
+    """List, read, search, export, label, reset and delete sessions."""
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
@@ -47,15 +46,14 @@ def sessions() -> None:
 @pass_cli
 def list_sessions(cli: CliContext, limit: int, agent_id: str | None) -> None:
     """List sessions, last used first."""
-    reader = cli.stores.reader
-    found = recent_sessions(cli, limit, agent_id)
+    answer = cli.backend.sessions(limit, agent_id)
     if cli.json:
-        echo_json(sessions_answer(cli, found))
-    elif found:
-        click.echo(session_table(found, cli.main_key))
+        echo_json(answer)
+    elif answer["sessions"]:
+        click.echo(session_table(answer["sessions"]))
     else:
         click.echo(NO_SESSIONS)
-    report_left_out(reader.unreadable)
+    report_left_out(answer["unreadable"])
 
 
 @sessions.command(
@@ -71,17 +69,28 @@ Examples:
 @pass_cli
 def session_tree(cli: CliContext, key: str | None) -> None:
     """Show sessions below the sessions that spawned them."""
-    wanted = find_session(cli, key)[0] if key is not None else None
-    reader = cli.stores.reader
-    roots = build_session_trees(reader.each_session(500), wanted)
+    answer = cli.backend.session_trees(key)
     if cli.json:
-        found = [session_tree_json(root, reader.control, cli.main_key) for root in roots]
-        echo_json({"ok": True, "sessions": found, "unreadable": reader.unreadable})
-    elif roots:
-        click.echo(session_tree_text(roots, reader.control))
+        echo_json(answer)
+    elif answer["sessions"]:
+        click.echo(session_tree_text(answer["sessions"]))
     else:
         click.echo(NO_SESSIONS)
-    report_left_out(reader.unreadable)
+    report_left_out(answer["unreadable"])
+
+
+@sessions.command("search", epilog="Example: ocw sessions search 'the budget of the trip' --limit 3")
+@click.argument("query")
+@click.option("--agent", "agent_id", metavar="ID", help="Conversations of this agent; else of the default one.")
+@click.option("--limit", type=COUNT, default=10, show_default=True, help="How many, best first.")
+@json_option
+@pass_cli
+def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: int) -> None:
+    """Search past conversations that are indexed, live and archived."""
+    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
+    everything = Visibility(agent, (), sees_all=True)
+    found = cli.memory.search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
+    show_results(cli, agent, found)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
@@ -90,20 +99,12 @@ def session_tree(cli: CliContext, key: str | None) -> None:
 @pass_cli
 def show_session(cli: CliContext, key: str) -> None:
     """Show one session, without its transcript."""
-    found = session_details(cli, key)
+    answer = cli.backend.session(key)
     if cli.json:
-        echo_json({"ok": True, **found.as_json(cli.main_key)})
+        echo_json(answer)
         return
-    lines = session_lines(
-        found.row,
-        found.control,
-        cli.main_key,
-        receipts=found.receipts,
-        spent=found.spent,
-        thinking_default=found.thinking_default,
-    )
-    click.echo(field_list(lines))
-    for note in found.damaged:
+    click.echo(field_list(session_lines(answer)))
+    for note in answer["quarantined"]:
         click.echo(printable(f"quarantined: {note['where']}: {note['why']}"))
 
 
@@ -114,13 +115,12 @@ def show_session(cli: CliContext, key: str) -> None:
 @pass_cli
 def show_history(cli: CliContext, key: str, limit: int | None) -> None:
     """Print a session's transcript, oldest entry first."""
-    session, _ = find_session(cli, key)
-    raws, unreadable = cli.stores.reader.raw_transcript(session, -limit if limit else 0)
+    entries, unreadable = cli.backend.history(key, limit)
     if cli.json:
-        echo_json([json.loads(raw) for raw in raws])
+        echo_json(entries)
     else:
-        for raw in raws:
-            click.echo("\n".join(entry_lines(load_entry(raw))))
+        for entry in entries:
+            click.echo("\n".join(entry_lines(entry_of(entry))))
     _report_unreadable(unreadable)
 
 
@@ -147,6 +147,7 @@ Adds to what earlier exports wrote there, and refuses to replace any other file.
 @pass_cli
 def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
     """Write sessions as JSONL files in OpenClaw's layout."""
+    cli.require_local("`ocw sessions export`")
     found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
     rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
     if agent_id is not None and not rows:
@@ -181,14 +182,10 @@ def label_session(cli: CliContext, key: str, label: str | None, remove: bool) ->
     """Give a session a label, by which other sessions find it with sessions_send."""
     if remove == (label is not None):
         raise BadInput("expected a label, or --remove", hint="`ocw sessions label --help` has examples")
-    session, _ = find_session(cli, key)
-    wanted = check_label(label) if label is not None else ""
-    others = sessions_labelled(cli.stores.reader, wanted, besides=session) if wanted else []
-    if others:
-        raise ConflictError(f"{others[0]} is labelled {wanted!r} already", hint="choose another label")
-    cli.stores.sessions.patch(session, {"label": wanted})
+    answer = cli.backend.label_session(key, label)
+    session, wanted = answer["sessionKey"], answer["label"]
     if cli.json:
-        echo_json({"ok": True, "sessionKey": session, "label": wanted or None})
+        echo_json(answer)
     else:
         click.echo(f"{session} is labelled {wanted!r}" if wanted else f"{session} has no label")
 
@@ -199,22 +196,11 @@ def label_session(cli: CliContext, key: str, label: str | None, remove: bool) ->
 @pass_cli
 def reset_session(cli: CliContext, key: str) -> None:
     """Reset a session now: stop its run, and start an empty transcript. The old one is kept on disk."""
-    session = find_key(cli, key)
-    old = cli.stores.reader.session(session)
-    cli.control.reset(session)
-    new = cli.stores.reader.session(session)
-    new_id = new.session_id if new else None
+    answer = cli.backend.reset_session(key)
     if cli.json:
-        echo_json(
-            {
-                "ok": True,
-                "sessionKey": session,
-                "sessionId": new_id,
-                "previousSessionId": old and old.session_id,
-            }
-        )
+        echo_json(answer)
     else:
-        click.echo(f"{session} was reset; its new id is {new_id}")
+        click.echo(f"{answer['sessionKey']} was reset; its new id is {answer['sessionId']}")
 
 
 @sessions.command("delete", epilog="Example: ocw sessions delete notes --yes")
@@ -224,16 +210,16 @@ def reset_session(cli: CliContext, key: str) -> None:
 @pass_cli
 def delete_session(cli: CliContext, key: str, yes: bool) -> None:
     """Delete a session, after writing its transcript to the state directory."""
-    session = find_key(cli, key)
+    session = cli.backend.existing_key(key)
     if not yes:
         if cli.json or not sys.stdin.isatty():
             raise BadInput(f"deleting {session} needs a confirmation", hint="add --yes")
         if not click.confirm(f"Delete {session} and everything in it?"):
             click.echo("nothing was deleted")
             return
-    cli.control.delete(session)
+    answer = cli.backend.delete_session(session)
     if cli.json:
-        echo_json({"ok": True, "sessionKey": session})
+        echo_json(answer)
     else:
         click.echo(f"{session} is deleted")
 

@@ -8,7 +8,6 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.status import status_text
 from openclaw_workers.cli.render.text import age, printable
-from openclaw_workers.queries.status_answers import status_fields
 
 ADVICE = """\
 Everything else works without these records.
@@ -33,20 +32,20 @@ def status(cli: CliContext, damaged: bool) -> None:
     if damaged:
         _list_damaged(cli)
         return
-    undelivered = cli.trees.undelivered()
-    current = status_fields(cli, undelivered)
+    answer = cli.backend.status()
     if cli.json:
-        echo_json({"ok": True, **current})
+        echo_json(answer)
     else:
-        click.echo(status_text(current, undelivered))
+        click.echo(status_text(answer))
 
 
 def _list_damaged(cli: CliContext) -> None:
     """One note for each damaged record, newest first."""
-    notes = cli.stores.reader.quarantined()
+    answer = cli.backend.damaged()
     if cli.json:
-        echo_json({"ok": True, "damaged": notes})
+        echo_json(answer)
         return
+    notes = answer["damaged"]
     for note in notes:
         click.echo(f"{printable(note['where'])} ({age(note['at'])})\n  {printable(note['why'])}")
     click.echo(f"\n{ADVICE}" if notes else "no damaged records")

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
+from openclaw_workers.cli.backend.protocol import OutgoingText
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.conversation import answer_stream_for, exit_code_of, report_error, send_message, show
 from openclaw_workers.cli.keyboard import check_stdin
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, leave
+from openclaw_workers.cli.render.runs import is_final
 from openclaw_workers.cli.render.subagents import subagent_details, subagent_table
 from openclaw_workers.cli.render.text import field_list
-from openclaw_workers.cli.render.transcripts import entry_lines
+from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.watch import wait_until_settled
 from openclaw_workers.client.follow_message import Conversation
-from openclaw_workers.domain.ids import BatchId, new_message_id
+from openclaw_workers.domain.ids import SessionKey, new_message_id
 from openclaw_workers.domain.messages import QueueMode
-from openclaw_workers.domain.runs import Run
-from openclaw_workers.domain.transcript import load_entry
+from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
-from openclaw_workers.errors import ConflictError, NotFound
-from openclaw_workers.queries.subagent_answers import (
-    list_subagents_below,
-    session_of,
-    states_of,
-    stop_subagent_tree,
-    stopped_answer,
-    subagent_answer,
-    subagents_answer,
-    thread_of,
-)
-from openclaw_workers.queries.subagents import find_subagent, subagent_index
 from openclaw_workers.views.answers import Answer, answer_json, rejection
 
 
@@ -59,11 +47,11 @@ def subagents() -> None:
 @pass_cli
 def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> None:
     """List the sub-agents below a session, or all, oldest first."""
-    found, batches = list_subagents_below(cli, key, limit, live=live)
+    answer = cli.backend.subagents(key, limit, live=live)
     if cli.json:
-        echo_json(subagents_answer(found, batches))
-    elif found:
-        click.echo(subagent_table(found, batches, subagent_index(cli).numbers))
+        echo_json(answer)
+    elif answer["subagents"]:
+        click.echo(subagent_table(answer["subagents"]))
     else:
         click.echo("no sub-agents")
 
@@ -74,12 +62,11 @@ def list_subagents(cli: CliContext, key: str | None, live: bool, limit: int) -> 
 @pass_cli
 def show_subagent(cli: CliContext, subagent: str) -> None:
     """Show everything on record about one sub-agent's run."""
-    run = find_subagent(cli, subagent)
+    answer = cli.backend.subagent(subagent)
     if cli.json:
-        echo_json(subagent_answer(cli, run))
-        return
-    batch = cli.stores.tree.batch(run.batch) if run.batch else None
-    click.echo(field_list([*subagent_details(run, batch), ("thread", thread_of(cli, run))]))
+        echo_json(answer)
+    else:
+        click.echo(field_list(subagent_details(answer)))
 
 
 @subagents.command("log", epilog="Example: ocw subagents log 3 --limit 20")
@@ -89,15 +76,15 @@ def show_subagent(cli: CliContext, subagent: str) -> None:
 @pass_cli
 def show_log(cli: CliContext, subagent: str, limit: int | None) -> None:
     """Print a sub-agent's transcript, oldest entry first."""
-    run = find_subagent(cli, subagent)
-    raws, _ = cli.stores.reader.raw_transcript(session_of(cli, run), -limit if limit else 0)
+    entries = cli.backend.log(subagent, limit)
     if cli.json:
-        echo_json([json.loads(raw) for raw in raws])
+        echo_json(entries)
         return
-    for raw in raws:
-        click.echo("\n".join(entry_lines(load_entry(raw))))
-    if not run.state.is_final:
-        click.echo(f"[{run.state}; `ocw runs watch {run.id}` follows it]", err=True)
+    for entry in entries:
+        click.echo("\n".join(entry_lines(entry_of(entry))))
+    run = cli.backend.subagent(subagent)
+    if not is_final(run):
+        click.echo(f"[{run['state']}; `ocw runs watch {run['runId']}` follows it]", err=True)
 
 
 @subagents.command(
@@ -115,7 +102,7 @@ Examples:
 @pass_cli
 def send_subagent(cli: CliContext, subagent: str, message: str, and_wait: bool) -> None:
     """Send a message that the sub-agent answers after its current turn, or in a new run if it has ended."""
-    _send(cli, find_subagent(cli, subagent), message, QueueMode.FOLLOWUP, and_wait=and_wait)
+    _send(cli, subagent, message, QueueMode.FOLLOWUP, and_wait=and_wait)
 
 
 @subagents.command("steer", epilog='Example: ocw subagents steer 3 "leave out the tests"')
@@ -126,15 +113,18 @@ def send_subagent(cli: CliContext, subagent: str, message: str, and_wait: bool) 
 @pass_cli
 def steer_subagent(cli: CliContext, subagent: str, message: str, and_wait: bool) -> None:
     """Send a message into the running turn, which reads it before its next model call."""
-    _send(cli, find_subagent(cli, subagent), message, QueueMode.STEER, and_wait=and_wait)
+    _send(cli, subagent, message, QueueMode.STEER, and_wait=and_wait)
 
 
-def _send(cli: CliContext, run: Run, message: str, mode: QueueMode, *, and_wait: bool) -> None:
+def _send(cli: CliContext, subagent: str, message: str, mode: QueueMode, *, and_wait: bool) -> None:
     if message == "-":
         check_stdin()
         message = sys.stdin.read()
-    session = session_of(cli, run)
-    match send_message(cli, message, session, new_message_id(), mode=mode):
+    run = cli.backend.subagent(subagent)
+    cli.backend.log(run["runId"], 1)  # raises if its session was removed
+    session = SessionKey(run["childSessionKey"])
+    outgoing = OutgoingText(text=message, session=session, message_id=new_message_id(), mode=mode)
+    match send_message(cli, outgoing):
         case Answered(text):
             _finish(cli, Answer(session, "command", text=text))
         case Rejected(_, reason):
@@ -150,17 +140,17 @@ def _answer(cli: CliContext, queued: Queued) -> Answer:
     return show(cli, conversation, answer_stream_for(cli, queued.session_key))
 
 
-def _print_accepted(cli: CliContext, run: Run, queued: Queued, mode: QueueMode) -> None:
+def _print_accepted(cli: CliContext, run: dict[str, Any], queued: Queued, mode: QueueMode) -> None:
+    label = run["label"] or ""
     if cli.json:
-        echo_json(answer_json(Answer(run.session_key, "accepted", queued.run)))
-    elif queued.run and queued.run != run.id:
-        click.echo(
-            f"{run.label!r} had ended and continues as {queued.run}; {run.requester_session_key} gets the result"
-        )
+        echo_json(answer_json(Answer(queued.session_key, "accepted", queued.run)))
+    elif queued.run and queued.run != run["runId"]:
+        where = run["requesterSessionKey"]
+        click.echo(f"{label!r} had ended and continues as {queued.run}; {where} gets the result")
     elif mode is QueueMode.STEER:
-        click.echo(f"accepted; {run.label!r} reads it before its next model call")
+        click.echo(f"accepted; {label!r} reads it before its next model call")
     else:
-        click.echo(f"accepted; {run.label!r} answers it after its current turn")
+        click.echo(f"accepted; {label!r} answers it after its current turn")
 
 
 def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:
@@ -180,17 +170,17 @@ def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> 
 @pass_cli
 def stop_subagent(cli: CliContext, subagent: str, and_wait: bool) -> None:
     """Stop a sub-agent and everything below it; its parent gets `killed` as the result."""
-    run = find_subagent(cli, subagent)
-    ids = stop_subagent_tree(cli, cli.control, run)
+    answer = cli.backend.stop_subagent(subagent)
+    runs = answer["runs"]
     if and_wait:
-        wait_until_settled(cli, ids)
-    states = states_of(cli, ids)
+        wait_until_settled(cli, list(runs))
+        runs.update({each["runId"]: each["state"] for each in cli.backend.some_runs(list(runs))})
     if cli.json:
-        echo_json(stopped_answer(run, states))
+        echo_json(answer)
         return
-    others = len(ids) - 1
-    names = f"{run.label!r} and {others} below it" if others else repr(run.label)
-    if all(state.is_final for state in states.values()):
+    label, others = cli.backend.subagent(answer["runId"])["label"] or "", len(runs) - 1
+    names = f"{label!r} and {others} below it" if others else repr(label)
+    if all(RunState(state).is_final for state in runs.values()):
         click.echo(f"{names} {'have' if others else 'has'} ended")
     else:
         click.echo(f"{names} {'are' if others else 'is'} stopping")
@@ -202,18 +192,9 @@ def stop_subagent(cli: CliContext, subagent: str, and_wait: bool) -> None:
 @pass_cli
 def retry_delivery(cli: CliContext, subagent: str) -> None:
     """Deliver a blocked result again within seconds; its tries are counted from zero."""
-    if subagent.startswith("batch-"):
-        batch_id = BatchId(subagent)
-    else:
-        run = find_subagent(cli, subagent)
-        assert run.batch is not None, "a child has one"
-        batch_id = run.batch
-    batch = cli.stores.tree.batch(batch_id)
-    if batch is None:
-        raise NotFound(f"no batch {batch_id}", hint="`ocw subagents list --live` shows what is not delivered")
-    if not cli.stores.tree.retry(batch_id):
-        raise ConflictError(f"{batch_id} is {batch.state}; there is nothing to deliver again")
+    answer = cli.backend.retry_delivery(subagent)
     if cli.json:
-        echo_json({"ok": True, "batch": batch_id, "sessionKey": batch.parent_session})
+        echo_json(answer)
     else:
-        click.echo(f"{batch_id} is delivered to {batch.parent_session} within seconds; `ocw subagents list` shows it")
+        what = f"{answer['batch']} is delivered to {answer['sessionKey']} within seconds"
+        click.echo(f"{what}; `ocw subagents list` shows it")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, printable, table
 from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.tokens import Scope, token_json
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.store.tokens import CODE_SECONDS, Tokens
@@ -42,8 +41,8 @@ def create_token(cli: CliContext, scope: str, name: str, agent_id: str | None, p
     """Make a token and print it. It cannot be shown again."""
     if agent_id is not None:
         agent_id = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    if person is not None and not re.fullmatch(r"[a-z0-9_-]{1,32}:\S{1,200}", person):
-        raise BadInput(f"--person {person!r} is not CHANNEL:ID", hint="such as telegram:123456789")
+    if person is not None and parse_subject(person).kind != "person":
+        raise BadInput(f"--person {person!r} is a group", hint="such as telegram:123456789")
     token, secret = _store(cli).create(Scope(scope), name=name.strip()[:MOST_NAME_CHARS], agent=agent_id, person=person)
     if cli.json:
         echo_json({"ok": True, "token": secret, **token_json(token, None)})

@@ -15,8 +15,10 @@ from openclaw_workers.cli.commands.worker import accept_option
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.local import banner
+from openclaw_workers.cli.local.bots import bot_addresses
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
+from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir, working_dir
@@ -24,6 +26,7 @@ from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.errors import BadInput, ConflictError, StoreUnavailable
 from openclaw_workers.state_dir import (
+    Runtime,
     StateLock,
     already_running,
     prepare_state_dir,
@@ -32,7 +35,9 @@ from openclaw_workers.state_dir import (
     running_pid,
 )
 from openclaw_workers.store.client import connect
+from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.server_settings import unsafe_settings
+from openclaw_workers.store.tokens import Tokens
 
 
 class LaneCounts(click.ParamType[dict[Lane, int], str]):
@@ -53,6 +58,7 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.command()
 @click.option("--detach", is_flag=True, help="Return once everything is ready; `ocw down` stops it.")
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
+@click.option("--no-ingress", is_flag=True, help="Do not start the HTTP interface.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
 @accept_option
 @click.option("--ready-fd", type=int, default=None, hidden=True)
@@ -63,11 +69,12 @@ def up(
     *,
     detach: bool,
     no_flower: bool,
+    no_ingress: bool,
     concurrency: dict[Lane, int] | None,
     accept_not_in_effect: bool,
     ready_fd: int | None,
 ) -> None:
-    """Start Redis, a worker per lane and Flower, and keep them running.
+    """Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running.
 
     Redis is private to the state directory unless REDIS_URL or the configuration names a server.
     Ctrl-C stops everything; the next `ocw up` continues where this one ended.
@@ -84,7 +91,7 @@ def up(
     state_dir = cli.loaded.state_dir
     prepare_state_dir(state_dir)
     if detach:
-        options = ["--no-flower"] if no_flower else []
+        options = [*(["--no-flower"] if no_flower else []), *(["--no-ingress"] if no_ingress else [])]
         options += [ACCEPT_OPTION] if accept_not_in_effect else []
         if concurrency:
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
@@ -97,7 +104,13 @@ def up(
         lock.acquire()
         try:
             refuse_foreign_runtime(state_dir)
-            plan = _plan(cli.loaded, concurrency or {}, not no_flower, accept_not_in_effect)
+            plan = _plan(
+                cli.loaded,
+                concurrency or {},
+                with_flower=not no_flower,
+                with_ingress=not no_ingress,
+                accept_not_in_effect=accept_not_in_effect,
+            )
             _run(cli, plan, ready_fd)
         finally:
             lock.release()
@@ -174,10 +187,18 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
     is_offline, unsafe = _is_offline(loaded), _unsafe_settings(runtime.redis_url)
+    login_url = _login_url(loaded, runtime)
+    bots = bot_addresses(loaded.settings, runtime.redis_url) if runtime.ingress_url else {}
     if cli.json:
         echo_json(
             banner.as_json(
-                runtime, loaded.state_dir, is_offline=is_offline, pending=loaded.not_in_effect, unsafe=unsafe
+                runtime,
+                loaded.state_dir,
+                is_offline=is_offline,
+                pending=loaded.not_in_effect,
+                unsafe=unsafe,
+                login_url=login_url,
+                bots=bots,
             )
         )
         return
@@ -189,14 +210,36 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
             pending=loaded.not_in_effect,
             unsafe=unsafe,
             show_password=sys.stdout.isatty(),
+            login_url=login_url,
+            bots=bots,
             next_command=typed('agent -m "hello"', loaded),
             to_stop=to_stop,
         )
     )
 
 
+def _login_url(loaded: Loaded, runtime: Runtime) -> str | None:
+    """A link that logs the owner in, once; None if nothing serves, or everybody may use it."""
+    if runtime.ingress_url is None or loaded.settings.gateway.auth == "none":
+        return None
+    client = connect(runtime.redis_url)
+    try:
+        tokens = Tokens(client, Keys(loaded.settings.engine.namespace))
+        code = tokens.login_code(admin_token(loaded.state_dir, tokens))
+    except StoreUnavailable:  # the next command that needs Redis reports it
+        return None
+    finally:
+        client.close()
+    return f"{runtime.ingress_url}/auth/link?code={code}"
+
+
 def _plan(
-    loaded: Loaded, concurrency: Mapping[Lane, int], with_flower: bool, accept_not_in_effect: bool = False
+    loaded: Loaded,
+    concurrency: Mapping[Lane, int],
+    *,
+    with_flower: bool,
+    with_ingress: bool,
+    accept_not_in_effect: bool,
 ) -> UpPlan:
     settings = loaded.settings
     return UpPlan(
@@ -207,6 +250,9 @@ def _plan(
         concurrency={lane: concurrency.get(lane) or getattr(settings.lanes, lane).concurrency for lane in WORKER_LANES},
         grace_seconds=settings.engine.grace_seconds,
         with_flower=with_flower,
+        with_ingress=with_ingress,
+        ingress_port=settings.gateway.port,
+        is_port_fixed=loaded.origins["gateway.port"] != "default",
         task_events=settings.engine.task_events,
         accept_not_in_effect=accept_not_in_effect,
     )

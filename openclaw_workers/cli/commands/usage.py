@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -10,8 +10,7 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import dollars, span, table
 from openclaw_workers.domain.ledger import Dimension
-from openclaw_workers.queries.status_answers import usage_answer, usage_totals
-from openclaw_workers.store.llm.ledger import KEPT_DAYS, Total
+from openclaw_workers.store.llm.ledger import KEPT_DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,20 +33,21 @@ Days are UTC days. Failed calls and calls of workers that died count too, becaus
 @pass_cli
 def usage(cli: CliContext, by: str, days: int) -> None:
     """Show tokens and cost of model calls, by agent, session, model, day or tree."""
-    sums, total = usage_totals(cli, cast("Dimension", by), days)
+    answer = cli.backend.usage(by, days)
+    sums = answer["usage"]
     if cli.json:
-        echo_json(usage_answer(by, days, sums, total))
+        echo_json(answer)
     elif sums:
-        click.echo(_table(by, [*sums, total] if len(sums) > 1 else sums))
+        click.echo(_table(by, [*sums, answer["total"]] if len(sums) > 1 else sums))
     else:
         click.echo(f"no model calls in the last {days} day(s)")
 
 
-def _table(by: str, sums: Iterable[Total]) -> str:
+def _table(by: str, sums: Iterable[dict[str, Any]]) -> str:
     head = (by.upper(), "CALLS", "FAILED", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST", "TIME")
     rows = [
-        (each.name, each.calls, each.failed, f"{each.input:,}", f"{each.output:,}", f"{each.cache_read:,}")
-        + (f"{each.cache_write:,}", dollars(each.cost), span(each.milliseconds))
+        (each["name"], each["calls"], each["failed"], f"{each['input']:,}", f"{each['output']:,}")
+        + (f"{each['cacheRead']:,}", f"{each['cacheWrite']:,}", dollars(each["cost"]), span(each["milliseconds"]))
         for each in sums
     ]
     return table(head, rows, right=head[1:])

@@ -10,7 +10,9 @@ from openclaw_workers.cli.local import flower
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint
 from openclaw_workers.redaction import mask_secrets
 from openclaw_workers.state_dir import Runtime
+from openclaw_workers.store.tokens import CODE_SECONDS
 
+NOT_YET = "not reached yet; `ocw channels status` shows why"
 OFFLINE_NOTICE = "No API key and no model server is configured: agents answer with the built-in model, offline/demo."
 
 
@@ -22,6 +24,8 @@ def as_text(
     pending: Collection[str],
     unsafe: Mapping[str, str],
     show_password: bool,
+    login_url: str | None,
+    bots: Mapping[str, str | None],
     next_command: str,
     to_stop: str | None,
 ) -> str:
@@ -30,6 +34,11 @@ def as_text(
         kept = state_dir / "flower.json"
         password = _flower_password(kept) if show_password else f"in {kept}"
         rows.insert(0, ("Flower", f"{runtime.flower_url}  (user {flower.USER}, password {password})"))
+    if runtime.ingress_url:
+        rows.insert(0, ("Web", runtime.ingress_url))
+    if login_url:
+        rows.insert(1, ("Log in", f"{login_url}  (once, within {CODE_SECONDS // 60} minutes)"))
+    rows += [(name.capitalize(), address or NOT_YET) for name, address in bots.items()]
     lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
     if is_offline:
         lines += [f"  {OFFLINE_NOTICE}", ""]
@@ -46,7 +55,14 @@ def as_text(
 
 
 def as_json(
-    runtime: Runtime, state_dir: Path, *, is_offline: bool, pending: Mapping[str, str], unsafe: Mapping[str, str]
+    runtime: Runtime,
+    state_dir: Path,
+    *,
+    is_offline: bool,
+    pending: Mapping[str, str],
+    unsafe: Mapping[str, str],
+    login_url: str | None,
+    bots: Mapping[str, str | None],
 ) -> dict[str, Any]:
     return {
         "ok": True,
@@ -54,6 +70,9 @@ def as_json(
         "stateDir": str(state_dir),
         "redisUrl": mask_secrets(runtime.redis_url),
         "flowerUrl": runtime.flower_url,
+        "ingressUrl": runtime.ingress_url,
+        "loginUrl": login_url,
+        "bots": dict(bots),
         "pids": runtime.pids,
         "startedAt": runtime.started_at,
         "offline": is_offline,

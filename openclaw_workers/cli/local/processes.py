@@ -1,13 +1,13 @@
-"""Starts Redis, the workers and Flower in order, and records their addresses and pids."""
+"""Starts Redis, the workers, the ingress and Flower in order, and records their addresses and pids."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclaw_workers.cli.local import flower, private_redis, redis_trouble, workers
+from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
 from openclaw_workers.cli.local.console import Console
 from openclaw_workers.cli.local.redis_binary import find_redis_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
@@ -41,6 +41,10 @@ class UpPlan:
     concurrency: Mapping[Lane, int]
     grace_seconds: float
     with_flower: bool
+    with_ingress: bool
+    ingress_port: int
+    is_port_fixed: bool
+    """Whether somebody has configured the port: then no other one is taken."""
     task_events: bool
     accept_not_in_effect: bool
     """Whether workers start although settings that restrict tools are not in effect yet."""
@@ -67,13 +71,14 @@ class LocalProcesses:
             self.supervisor.say(f"runtime.ignored path={runtime_path} why='it cannot be read'")
         redis_url = self._redis()
         if not self.supervisor.stop_requested:
-            self._workers_and_flower(redis_url)
+            self._python_processes(redis_url)
         if self.supervisor.stop_requested:
             return None
         self._runtime = Runtime(
             pid=os.getpid(),
             redis_url=redis_url,
             flower_url=flower.url_of(self._flower) if self._flower else None,
+            ingress_url=self._ingress_url(redis_url),
             pids=self.supervisor.pids,
             started_at=now_ms(),
             stop_seconds=self._plan.grace_seconds + 40,
@@ -119,7 +124,7 @@ class LocalProcesses:
         assert failure is not None
         raise redis_trouble.explain(failure.tail, self._plan.state_dir, binary, failure.why)
 
-    def _workers_and_flower(self, redis_url: str) -> None:
+    def _python_processes(self, redis_url: str) -> None:
         env = self._python_env(redis_url)
         probe = workers.registration_probe(redis_url, Keys(self._plan.namespace))
         names = []
@@ -135,23 +140,41 @@ class LocalProcesses:
             )
             self.supervisor.start(spec)
             names.append(spec.name)
+        on_ports: dict[str, Callable[[], None]] = {}
         if self._plan.with_flower:
-            self._start_flower(env)
-            names.append(flower.NAME)
+            on_ports[flower.NAME] = lambda: self._start_flower(env)
+        if self._plan.with_ingress:
+            on_ports[ingress.NAME] = lambda: self._start_ingress(env, redis_url)
+        for start in on_ports.values():
+            start()
+        self._wait_until_ready([*names, *on_ports], on_ports)
+
+    def _wait_until_ready(self, names: Sequence[str], on_ports: Mapping[str, Callable[[], None]]) -> None:
+        """`on_ports` start those that listen on a port, which another process may have taken since we looked."""
         for _ in range(_PORT_ATTEMPTS):
             failure = self.supervisor.wait_ready(names, within_seconds=READY_SECONDS)
             if failure is None:
                 return
-            if failure.name != flower.NAME or not private_redis.port_was_taken(failure.tail):
+            if failure.name not in on_ports or not private_redis.port_was_taken(failure.tail):
                 break
-            self.supervisor.drop(flower.NAME)
-            self._start_flower(env)
+            self.supervisor.drop(failure.name)
+            on_ports[failure.name]()
         raise self._not_started(failure)
 
     def _start_flower(self, env: Mapping[str, str]) -> None:
         path = self._plan.state_dir / "flower.json"
         self._flower = SavedEndpoint.load(path, default_port=flower.DEFAULT_PORT, user=flower.USER)
         self.supervisor.start(flower.flower_spec(self._flower, env))
+
+    def _start_ingress(self, env: Mapping[str, str], redis_url: str) -> None:
+        plan = self._plan
+        port = ingress.choose_port(plan.state_dir, plan.ingress_port, is_fixed=plan.is_port_fixed)
+        probe = ingress.serving_probe(redis_url, Keys(plan.namespace))
+        self.supervisor.start(ingress.ingress_spec(port, env, probe))
+
+    def _ingress_url(self, redis_url: str) -> str | None:
+        pid = self.supervisor.pids.get(ingress.NAME)
+        return ingress.url_of_pid(redis_url, Keys(self._plan.namespace), pid) if pid else None
 
     def _python_env(self, redis_url: str) -> dict[str, str]:
         own = {

@@ -1,68 +1,85 @@
-"""A run as text."""
+"""A run as text, from the same fields as its JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from openclaw_workers.cli.render.text import age, dollars, span, table
 from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.runs import Attempt, ModelAttempt, Run
+from openclaw_workers.domain.runs import RunState
+
+Fields = Mapping[str, Any]
 
 
-def run_table(runs: list[Run]) -> str:
+def run_table(runs: Sequence[Fields]) -> str:
     head = ("RUN", "STATE", "SESSION", "MESSAGES", "OWNERS", "TOKENS", "TOOK", "QUEUED")
     rows = [
         (
-            run.id,
-            run.state,
-            run.session_key,
-            len(run.covers),
-            len(run.attempts),
-            run.usage.total,
+            run["runId"],
+            run["state"],
+            run["sessionKey"],
+            len(run["covers"]),
+            len(run["attempts"]),
+            run["usage"]["total"],
             duration(run),
-            age(run.queued_at),
+            age(run["queuedAt"]),
         )
         for run in runs
     ]
     return table(head, rows, right=("MESSAGES", "OWNERS", "TOKENS", "TOOK"))
 
 
-def duration(run: Run) -> str:
-    if run.started_at is None:
+def is_final(run: Fields) -> bool:
+    return RunState(run["state"]).is_final
+
+
+def duration(run: Fields) -> str:
+    if run["startedAt"] is None:
         return "-"
-    return span((run.ended_at or now_ms()) - run.started_at)
+    return span((run["endedAt"] or now_ms()) - run["startedAt"])
 
 
-def run_lines(run: Run) -> list[tuple[str, object]]:
+def host_of(run: Fields) -> str:
+    """`host/pid` of the worker that carries the run, or carried it last. Empty while the run waits."""
+    if run["state"] in (RunState.QUEUED, RunState.PARKED) or not run["attempts"]:
+        return ""
+    return str(run["attempts"][-1]["worker"].rpartition("/")[0])
+
+
+def run_lines(run: Fields) -> list[tuple[str, object]]:
     """Name and value of each line that `ocw runs show` prints."""
-    usage = run.usage
-    is_cached = usage.cache_read or usage.cache_write
+    usage, model, wanted = run["usage"], run["model"], run["fallbackFrom"]
+    is_cached = usage["cacheRead"] or usage["cacheWrite"]
+    started = run["startedAt"]
     return [
-        ("run", run.id),
-        ("state", f"{run.state} ({run.reason})" if run.reason else run.state),
-        ("session", run.session_key),
-        ("lane", run.lane),
-        ("model", run.model),
-        ("queued", age(run.queued_at)),
-        ("waited", span(run.started_at - run.queued_at) if run.started_at else None),
-        ("took", duration(run) if run.started_at else None),
-        ("covers", ", ".join(run.covers)),
-        ("tokens", f"{usage.input} in, {usage.output} out" if usage.total else None),
-        ("cache", f"{usage.cache_read} read, {usage.cache_write} written" if is_cached else None),
-        ("cost", dollars(run.cost) if run.cost else None),
-        *((f"attempt {number}", _failed_call(each)) for number, each in enumerate(run.model_attempts, start=1)),
-        ("fallback", f"{run.model} answered instead of {run.fallback_from}" if run.fallback_from else None),
-        *((f"owner {number}", _owner(attempt)) for number, attempt in enumerate(run.attempts, start=1)),
-        ("suppressed", "the send policy held the reply back" if run.suppressed else None),
-        ("error", run.error),
+        ("run", run["runId"]),
+        ("state", f"{run['state']} ({run['reason']})" if run["reason"] else run["state"]),
+        ("session", run["sessionKey"]),
+        ("lane", run["lane"]),
+        ("model", model),
+        ("queued", age(run["queuedAt"])),
+        ("waited", span(started - run["queuedAt"]) if started else None),
+        ("took", duration(run) if started else None),
+        ("covers", ", ".join(run["covers"])),
+        ("tokens", f"{usage['input']} in, {usage['output']} out" if usage["total"] else None),
+        ("cache", f"{usage['cacheRead']} read, {usage['cacheWrite']} written" if is_cached else None),
+        ("cost", dollars(run["cost"]) if run["cost"] else None),
+        *((f"attempt {number}", _failed_call(each)) for number, each in enumerate(run["modelAttempts"], start=1)),
+        ("fallback", f"{model} answered instead of {wanted}" if wanted else None),
+        *((f"owner {number}", _owner(attempt)) for number, attempt in enumerate(run["attempts"], start=1)),
+        ("error", run["error"]),
     ]
 
 
-def _failed_call(attempt: ModelAttempt) -> str:
+def _failed_call(attempt: Fields) -> str:
     """Which model failed or was skipped, and why."""
-    details = [f"by {attempt.profile}" if attempt.profile else "", str(attempt.status or ""), attempt.code or ""]
-    details += ["skipped" if attempt.skipped else f"after {span(attempt.milliseconds)}"]
-    return f"{attempt.model}: {attempt.reason} ({', '.join(filter(None, details))}) {attempt.error}".rstrip()
+    by = f"by {attempt['profile']}" if attempt["profile"] else ""
+    details = [by, str(attempt["status"] or ""), attempt["code"] or ""]
+    details += ["skipped" if attempt["skipped"] else f"after {span(attempt['milliseconds'])}"]
+    return f"{attempt['model']}: {attempt['reason']} ({', '.join(filter(None, details))}) {attempt['error']}".rstrip()
 
 
-def _owner(attempt: Attempt) -> str:
-    host, pid = [*attempt.worker.rsplit("/", 2), ""][:2]
-    return f"{host} pid {pid}, {attempt.how} {age(attempt.at)}"
+def _owner(attempt: Fields) -> str:
+    host, pid = [*attempt["worker"].rsplit("/", 2), ""][:2]
+    return f"{host} pid {pid}, {attempt['how']} {age(attempt['at'])}"

@@ -1,74 +1,64 @@
-"""A session as text."""
+"""A session as text, from the same fields as its JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from pydantic.alias_generators import to_snake
+from typing import Any
 
 from openclaw_workers.cli.render.text import age, dollars, table
-from openclaw_workers.domain.session_key import classify
-from openclaw_workers.domain.session_row import SessionEntry
-from openclaw_workers.store.llm.ledger import Total
-from openclaw_workers.store.reader import SessionState
-from openclaw_workers.views.sessions import session_levels
+
+Fields = Mapping[str, Any]
+
+LEVELS = ("thinkingLevel", "reasoningLevel", "verboseLevel")
 
 
-def session_table(found: Sequence[tuple[SessionEntry, SessionState]], main_key: str) -> str:
+def session_table(found: Sequence[Fields]) -> str:
     head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
     rows = [
         (
-            row.session_key,
-            classify(row.session_key, main_key=main_key),
-            control.state,
-            control.waiting,
-            row.turns,
-            row.total_tokens,
-            age(row.updated_at),
+            each["sessionKey"],
+            each["kind"],
+            each["state"],
+            each["waiting"],
+            each["turns"],
+            each["tokens"],
+            age(each["updatedAt"]),
         )
-        for row, control in found
+        for each in found
     ]
     return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
 
 
-def session_lines(
-    row: SessionEntry,
-    control: SessionState,
-    main_key: str,
-    *,
-    receipts: Mapping[str, int],
-    spent: Total,
-    thinking_default: str | None,
-) -> list[tuple[str, object]]:
+def session_lines(session: Fields) -> list[tuple[str, object]]:
     """Name and value of each line that `ocw sessions show` prints."""
-    is_busy = control.state != "idle"
-    levels = _levels(row, thinking_default)
+    row, state = session["row"], session["state"]
+    thinking, reasoning, verbose = (_level(session, name) for name in LEVELS)
+    calls = f"for {session['modelCalls']} model call(s), {session['failedCalls']} failed"
     return [
-        ("session", row.session_key),
-        ("id", row.session_id),
-        ("agent", row.agent_id),
-        ("kind", classify(row.session_key, main_key=main_key)),
-        ("state", f"{control.state} ({control.run})" if is_busy and control.run else control.state),
-        ("worker", control.owner),
-        ("waiting", f"{control.waiting} message(s)"),
-        ("turns", row.turns),
-        ("tokens", f"{row.input_tokens} in, {row.output_tokens} out, {row.context_tokens} in context"),
-        ("cost", f"{dollars(spent.cost)} for {spent.calls} model call(s), {spent.failed} failed"),
-        ("created", age(row.created_at)),
-        ("updated", age(row.updated_at)),
-        ("model", "/".join(part for part in (row.provider_override, row.model_override) if part)),
-        ("thinking", levels["thinkingLevel"]),
-        ("reasoning", levels["reasoningLevel"]),
-        ("verbose", levels["verboseLevel"]),
-        ("queue", row.queue_mode),
-        ("channel", row.last_channel),
-        ("spawned by", row.spawned_by),
-        ("messages", ", ".join(f"{count} {state}" for state, count in sorted(receipts.items()))),
+        ("session", session["sessionKey"]),
+        ("id", session["sessionId"]),
+        ("agent", session["agentId"]),
+        ("kind", session["kind"]),
+        ("state", f"{state} ({session['runId']})" if session["runId"] else state),
+        ("worker", session["worker"]),
+        ("waiting", f"{session['waiting']} message(s)"),
+        ("turns", session["turns"]),
+        ("tokens", f"{row['inputTokens']} in, {row['outputTokens']} out, {row['contextTokens']} in context"),
+        ("cost", f"{dollars(session['cost'])} {calls}"),
+        ("created", age(session["createdAt"])),
+        ("updated", age(session["updatedAt"])),
+        ("model", "/".join(row[name] for name in ("providerOverride", "modelOverride") if row.get(name))),
+        ("thinking", thinking),
+        ("reasoning", reasoning),
+        ("verbose", verbose),
+        ("queue", row.get("queueMode")),
+        ("channel", row.get("lastChannel")),
+        ("spawned by", row.get("spawnedBy")),
+        ("messages", ", ".join(f"{count} {state}" for state, count in sorted(session["receipts"].items()))),
     ]
 
 
-def _levels(row: SessionEntry, thinking_default: str | None) -> dict[str, str | None]:
-    """The levels of the next turn. A level that the session does not set itself is marked as a default."""
-    levels = session_levels(row, thinking_default)
-    is_set = {name: bool(getattr(row, to_snake(name))) for name in levels}
-    return {name: level if is_set[name] or not level else f"{level} (default)" for name, level in levels.items()}
+def _level(session: Fields, name: str) -> str | None:
+    """A level of the next turn. One that the session does not set itself is marked as a default."""
+    level: str | None = session[name]
+    return level if session["row"].get(name) or not level else f"{level} (default)"

@@ -7,10 +7,9 @@ from typing import Any
 
 from openclaw_workers.cli.render.text import printable, span, table
 from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.tree import Batch, BatchState
 
 
-def status_text(status: Mapping[str, Any], undelivered: Sequence[Batch]) -> str:
+def status_text(status: Mapping[str, Any]) -> str:
     totals = status["totals"]
     parts = [_workers(status["workers"]), _lanes(status["lanes"])]
     if status["leases"]:
@@ -20,8 +19,8 @@ def status_text(status: Mapping[str, Any], undelivered: Sequence[Batch]) -> str:
         lines.append(f"{totals['outboxUnsent']} message(s) to chats unknown or failed; `ocw outbox list` shows them")
     if totals["quarantined"]:
         lines.append(f"{totals['quarantined']} damaged record(s) quarantined; `ocw status --damaged` lists them")
-    if undelivered:
-        lines += _announces(totals, undelivered)
+    if totals["pendingAnnounces"] or totals["blockedAnnounces"]:
+        lines += _announces(totals, status["blockedResults"])
     for each in status["waitingArchives"]:
         waits = f"{each['archives']} archive(s) wait for a worker at {each['place']}, which has their first part"
         lines.append(printable(waits))
@@ -29,13 +28,12 @@ def status_text(status: Mapping[str, Any], undelivered: Sequence[Batch]) -> str:
     return "\n\n".join([*parts, "\n".join(lines)])
 
 
-def _announces(totals: Mapping[str, int], undelivered: Sequence[Batch]) -> list[str]:
+def _announces(totals: Mapping[str, int], blocked: Sequence[Mapping[str, Any]]) -> list[str]:
     """Results of sub-agents that are not delivered yet, and what blocks them."""
     lines = [f"{totals['pendingAnnounces']} announces pending, {totals['blockedAnnounces']} blocked"]
-    for batch in undelivered:
-        if batch.state is BatchState.BLOCKED:
-            why = f"{batch.id} for {batch.parent_session}: {printable(batch.last_error)}"
-            lines.append(f"blocked: {why}; `ocw subagents retry {batch.id}` tries again")
+    for each in blocked:
+        why = f"{each['batch']} for {each['sessionKey']}: {printable(each['error'])}"
+        lines.append(f"blocked: {why}; `ocw subagents retry {each['batch']}` tries again")
     return lines
 
 

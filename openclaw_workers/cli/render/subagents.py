@@ -1,95 +1,96 @@
-"""A sub-agent's run as text, with the delivery of its result."""
+"""A sub-agent's run as text, with the delivery of its result, from the same fields as its JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from openclaw_workers.cli.render.branches import short
-from openclaw_workers.cli.render.runs import duration, run_lines
+from openclaw_workers.cli.render.runs import duration, host_of, run_lines
 from openclaw_workers.cli.render.text import age, table
-from openclaw_workers.domain.ids import BatchId, RunId
-from openclaw_workers.domain.runs import Run
-from openclaw_workers.domain.tree import Batch, BatchState
-from openclaw_workers.views.runs import host_of
+from openclaw_workers.domain.tree import BatchState
+
+Fields = Mapping[str, Any]
 
 
-def delivery_word(batch: Batch | None) -> str:
+def delivery_word(state: str | None, tries: int | None) -> str:
     """The state of the announce, for a column of a table."""
-    match batch:
-        case None | Batch(state=BatchState.RUNNING):
+    match state:
+        case None | BatchState.RUNNING:
             return ""
-        case Batch(state=BatchState.SETTLED):
-            return f"pending, {batch.tries} failed" if batch.tries else "pending"
-        case Batch():
-            return batch.state
+        case BatchState.SETTLED:
+            return f"pending, {tries} failed" if tries else "pending"
+    return state
 
 
-def subagent_table(found: Sequence[tuple[int, Run]], batches: dict[BatchId, Batch], numbers: dict[RunId, int]) -> str:
-    """Runs under the numbers by which other commands take them; `numbers` also has those of their parents."""
+def subagent_table(found: Sequence[Fields]) -> str:
+    """Runs under the numbers by which other commands take them."""
     head = ("#", "LABEL", "STATE", "RESULT", "PARENT", "HOST", "TOKENS", "TOOK", "SPAWNED", "RUN")
     rows = [
         (
-            number,
-            short(run.label),
-            run.state,
-            delivery_word(batches.get(run.batch) if run.batch else None),
-            _parent(run, numbers),
-            host_of(run),
-            run.usage.total,
-            duration(run),
-            age(run.queued_at),
-            run.id,
+            each["number"],
+            short(each["label"] or ""),
+            each["state"],
+            _delivery_word(each["delivery"]),
+            f"#{each['parentNumber']}" if each["parentNumber"] else each["requesterSessionKey"],
+            host_of(each),
+            each["usage"]["total"],
+            duration(each),
+            age(each["createdAt"]),
+            each["runId"],
         )
-        for number, run in found
+        for each in found
     ]
     return table(head, rows, right=("#", "TOKENS", "TOOK"))
 
 
-def _parent(run: Run, numbers: dict[RunId, int]) -> str:
-    number = numbers.get(run.parent_run_id) if run.parent_run_id else None
-    return f"#{number}" if number else str(run.requester_session_key or "")
+def _delivery_word(delivery: Fields | None) -> str:
+    return delivery_word(delivery["state"], delivery["tries"]) if delivery else ""
 
 
-def tree_details(run: Run, batch: Batch | None) -> list[tuple[str, object]]:
+def tree_details(run: Fields) -> list[tuple[str, object]]:
     """Where a sub-agent's run stands in its tree; nothing for other runs."""
-    if not run.is_child:
+    if run["batch"] is None:
         return []
+    delivery = run["delivery"]
     return [
-        ("label", run.label),
-        ("task", run.task),
-        ("spawned by", f"{run.parent_run_id} in {run.requester_session_key}"),
-        ("depth", f"{run.depth} ({run.role})" if run.role else run.depth),
-        ("outcome", f"{run.outcome} ({run.ended_reason})" if run.outcome else None),
-        ("result", _delivery_line(run, batch)),
-        ("batch", f"{run.batch}, {batch.mode}" if batch else run.batch),
-        ("metadata", run.metadata),
+        ("label", run["label"]),
+        ("task", run["task"]),
+        ("spawned by", f"{run['parentRunId']} in {run['requesterSessionKey']}"),
+        ("depth", f"{run['depth']} ({run['role']})" if run["role"] else run["depth"]),
+        ("outcome", f"{run['outcome']} ({run['endedReason']})" if run["outcome"] else None),
+        ("result", _delivery_line(run, delivery) if delivery else ""),
+        ("batch", f"{run['batch']}, {delivery['mode']}" if delivery else run["batch"]),
+        ("metadata", run["metadata"]),
     ]
 
 
-def subagent_details(run: Run, batch: Batch | None) -> list[tuple[str, object]]:
+def subagent_details(subagent: Fields) -> list[tuple[str, object]]:
     """Name and value of each line that `ocw subagents info` prints."""
+    run = {**subagent, "sessionKey": subagent["childSessionKey"], "queuedAt": subagent["createdAt"]}
     first, *others = run_lines(run)
+    controller, partial = run["controllerSessionKey"], run["partialResultText"]
     return [
         first,
-        *tree_details(run, batch),
+        *tree_details(run),
         *others,
-        ("controller", run.controller_session_key if run.controller_session_key != run.requester_session_key else None),
-        ("mode", f"{run.spawn_mode}, cleanup {run.cleanup}, deliver {'yes' if run.deliver else 'no'}"),
-        ("said", run.text if run.outcome == "ok" or not run.partial else run.partial),
+        ("controller", controller if controller != run["requesterSessionKey"] else None),
+        ("mode", f"{run['spawnMode']}, cleanup {run['cleanup']}, deliver {'yes' if run['deliver'] else 'no'}"),
+        ("said", run["text"] if run["outcome"] == "ok" or not partial else partial),
+        ("thread", run["threadId"]),
     ]
 
 
-def _delivery_line(run: Run, batch: Batch | None) -> str:
+def _delivery_line(run: Fields, delivery: Fields) -> str:
     """Whether the parent has the result, and what to do about one that cannot be delivered."""
-    if batch is None:
-        return ""
-    if batch.state is BatchState.RUNNING and run.settled_at is None:
+    state, tries = delivery["state"], delivery["tries"]
+    if state == BatchState.RUNNING and run["settledAt"] is None:
         return "not there yet"
-    error = f" after {batch.tries} tries: {batch.last_error}" if batch.last_error and batch.tries else ""
-    lines = {
-        BatchState.RUNNING: f"waits for the others of its batch of {len(batch.members)}",
+    error = f" after {tries} tries: {delivery['lastError']}" if delivery["lastError"] and tries else ""
+    lines: dict[str, str] = {
+        BatchState.RUNNING: f"waits for the others of its batch of {len(delivery['members'])}",
         BatchState.SETTLED: f"pending{error}",
-        BatchState.BLOCKED: f"blocked{error}; `ocw subagents retry {batch.id}` tries again",
-        BatchState.DELIVERED: f"delivered to {batch.parent_session} {age(batch.announced_at)}",
+        BatchState.BLOCKED: f"blocked{error}; `ocw subagents retry {delivery['batch']}` tries again",
+        BatchState.DELIVERED: f"delivered to {delivery['sessionKey']} {age(delivery['announcedAt'])}",
     }
-    return lines.get(batch.state, batch.state)
+    return lines.get(state, str(state))

@@ -1,56 +1,65 @@
-"""Trees of runs and of sessions as text."""
+"""Trees of runs and of sessions as text, from the same fields as their JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from openclaw_workers.cli.render.branches import branches, short
+from openclaw_workers.cli.render.runs import is_final
 from openclaw_workers.cli.render.subagents import delivery_word
 from openclaw_workers.cli.render.text import age, dollars, span, table
-from openclaw_workers.clock import now_ms
-from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.store.reader import SessionState
-from openclaw_workers.views.runs import host_of
-from openclaw_workers.views.session_trees import SessionNode
-from openclaw_workers.views.trees import Node, age_ms
+
+Fields = Mapping[str, Any]
 
 
-def tree_text(roots: list[Node]) -> str:
+def tree_text(roots: Sequence[Fields]) -> str:
     head = ("TREE", "STATE", "LANE", "HOST", "AGE", "TOKENS", "COST", "RESULT", "RUN")
     rows = [
         (
-            line + short(node.name),
-            node.run.state,
-            node.run.lane,
-            host_of(node.run),
-            span(age_ms(node.run, now_ms())),
-            node.run.usage.total,
-            dollars(node.run.cost),
-            delivery_word(node.batch),
-            node.run.id,
+            line + short(_name(node)),
+            node["state"],
+            node["lane"],
+            node["host"],
+            span(node["ageMs"]),
+            node["tokens"],
+            dollars(node["cost"]),
+            delivery_word(node["delivery"], node["deliveryTries"]),
+            node["runId"],
         )
-        for line, node in branches(roots, lambda node: node.children)
+        for line, node in branches(roots, lambda node: node["children"])
     ]
     return table(head, rows, right=("AGE", "TOKENS", "COST"))
 
 
-def tree_summary(roots: list[Node]) -> str:
+def tree_summary(roots: Sequence[Fields]) -> str:
     """One line with the sums over all trees."""
-    runs = [node.run for root in roots for node in root.walk()]
-    active = sum(not run.state.is_final for run in runs)
-    tokens = sum(run.usage.total for run in runs)
-    cost = sum(run.cost for run in runs)
-    plural = "run" if len(runs) == 1 else "runs"
-    return f"{len(runs)} {plural}, {active} not ended, {tokens:,} tokens, {dollars(cost)}"
+    nodes = list(nodes_of(roots))
+    active = sum(not is_final(node) for node in nodes)
+    tokens = sum(node["tokens"] for node in nodes)
+    cost = sum(node["cost"] for node in nodes)
+    plural = "run" if len(nodes) == 1 else "runs"
+    return f"{len(nodes)} {plural}, {active} not ended, {tokens:,} tokens, {dollars(cost)}"
 
 
-def session_tree_text(roots: list[SessionNode], control_of: Callable[[SessionKey], SessionState]) -> str:
+def nodes_of(roots: Sequence[Fields]) -> Iterator[Fields]:
+    for root in roots:
+        yield root
+        yield from nodes_of(root["children"])
+
+
+def _name(node: Fields) -> str:
+    if node["kind"] == "reply":
+        return "reply"
+    return str(node["label"] or "") if node["parentRunId"] else str(node["sessionKey"])
+
+
+def session_tree_text(roots: Sequence[Fields]) -> str:
     head = ("SESSION", "STATE", "TURNS", "TOKENS", "UPDATED", "KEY")
     rows = []
-    for line, node in branches(roots, lambda node: node.children):
-        row = node.row
-        name = short(row.label) if row.spawned_by and row.label else row.session_key
-        key = row.session_key if name != row.session_key else ""
-        state = control_of(row.session_key).state
-        rows.append((line + name, state, row.turns, row.total_tokens, age(row.updated_at), key))
+    for line, node in branches(roots, lambda node: node["children"]):
+        key = node["sessionKey"]
+        name = short(node["label"]) if node["spawnedBy"] and node["label"] else key
+        facts = (node["state"], node["turns"], node["tokens"], age(node["updatedAt"]))
+        rows.append((line + name, *facts, key if name != key else ""))
     return table(head, rows, right=("TURNS", "TOKENS"))

@@ -12,24 +12,33 @@ from pathlib import Path
 
 import structlog
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.domain.session_key import is_subagent
+from openclaw_workers.domain.session_key import Kind, classify, is_subagent
 from openclaw_workers.engine.archives.transcript_files import append_entries, header_line, sessions_dir, transcript_name
 from openclaw_workers.engine.tree.child_files import discard, files_dir
 from openclaw_workers.errors import NotFound
 from openclaw_workers.state_dir import state_dir_id, state_dir_shown
 from openclaw_workers.store.archives import Archive, Archives, Place
+from openclaw_workers.store.memory_notes import MemoryNote, MemoryNotes
 
 log = structlog.get_logger(__name__)
+
+SAVED_TO_MEMORY = (Kind.MAIN, Kind.DM, Kind.GLOBAL, Kind.OTHER)
+"""Conversations with one person. Groups, sub-agents and scheduled turns are not saved."""
 
 
 class ArchiveWriter:
     """Writes into one state directory. Several processes may share that directory."""
 
-    def __init__(self, archives: Archives, settings: Settings, state_dir: Path) -> None:
+    def __init__(
+        self, archives: Archives, settings: Settings, state_dir: Path, notes: MemoryNotes | None = None
+    ) -> None:
+        """`notes` takes conversations that are to be saved to memory."""
         self._archives = archives
+        self._notes = notes
         self._settings = settings
         self._state_dir = state_dir
 
@@ -59,6 +68,8 @@ class ArchiveWriter:
         own = self._workspace(archive.agent_id)
         if archive.is_deleted and is_subagent(archive.session_key):
             discard(Path(archive.workspace) if archive.workspace else own, files_dir(SessionKey(archive.session_key)))
+        # Before anything is written: whoever dies in between leaves an archive that is written, and registered, again.
+        self._register_note(archive)
         folder = sessions_dir(self._state_dir, archive.agent_id)
         path = folder / transcript_name(archive.session_id, archive.session_key)
         if not self._write_all(archive, path, header_line(archive.session_id, archive.started_at, str(own))):
@@ -80,6 +91,12 @@ class ArchiveWriter:
             left = self._archives.trim(archive, len(entries), size=size, place=self.place)
             archive = replace(archive, written=archive.written + len(entries), size=size if size >= 0 else None)
         return left == 0
+
+    def _register_note(self, archive: Archive) -> None:
+        wanted = self._settings.memory.session_notes and not archive.is_deleted
+        if self._notes is not None and wanted and classify(archive.session_key) in SAVED_TO_MEMORY:
+            key, agent = archive.session_key, archive.agent_id
+            self._notes.register(MemoryNote(archive.session_id, key, agent, self.place.id, now_ms()))
 
     def _workspace(self, agent_id: str) -> Path:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 import re
 import shutil
 from collections.abc import Sequence
@@ -10,19 +9,13 @@ from pathlib import Path
 
 from openclaw_workers.domain.file_names import safe_file_name
 from openclaw_workers.domain.ids import MessageId
+from openclaw_workers.domain.media_types import SNIFFED_BYTES, media_type
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.errors import BadInput
 
 FOLDER = ".openclaw/inbox"
 MOST_FILES = 20
 MOST_BYTES = 50 << 20
-_BEGINNINGS = {
-    rb"\x89PNG\r\n\x1a\n": "image/png",
-    rb"\xff\xd8\xff": "image/jpeg",
-    rb"GIF8[79]a": "image/gif",
-    rb"RIFF.{4}WEBP": "image/webp",
-    rb"%PDF-": "application/pdf",
-}
 
 
 def attach(files: Sequence[Path], workspace: Path, message: MessageId) -> list[Attachment]:
@@ -48,19 +41,12 @@ def _copied(file: Path, folder: Path, workspace: Path, index: int) -> Attachment
         folder.mkdir(parents=True, exist_ok=True)
         if not folder.resolve().is_relative_to(workspace.resolve()):
             raise BadInput(f"{folder} leads out of the workspace", hint="remove the link that does so")
-        place = folder / f"{index}-{name}"
+        # Without links in it: a link that is put there later would otherwise lead a model's request elsewhere.
+        place = folder.resolve() / f"{index}-{name}"
         place.unlink(missing_ok=True)  # it could be a link, and a copy would follow it
         shutil.copyfile(file, place)
         with place.open("rb") as copy:
-            beginning = copy.read(16)
+            beginning = copy.read(SNIFFED_BYTES)
     except OSError as error:
         raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    return Attachment(name=name, mime_type=_kind(file.name, beginning), path=str(place))
-
-
-def _kind(name: str, beginning: bytes) -> str:
-    """By its content where models are sent such files: an API refuses one that is not what it is said to be."""
-    for pattern, kind in _BEGINNINGS.items():
-        if re.match(pattern, beginning, re.DOTALL):
-            return kind
-    return mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Attachment(name=name, mime_type=media_type(file.name, beginning), path=str(place))

@@ -12,11 +12,12 @@ from typing import Literal
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
-from openclaw_workers.domain.messages import Authority, InboundMessage, Route
+from openclaw_workers.domain.messages import Authority, InboundMessage
 from openclaw_workers.domain.shorten import one_line, shorten
 from openclaw_workers.domain.system_event import MAX_EVENT_CHARS, PROVENANCE, SystemEvent
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.engine.intake.accept import Intake, Rejected
+from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.system_events import SystemEvents as EventStore
@@ -69,18 +70,11 @@ class SystemEvents:
         return any(each.key == event.key for each in self._store.waiting(session))
 
     def _wake_up(self, session: SessionKey, event: SystemEvent, authority: Authority) -> InboundMessage:
-        row = self._reader.row(session)
-        route = Route(
-            channel=row.get("lastChannel") or "internal",
-            to=row.get("lastTo", ""),
-            account_id=row.get("lastAccountId", ""),
-            thread_id=row.get("lastThreadId", ""),
-        )
         return InboundMessage(
             id=MessageId(f"event-{event.key}"),
             session_key=session,
             text=texts.SYSTEM_EVENT_WITHOUT_TEXT,
-            route=route,
+            route=last_route(self._reader.row(session)),
             sender=event.source,
             authority=authority,
             kind="internal",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.inbound import Inbound
@@ -24,6 +25,16 @@ def delivery_fields(route: Route) -> dict[str, str]:
         "lastThreadId": route.thread_id,
         "deliveryContext": context.model_dump_json(by_alias=True),
     }
+
+
+def last_route(row: Mapping[str, str]) -> Route:
+    """Where a session was last spoken to, by its row; the channel is `internal` if nobody did from outside."""
+    return Route(
+        channel=row.get("lastChannel") or "internal",
+        to=row.get("lastTo", ""),
+        account_id=row.get("lastAccountId", ""),
+        thread_id=row.get("lastThreadId", ""),
+    )
 
 
 def inbound_fields(inbound: Inbound, session: SessionKey) -> dict[str, str]:

@@ -45,6 +45,8 @@ def _message(entry: TranscriptEntry, session: SessionKey, include_tools: bool) -
     text = "\n".join(_cut(bare(block.text)) for block in entry.content if isinstance(block, TextBlock))
     quoted = wrap(text, f"session {session}") if text else ""
     message: dict[str, Any] = {"role": entry.role, "text": quoted, "timestamp": entry.timestamp}
+    if entry.files:
+        message["files"] = [neutralise(f"{file.name} ({file.mime_type})") for file in entry.files]
     if isinstance(entry, ToolResultEntry):
         return {**message, "toolName": neutralise(entry.tool_name), "isError": entry.is_error}
     if isinstance(entry, AssistantEntry):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import structlog
 
 from openclaw_workers.domain.ids import MessageId, SessionKey
-from openclaw_workers.domain.messages import InboundMessage, Route
+from openclaw_workers.domain.messages import InboundMessage
 from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.engine.sessions.labels import announce_text, internal, says_nothing, turn_text
 from openclaw_workers.store.inter_session import InterSession, Relay
 from openclaw_workers.store.reader import Reader
@@ -65,15 +66,9 @@ class AnswerRelay:
     def _announce(self, relay: Relay, latest: str) -> InboundMessage | None:
         """The last step: the session that was written to may tell its chat; one without a chat has nobody to tell."""
         target, origin = SessionKey(relay.metadata["target"]), SessionKey(relay.metadata["origin"])
-        row = self._reader.row(target)
-        if not self._is_same_generation(relay, target) or row.get("lastChannel", "internal") == "internal":
+        route = last_route(self._reader.row(target))
+        if not self._is_same_generation(relay, target) or route.channel == "internal":
             return None
-        route = Route(
-            channel=row["lastChannel"],
-            to=row.get("lastTo", ""),
-            account_id=row.get("lastAccountId", ""),
-            thread_id=row.get("lastThreadId", ""),
-        )
         text = announce_text(origin, latest)
         ident = f"{relay.metadata['exchange']}-announce"
         return internal(ident, target, origin, text, authority=relay.authority, route=route)

@@ -10,11 +10,12 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.commands import models as commands
+from openclaw_workers.engine.routing.session_labels import check_label
 from openclaw_workers.errors import BadInput
 
 OWNERS_ONLY = ("sendPolicy", "authProfile")
 _LEVELS = {level.column: level for level in (commands.think, commands.reasoning, commands.verbose, commands.usage)}
-_PLAIN = {"label": "label", "sendPolicy": "sendPolicy", "groupActivation": "groupActivation"}
+_PLAIN = ("sendPolicy", "groupActivation")
 
 
 def row_fields(
@@ -34,7 +35,11 @@ def row_fields(
 
 
 def _plain(_: Settings, __: SessionKey, name: str, value: str) -> dict[str, str]:
-    return {_PLAIN[name]: " ".join(value.split())}
+    return {name: value}
+
+
+def _label(_: Settings, __: SessionKey, name: str, value: str) -> dict[str, str]:
+    return {name: check_label(value) if value else ""}
 
 
 def _level(_: Settings, __: SessionKey, name: str, value: str) -> dict[str, str]:
@@ -57,6 +62,7 @@ _Setter = Callable[[Settings, SessionKey, str, str], dict[str, str]]
 _SETTERS: dict[str, _Setter] = {
     **dict.fromkeys(_PLAIN, _plain),
     **dict.fromkeys(_LEVELS, _level),
+    "label": _label,
     "model": _model,
     "authProfile": _auth_profile,
 }

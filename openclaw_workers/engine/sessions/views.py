@@ -10,6 +10,7 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_key import Kind, normalise, parse_key
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.untrusted import neutralise_json
@@ -97,6 +98,8 @@ class Views:
     def _set_model(self, key: SessionKey, wanted: str | None) -> dict[str, Any] | None:
         if wanted is None:
             return None
+        if not self._viewer.authority.covers(Authority.AUTHORIZED):
+            return _refusal("forbidden", "whoever asked may not choose the model, as with /model")
         if key != self._viewer.session and self._reader.row(key).get("spawnedBy") != self._viewer.session:
             return _refusal("forbidden", "you may set the model of your own session and of what you spawned")
         provider, model = "", ""

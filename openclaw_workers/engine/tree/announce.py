@@ -15,13 +15,14 @@ import structlog
 from redis.exceptions import ResponseError
 
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey, new_run_id
-from openclaw_workers.domain.messages import InboundMessage, Route, least_authority
+from openclaw_workers.domain.messages import InboundMessage, least_authority
 from openclaw_workers.domain.runs import Run, lane_of
 from openclaw_workers.domain.tree import Batch, BatchState, announce_id, own_batch
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.hooks import fire
+from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.engine.tree.report import partial_of, report
 from openclaw_workers.engine.wake import Waker, wake_run
 from openclaw_workers.errors import CorruptRecord
@@ -131,18 +132,11 @@ class Announcer:
             self._waker.turn(session, run_id)
 
     def _message(self, batch: Batch, hearer: SessionKey, members: Sequence[Run]) -> InboundMessage:
-        row = self._reader.session(hearer)
-        route = Route(
-            channel=(row and row.last_channel) or "internal",
-            to=(row and row.last_to) or "",
-            account_id=(row and row.last_account_id) or "",
-            thread_id=(row and row.last_thread_id) or "",
-        )
         return InboundMessage(
             id=announce_id(batch.id),
             session_key=hearer,
             text=report([(run, self._descendants(run)) for run in members]),
-            route=route,
+            route=last_route(self._reader.row(hearer)),
             sender="sub-agents",
             authority=least_authority(run.authority for run in members),
             kind="internal",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
@@ -13,6 +13,7 @@ from openclaw_workers.agent.prompt.sections import PromptPart, for_programs, pro
 from openclaw_workers.agent.prompt.workspace_files import FULL, Signature, signature
 from openclaw_workers.agent.turn_setup import TurnSetup
 from openclaw_workers.clock import zone_of
+from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.resolve import AgentConfig, Overrides
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
@@ -20,8 +21,11 @@ from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, pr
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
+from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
+from openclaw_workers.tools.web.port import WebPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,18 @@ class AgentFrames:
         model_aliases: Sequence[tuple[str, str]],
         max_model_calls: int,
         tool_timeout_seconds: float,
+        memory: MemorySettings,
+        web: WebPort,
+        disabled_tools: Collection[str] = (),
     ) -> None:
         self._agents = agents
         self._models = models
+        self._web = web
+        self._disabled_tools = disabled_tools
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
         self._tool_timeout_seconds = tool_timeout_seconds
+        self._memory = memory
         self._cached = lru_cache(maxsize=1024)(self._build)
         self._building = Lock()
         self._files = lru_cache(maxsize=256)(lambda workspace, names, _second: signature(workspace, names))
@@ -84,7 +94,7 @@ class AgentFrames:
             ProviderError: its model is not known.
         """
         workspace = self._agents.workspace(agent_id, session, call)
-        names = position.file_names(self._agents.resolve(agent_id, session, call).prompt_mode)
+        names = self._file_names(self._agents.resolve(agent_id, session, call), position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
         return self._get(agent_id, session, call, position, shown, files)
@@ -98,6 +108,9 @@ class AgentFrames:
         """
         files = signature(self._agents.workspace(agent_id), FULL)
         return self._get(agent_id, NOTHING, NOTHING, SessionPosition(0, Role.MAIN), Shown(), files)
+
+    def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
+        return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
     def _get(self, *key: Any) -> AgentFrame:
         """One thread builds a frame while the others wait: turns that start together would all build the same one."""
@@ -116,8 +129,17 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = tools_at(position.depth, position.role, position.authority)
-        facts = prompt_facts(agent, position, shown, workspace, specs(tools), model_aliases=self._model_aliases)
+        tools = self._tools(agent, position)
+        facts = prompt_facts(
+            agent,
+            position,
+            shown,
+            workspace,
+            specs(tools),
+            names=self._file_names(agent, position),
+            citations=shows_citations(self._memory.citations, is_group=position.is_group),
+            model_aliases=self._model_aliases,
+        )
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
         setup = TurnSetup(
@@ -137,11 +159,16 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            web=self._web,
             shows_results=shown.verbose == "full",
         )
-        can_call_tools = first.provider.can_call_tools
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, can_call_tools)
-        listed = setup.specs if can_call_tools else ()
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools)
+        listed = setup.specs if frame.can_call_tools else ()
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
+
+    def _tools(self, agent: AgentConfig, position: SessionPosition) -> list[Tool[Any]]:
+        left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
+        offered = tools_at(position.depth, position.role, position.authority)
+        return [tool for tool in offered if tool.name not in left_out]

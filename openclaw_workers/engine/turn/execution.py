@@ -12,6 +12,7 @@ from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.agent.model.asker import Asker
 from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import MessageId, SessionKey
@@ -43,6 +44,7 @@ from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Outcome, Taken, WaitFor
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.cron.port import SchedulePort
+from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
 
 log = structlog.get_logger(__name__)
@@ -70,10 +72,11 @@ class TurnExecution:
         reader: Reader,
         process: WorkerState,
         sessions_of: Callable[[Taken], SessionPort],
+        memory_of: Callable[[Taken], MemoryPort],
         schedules_of: Callable[[Taken], SchedulePort],
         transcripts: TranscriptCache,
     ) -> None:
-        """`sessions_of` and `schedules_of` give what the session tools and the cron tool of a turn may reach."""
+        """`sessions_of`, `memory_of` and `schedules_of` give what the tools of a turn may reach."""
         self._turns = turns
         self._preparer = preparer
         self._models = models
@@ -82,6 +85,7 @@ class TurnExecution:
         self._reader = reader
         self._process = process
         self._sessions_of = sessions_of
+        self._memory_of = memory_of
         self._schedules_of = schedules_of
         self._transcripts = transcripts
 
@@ -101,8 +105,7 @@ class TurnExecution:
                 if isinstance(ordered, Outcome):
                     return ordered
                 focus = ordered.compact
-            ports = self._sessions_of(taken), self._schedules_of(taken)
-            prepared = persist(lambda: self._preparer.prepare(taken, bound, *ports), self._process)
+            prepared = persist(lambda: self._prepare(taken, bound), self._process)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - logged and reported below
@@ -126,6 +129,10 @@ class TurnExecution:
         if is_beat(bound):
             return of_beat(whole, taken.row, now_ms(), ack_max_chars=prepared.agent.heartbeat.ack_max_chars)
         return whole
+
+    def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:
+        ports = TurnPorts(self._sessions_of(taken), self._memory_of(taken), self._schedules_of(taken))
+        return self._preparer.prepare(taken, bound, ports)
 
     def _asker(
         self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal

@@ -8,7 +8,7 @@ from typing import Any
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
-from openclaw_workers.agent.turn_setup import TurnSetup
+from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
@@ -24,14 +24,14 @@ from openclaw_workers.engine.turn.prompt_facts import SessionPosition
 from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
+from openclaw_workers.memory.scopes import is_group
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.cron.port import SchedulePort
+from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.task_files import write_task_files
-from openclaw_workers.tools.registry import canonical
-from openclaw_workers.tools.sessions.port import SessionPort
 
+NO_PORTS = TurnPorts()
 INTERNAL = "internal"
 """The channel of messages between sessions."""
 
@@ -71,8 +71,7 @@ class Preparer:
         self,
         taken: Taken,
         bound: Sequence[InboxEntry],
-        sessions: SessionPort | None = None,
-        schedules: SchedulePort | None = None,
+        ports: TurnPorts = NO_PORTS,
     ) -> Prepared:
         """Build the turn.
 
@@ -100,8 +99,9 @@ class Preparer:
             started_call=taken.started_call,
             steering_waits=taken.steering_waits,
             view=view,
-            sessions=sessions,
-            schedules=schedules,
+            sessions=ports.sessions,
+            memory=ports.memory,
+            schedules=ports.schedules,
             **_tools_left(frame.setup, bound),
             view_of=view_of,
         )
@@ -118,7 +118,8 @@ class Preparer:
         channel, last = bound[0].route.channel if bound else INTERNAL, row.get("lastChannel", "")
         # A channel that has told nothing about itself is one that can do nothing but text.
         can = row.get("lastCapabilities", "") if channel in (INTERNAL, last) else ""
-        is_direct = chat_type(root_of(session, row)) is ChatType.DM
+        root = root_of(session, row)
+        is_direct = chat_type(root) is ChatType.DM
         return SessionPosition(
             depth,
             role_of(row, depth, self._agents.of_session(session).subagents),
@@ -126,6 +127,7 @@ class Preparer:
             tuple(filter(None, can.split(","))),
             taken.authority,
             is_private=is_direct and taken.authority.covers(Authority.OWNER),
+            is_group=is_group(root),
             is_light=bool(bound) and bound[0].metadata.get("lightContext") == "1",
         )
 

@@ -34,14 +34,17 @@ class SessionPosition:
     authority: Authority = Authority.OWNER
     is_private: bool = True
     """An owner asked for it in a direct chat; otherwise private files stay out of the prompt."""
+    is_group: bool = False
+    """Several people read along."""
 
     is_light: bool = False
     """Of the workspace files, only HEARTBEAT.md is loaded."""
 
-    def file_names(self, mode: PromptMode | None) -> Sequence[str]:
+    def file_names(self, mode: PromptMode | None, *, in_groups: bool) -> Sequence[str]:
+        """The workspace files for the prompt. `in_groups`: the configuration shows groups the private ones too."""
         if self.is_light:
             return ("HEARTBEAT.md",)
-        return file_names(mode, self.role, is_private=self.is_private)
+        return file_names(mode, self.role, is_private=self.is_private or (in_groups and self.is_group))
 
 
 def prompt_facts(
@@ -51,8 +54,11 @@ def prompt_facts(
     workspace: Path,
     tools: Sequence[ToolSpec],
     *,
+    names: Sequence[str],
+    citations: bool,
     model_aliases: Sequence[tuple[str, str]],
 ) -> PromptFacts:
+    """`names` are the workspace files for the prompt; `citations`: whether answers from memory name their source."""
     limits = {"max_chars": agent.bootstrap_max_chars, "total_max_chars": agent.bootstrap_total_max_chars}
     return PromptFacts(
         agent_id=agent.id,
@@ -68,7 +74,8 @@ def prompt_facts(
         owners=agent.identity.owner_numbers,
         model_aliases=model_aliases,
         timezone=zone_name(agent.user_timezone),
-        files=load_files(workspace, position.file_names(agent.prompt_mode), **limits),
+        files=load_files(workspace, names, **limits),
+        citations=citations,
         extra=agent.extra_system_prompt,
         model=agent.primary,
         channel=position.channel,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.media_types import PDF
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -22,7 +23,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.providers.attachments import PDF, data_for, note, shown_name
+from openclaw_workers.providers.attachments import data_for, note, shown_name
 from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.thinking import Parameters
 from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
@@ -120,7 +121,7 @@ def _converted(entry: TranscriptEntry, call: Call) -> list[Block]:
         case UserEntry():
             return _said(entry, call.model)
         case ToolResultEntry():
-            return [_result(entry)]
+            return [_result(entry, call.model)]
         case AssistantEntry():
             return _answered(entry, own=is_own(entry, call))
         case _:
@@ -148,12 +149,18 @@ def _attached(attachment: Attachment, model: ModelInfo) -> Block:
     return {"type": "image", "source": source}
 
 
-def _result(entry: ToolResultEntry) -> Block:
-    texts = [_text(block.text) for block in entry.content if block.text.strip()]
+def _result(entry: ToolResultEntry, model: ModelInfo) -> Block:
+    blocks = []
+    for block in entry.content:
+        if not isinstance(block, TextBlock):
+            # The result of a failed call may hold nothing but text.
+            blocks.append(_text(note(block)) if entry.is_error else _attached(block, model))
+        elif block.text.strip():
+            blocks.append(_text(block.text))
     return {
         "type": "tool_result",
         "tool_use_id": _id(entry.tool_call_id),
-        "content": texts or [_text("(no output)")],
+        "content": blocks or [_text("(no output)")],
         "is_error": entry.is_error,
     }
 

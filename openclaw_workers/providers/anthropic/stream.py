@@ -12,6 +12,7 @@ import httpx2
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.builtin_models import thinks_adaptively
 from openclaw_workers.domain.transcript import AssistantEntry, ThinkingBlock, ToolResultEntry, UserEntry
+from openclaw_workers.interruptible_http import interruptible_by
 from openclaw_workers.providers.anthropic.events import Reader
 from openclaw_workers.providers.anthropic.messages import is_own, request_body
 from openclaw_workers.providers.base import StreamEvent
@@ -19,7 +20,6 @@ from openclaw_workers.providers.call import REFUSALS, Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.http.client import http_client
 from openclaw_workers.providers.http.failures import to_provider_error
-from openclaw_workers.providers.http.interruptible import interruptible_by
 from openclaw_workers.providers.http.stream import read_events
 from openclaw_workers.providers.thinking import Parameters, at_or_below
 from openclaw_workers.providers.warm_up import NOWHERE, canned_client

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import httpx2
 
+from openclaw_workers.interruptible_http import make_interruptible
 from openclaw_workers.providers.endpoint import CONNECT_SECONDS
 from openclaw_workers.providers.http.connection_reuse import ReusingTransport
-from openclaw_workers.providers.http.interruptible import make_interruptible
 
 
 def http_client(idle_seconds: float) -> httpx2.Client:

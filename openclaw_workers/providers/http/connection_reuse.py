@@ -12,7 +12,7 @@ from typing import Final
 import httpx2
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.providers.http.interruptible import current_cancel, reads_within
+from openclaw_workers.interruptible_http import current_cancel, reads_within
 
 REST_BYTES: Final = 64 * 1024
 REST_SECONDS: Final = 0.1

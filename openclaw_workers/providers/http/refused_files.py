@@ -7,13 +7,13 @@ in the conversation, so every later request would be rejected too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
 import structlog
 
-from openclaw_workers.domain.transcript import Attachment, UserEntry
+from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.errors import FailureReason, ProviderError
 from openclaw_workers.providers.attachments import ModelFiles, data_for, model_files, release, withhold
 from openclaw_workers.providers.base import StreamEvent
@@ -39,7 +39,7 @@ def withhold_refused_files(call: Call, events: Iterator[StreamEvent]) -> Iterato
         yield from events
     except ProviderError as error:
         about = error.reason is FailureReason.FORMAT and _ABOUT_FILE.search(f"{error.code or ''} {error.message}")
-        if about and (files := _try_without(call)):
+        if about and not error.will_differ and (files := _try_without(call)):
             log.warning("model.files_refused", model=call.model.ref, count=len(files), error=error.message)
             error.will_differ = True
         raise
@@ -70,6 +70,6 @@ def _try_without(call: Call) -> ModelFiles:
     return chosen
 
 
-def _attached(call: Call) -> list[list[Attachment]]:
+def _attached(call: Call) -> list[Sequence[Attachment]]:
     """The files of each message, the newest first."""
-    return [entry.attachments for entry in reversed(call.request.messages) if isinstance(entry, UserEntry)]
+    return [entry.files for entry in reversed(call.request.messages) if entry.files]

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.interruptible_http import each
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.http.event_fields import fields_of
-from openclaw_workers.providers.http.interruptible import each
 
 _MALFORMED = (TypeError, AttributeError, KeyError, IndexError, ValidationError)
 """The errors of reading a malformed event; the SDKs do not validate events."""

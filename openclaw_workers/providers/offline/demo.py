@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry, UserEntry
 from openclaw_workers.domain.untrusted import unwrap
+from openclaw_workers.providers.attachments import note
 from openclaw_workers.providers.base import ModelRequest, StreamEvent
 from openclaw_workers.providers.offline.fanout import SPAWN
 from openclaw_workers.providers.offline.incoming import is_announce, last_word, spoken_text
-from openclaw_workers.providers.offline.intents import Reply, reply_to
+from openclaw_workers.providers.offline.intent import Reply
+from openclaw_workers.providers.offline.intents import reply_to
+from openclaw_workers.providers.offline.memories import described
 from openclaw_workers.providers.offline.reports import describe_announce, describe_spawns
 from openclaw_workers.providers.offline.streaming import answer, call_blocks, counted, deltas, pieces, words
 
@@ -37,7 +40,7 @@ def _decide(request: ModelRequest) -> tuple[UserEntry | None, Reply]:
             asked = entry
             replies += _replies_to(entry, request)
         elif entry.tool_name != SPAWN:
-            replies.append(Reply(_describe_result(entry)))
+            replies.append(Reply(described(entry) or _describe_result(entry)))
     if not replies:
         return None, reply_to("", request.tools)
     return asked, Reply(
@@ -71,7 +74,7 @@ def _unanswered(request: ModelRequest) -> list[UserEntry | ToolResultEntry]:
 
 
 def _describe_result(result: ToolResultEntry) -> str:
-    text = unwrap("".join(block.text for block in result.content)).strip()
+    text = "\n".join([unwrap(result.text).strip(), *map(note, result.files)]).strip()
     if len(text) > _SHOWN_RESULT_CHARS:
         left_out = len(text) - _SHOWN_RESULT_CHARS
         text = f"{text[:_SHOWN_RESULT_CHARS]}\n[… {left_out:,} more characters …]"

@@ -1,18 +1,20 @@
 """What `offline/demo` understands: a table of patterns, each with its reply.
 
-To add something, add a row; the first row that matches wins.
+To add something, add a row; the first row that matches wins. Rows that call a tool are in `tool_intents`,
+`memory_intents` and `reminder_intents`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.providers.offline.fanout import FAN_OUT, FAN_OUT_CHINESE, children, sub_agents
-from openclaw_workers.providers.offline.streaming import Call
+from openclaw_workers.providers.offline.intent import START, Intent, Reply, patterns, use
+from openclaw_workers.providers.offline.memory_intents import MEMORY_INTENTS
+from openclaw_workers.providers.offline.reminder_intents import REMINDER_INTENTS
+from openclaw_workers.providers.offline.tool_intents import TOOL_INTENTS
 
 _LONGEST_COUNT = 600
 _QUICK_WORD_SECONDS = 0.05
@@ -22,26 +24,12 @@ ABOUT = (
     "I am offline/demo, a small built-in stand-in that follows simple requests while no model key is set. "
     "Set a provider's API key to talk to a real model."
 )
-REMIND = "Remind the user:"
-"""What the message of a reminder begins with, so that the scheduled turn is understood."""
 FAN_OUT_EXAMPLE = "ask three sub-agents to count to 3, 5 and 8 slowly"
 CAN_DO = (
-    "Try: run `ls` · write hello to notes.txt · read notes.txt · count to 20 slowly · "
+    "Try: run `ls` · write hello to notes.txt · read notes.txt · list files · search for hello in files · "
+    "remember that my cat is called Miso · what is my cat called? · count to 20 slowly · "
     f"{FAN_OUT_EXAMPLE} · what tools do you have?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    text: str
-    calls: tuple[Call, ...] = ()
-    word_seconds: float = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    patterns: tuple[re.Pattern[str], ...]
-    reply: Callable[[re.Match[str], list[ToolSpec]], Reply]
 
 
 def reply_to(text: str, tools: list[ToolSpec]) -> Reply:
@@ -66,46 +54,7 @@ def _fan_out(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
     calls = children(match, lambda task: _find(task) is not None)
     if not calls:
         return Reply(f"Tell me what the sub-agents should do, for example: {FAN_OUT_EXAMPLE}.")
-    return _use(calls, f"I hand this to {sub_agents(len(calls))}.", tools)
-
-
-def _run(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
-    command = match["command"].strip()
-    return _use([Call("exec", {"command": command})], f"I run `{command}`.", tools)
-
-
-def _read(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
-    path = _path(match)
-    return _use([Call("read", {"path": path})], f"I read {path}.", tools)
-
-
-def _write(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
-    path = _path(match)
-    content = match["content"].strip().strip("`'\"“”")
-    return _use([Call("write", {"path": path, "content": content})], f"I write to {path}.", tools)
-
-
-def _remind(match: re.Match[str], tools: list[ToolSpec]) -> Reply:
-    what, unit = match["what"].strip().rstrip(".!。！"), match["unit"][0].lower()
-    delay = match["number"] + {"秒": "s", "分": "m", "小": "h"}.get(unit, unit)
-    job = {"name": f"reminder: {shorten(what, 40)}", "at": delay, "message": f"{REMIND} {what}"}
-    return _use([Call("cron", {"action": "add", "job": job})], f"I will remind you in {delay}: {what}.", tools)
-
-
-def _reminder(match: re.Match[str], _: list[ToolSpec]) -> Reply:
-    return Reply(f"⏰ Reminder: {match['what'].strip()}")
-
-
-def _path(match: re.Match[str]) -> str:
-    return match["path"].rstrip(".,;:")
-
-
-def _use(calls: list[Call], text: str, tools: list[ToolSpec]) -> Reply:
-    """The reply with these calls, all of the same tool, if the agent has it."""
-    tool = calls[0].tool
-    if all(tool != each.name for each in tools):
-        return Reply(f"For this I need the tool `{tool}`, which this agent does not have.")
-    return Reply(text, tuple(calls))
+    return use(calls, f"I hand this to {sub_agents(len(calls))}.", tools)
 
 
 def _count(match: re.Match[str], _: list[ToolSpec]) -> Reply:
@@ -134,68 +83,26 @@ def _greet(_: re.Match[str], __: list[ToolSpec]) -> Reply:
     return Reply(f"Hello! {ABOUT} {CAN_DO}")
 
 
-def _patterns(*sources: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(source, re.IGNORECASE | re.DOTALL) for source in sources)
-
-
-_START = r"\A\s*(?:(?:please|now|then|can you|could you)\s+)*(?:请|帮我)*\s*"
-# A bare word is not a file name (`read me a story`), unless it has a dot or slash, is quoted, or is called a file.
-_FILE = (
-    r"(?:the\s+)?(?:(?:file|文件)\s*(?:(?:called|named)\s+)?|(?=[`'\"“]|[^\s]*[./][\w-]))"
-    r"[`'\"“]?(?P<path>[^\s`'\"“”?!，。？！]+)[`'\"”]?"
-)
 _NUMBER = r"(?P<number>\d{1,6})"
 
-_UNIT = r"\s*(?P<unit>s|m|h)\w*"
-_ABOUT = r"(?:to\s+|about\s+|of\s+)?"
-
 INTENTS = (
-    Intent(_patterns(rf"\[Scheduled job .*\]\s*{REMIND}\s*(?P<what>.+)\Z"), _reminder),
+    # The message of a scheduled job may match any of the others.
+    *REMINDER_INTENTS,
+    # Early, because a sub-agent's task may match any of the others.
+    Intent(patterns(START + FAN_OUT, START + FAN_OUT_CHINESE), _fan_out),
+    *TOOL_INTENTS,
+    Intent(patterns(r"\bcount\s+(?:\w+\s+){0,2}?to\s+" + _NUMBER, r"数到\s*" + _NUMBER), _count),
     Intent(
-        _patterns(
-            _START + r"remind\s+me\s+in\s+" + _NUMBER + _UNIT + r"\s+" + _ABOUT + r"(?P<what>.+)\Z",
-            _START + r"remind\s+me\s+" + _ABOUT + r"(?P<what>.+?)\s+in\s+" + _NUMBER + _UNIT + r"\W*\Z",
-            _NUMBER + r"\s*(?P<unit>秒|分|小时)钟?(?:之?后|以后)?提醒我(?P<what>.+)\Z",
-        ),
-        _remind,
-    ),
-    # First, because a sub-agent's task may match any of the others.
-    Intent(_patterns(_START + FAN_OUT, _START + FAN_OUT_CHINESE), _fan_out),
-    Intent(
-        _patterns(
-            r"\b(?:run|execute|exec)\b[^`\n]{0,40}`(?P<command>[^`]+)`",
-            _START + r"(?:run|execute|exec)\b(?!\s+an?\s)(?:\s+the)?(?:\s+command)?\s*[:：]?\s*(?P<command>[^`]+)\Z",
-            r"(?:运行|执行)(?:命令)?\s*[:：]?\s*`?(?P<command>[^`]+)",
-        ),
-        _run,
-    ),
-    Intent(
-        _patterns(
-            _START + r"(?:write|save|put)\s+(?P<content>.+)\s+(?:to|into|in|as)\s+" + _FILE + r"\s*[.!]?\s*\Z",
-            r"(?:把|将)\s*(?P<content>.+?)\s*(?:写入|写到|保存到)\s*" + _FILE,
-            r"(?:写入|保存)\s*(?P<content>.+?)\s*到\s*" + _FILE,
-        ),
-        _write,
-    ),
-    Intent(
-        _patterns(
-            _START + r"(?:read|show(?:\s+me)?|open|print|display|cat)\s+" + _FILE,
-            r"\bwhat(?:'s| is)\s+in\s+" + _FILE,
-            r"(?:读取|查看|打开|显示|读)\s*" + _FILE,
-        ),
-        _read,
-    ),
-    Intent(_patterns(r"\bcount\s+(?:\w+\s+){0,2}?to\s+" + _NUMBER, r"数到\s*" + _NUMBER), _count),
-    Intent(
-        _patterns(
+        patterns(
             r"\b(?:wait|sleep|pause)\s+(?:for\s+)?" + _NUMBER + r"\s*(?P<unit>s|m)?",
             r"等待?\s*" + _NUMBER + r"\s*(?P<unit>秒|分)?",
         ),
         _wait,
     ),
-    Intent(_patterns(r"\b(?:what|which|list)\b.*\btools?\b", r"(?:什么|哪些).*工具|工具.*(?:什么|哪些)"), _list_tools),
+    *MEMORY_INTENTS,
+    Intent(patterns(r"\b(?:what|which|list)\b.*\btools?\b", r"(?:什么|哪些).*工具|工具.*(?:什么|哪些)"), _list_tools),
     Intent(
-        _patterns(
+        patterns(
             r"\A\s*(?:hi|hello|hey|good (?:morning|afternoon|evening))\b",
             r"\b(?:who|what) are you\b|\A\s*help\b",
             r"你好|您好|你是谁|帮助",

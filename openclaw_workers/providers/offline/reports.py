@@ -24,7 +24,7 @@ def describe_spawns(results: Sequence[ToolResultEntry]) -> str:
     """One sentence for the started sub-agents, and one for each reason why others were not started."""
     refused: Counter[str] = Counter()
     for result in results:
-        if why := _refusal("".join(block.text for block in result.content), is_error=result.is_error):
+        if why := _refusal(result.text, is_error=result.is_error):
             refused[why] += 1
     working = len(results) - refused.total()
     match working:

@@ -14,7 +14,7 @@ from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelt
 from openclaw_workers.providers.call import REFUSALS, Call
 from openclaw_workers.providers.openai.chat_input import request_body
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
-from openclaw_workers.providers.openai.dialects import DIALECTS
+from openclaw_workers.providers.openai.dialects import CHAT_DIALECTS
 
 PATH: Final = "/chat/completions"
 _STOPS: Final[dict[str, StopReason]] = {"tool_calls": "toolUse", "function_call": "toolUse", "length": "length"}
@@ -35,7 +35,7 @@ def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
             ),
         )
 
-    return DIALECTS.stream(call, ask)
+    return CHAT_DIALECTS.stream(call, ask)
 
 
 def warm_up() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from openclaw_workers.config.model_catalog import ModelInfo
+from openclaw_workers.domain.media_types import PDF
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
@@ -18,10 +19,11 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     UserEntry,
 )
-from openclaw_workers.providers.attachments import PDF, data_for, data_url, note, shown_name
+from openclaw_workers.providers.attachments import data_for, data_url, note, shown_name
 from openclaw_workers.providers.call import Call, plain_name
 from openclaw_workers.providers.openai.client import plain_id
 from openclaw_workers.providers.openai.dialects import COUNT, NEW_LIMIT, OLD_LIMIT, THOUGHTS
+from openclaw_workers.providers.openai.tool_files import FILES_OF_TOOLS, files_of_results, text_with_notes
 from openclaw_workers.providers.thinking import Parameters
 from openclaw_workers.providers.wire_form import body, encoded, joined, tool_forms, wire_forms
 
@@ -58,6 +60,8 @@ def _messages(call: Call, *, thoughts: bool) -> list[bytes]:
     entries, line = call.request.messages, call.worker_line
     kept = entries[:-1] if line else entries
     messages = wire_forms(kept, f"{call.model.ref} chat {thoughts}", convert)
+    for index, files in reversed(files_of_results(kept)):
+        messages.insert(index + 1, joined(_files(files, call.model)))
     if line:
         newest = convert(entries[-1])
         newest[-1]["content"] = _with(newest[-1]["content"], line)
@@ -70,7 +74,8 @@ def _converted(entry: TranscriptEntry, model: ModelInfo, *, thoughts: bool) -> l
         case UserEntry():
             return [{"role": "user", "content": _said(entry, model)}]
         case ToolResultEntry():
-            text = "\n".join(block.text for block in entry.content)
+            # Images cannot be part of it; they follow in a user message, see `_files`.
+            text = text_with_notes(entry)
             return [{"role": "tool", "tool_call_id": plain_id(entry.tool_call_id), "content": text}]
         case AssistantEntry():
             answered = _answered(entry)
@@ -93,6 +98,12 @@ def _said(entry: UserEntry, model: ModelInfo) -> str | list[Message]:
         return "\n\n".join(texts)
     parts = [{"type": "text", "text": text} for text in texts]
     return [*parts, *(_attached(each, model) for each in entry.attachments)]
+
+
+def _files(files: Sequence[Attachment], model: ModelInfo) -> list[Message]:
+    """The files of tool results that the model accepts, as one user message."""
+    parts = [part for each in files if (part := _attached(each, model))["type"] != "text"]
+    return [{"role": "user", "content": [{"type": "text", "text": FILES_OF_TOOLS}, *parts]}] if parts else []
 
 
 def _attached(attachment: Attachment, model: ModelInfo) -> Message:

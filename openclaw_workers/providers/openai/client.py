@@ -13,13 +13,13 @@ from openai._models import SecurityOptions
 
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import ToolCallBlock, Usage
+from openclaw_workers.interruptible_http import interruptible_by
 from openclaw_workers.providers.answers import parse_arguments
 from openclaw_workers.providers.base import StreamEvent
 from openclaw_workers.providers.call import Call, Clients
 from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.http.client import http_client
 from openclaw_workers.providers.http.failures import to_provider_error
-from openclaw_workers.providers.http.interruptible import interruptible_by
 from openclaw_workers.providers.http.stream import EventReader, read_events
 from openclaw_workers.providers.thinking import at_or_below
 from openclaw_workers.providers.warm_up import NOWHERE, canned_client

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock
+from openclaw_workers.domain.transcript import AssistantBlock, TextBlock, ThinkingBlock, ToolResultEntry
 from openclaw_workers.providers.answers import DECLINED, StopReason, cut, decline, finish
 from openclaw_workers.providers.base import StreamEvent, TextDelta, ThinkingDelta, UsageSoFar
 from openclaw_workers.providers.call import REFUSALS, Call
 from openclaw_workers.providers.http.failures import error_event
 from openclaw_workers.providers.openai.client import call_block, counted, efforts, post, read, warm_up_client
+from openclaw_workers.providers.openai.dialects import RESPONSES_DIALECTS
 from openclaw_workers.providers.openai.responses_input import request_body
 from openclaw_workers.providers.thinking import Parameters
 
@@ -21,14 +22,22 @@ PATH: Final = "/responses"
 
 def stream(call: Call, cancel: Cancel) -> Iterator[StreamEvent]:
     steps = [{"reasoning": {"effort": effort}} for effort in efforts(call)]
-    return REFUSALS.stream(
-        call.model.ref,
-        steps,
-        lambda step: read(
-            call, lambda client: post(client, PATH, request_body(call, step), call.headers()), _Reader(call), cancel
-        ),
-        _shown,
-    )
+
+    def ask(wanted: frozenset[str]) -> Iterator[StreamEvent]:
+        return REFUSALS.stream(
+            call.model.ref,
+            steps,
+            lambda step: read(
+                call,
+                lambda client: post(client, PATH, request_body(call, wanted, step), call.headers()),
+                _Reader(call),
+                cancel,
+            ),
+            _shown,
+        )
+
+    has_parts = any(entry.files for entry in call.request.messages if isinstance(entry, ToolResultEntry))
+    return RESPONSES_DIALECTS.stream(call, ask) if has_parts else ask(frozenset())
 
 
 def warm_up() -> None:

@@ -76,6 +76,6 @@ def _words(entry: TranscriptEntry) -> str:
         case AssistantEntry():
             return entry.text
         case ToolResultEntry():
-            return "\n".join(block.text for block in entry.content)
+            return "\n".join([entry.text, *map(note, entry.files)])
         case _:
             return ""

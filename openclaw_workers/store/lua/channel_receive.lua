@@ -1,7 +1,7 @@
 --[[
   Store what a channel delivered, and how far it was asked for. Only then may the channel forget it.
 
-  includes  clock, hashes, memory
+  includes  clock, memory
 
   keys
     account           hash  account of a channel

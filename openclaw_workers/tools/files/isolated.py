@@ -25,19 +25,20 @@ def run_isolated(
     cancel: Cancel,
     timeout_seconds: float,
     pass_fds: tuple[int, ...] = (),
+    with_packages: bool = False,
 ) -> dict[str, Any]:
     """Run a stand-alone Python file. It reads `request` as JSON from stdin and writes its answer as JSON to stdout.
 
     The request contains `timeout_seconds`. The script must end by itself soon after that time, in case this process
-    has died. Keep the request smaller than a pipe buffer (64 KB).
+    has died. Keep the request smaller than a pipe buffer (64 KB). `with_packages`: it may import installed packages.
 
     Raises:
         ToolTimedOut: the script did not answer in time and was killed.
         ToolError: the script crashed or answered with an `error`.
         TurnEnded: the turn was stopped in the meantime.
     """
-    # -I and -S ignore site-packages, the environment and the current directory, for a fast and predictable start.
-    argv = [sys.executable, "-I", "-S", script]
+    # No environment and no current directory, and without need no installed packages: a fast and predictable start.
+    argv = [sys.executable, *(("-E", "-P") if with_packages else ("-I", "-S")), script]
     try:
         process = spawn(argv, stdin=subprocess.PIPE, pass_fds=pass_fds)
     except OSError as error:

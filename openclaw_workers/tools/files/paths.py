@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.errors import ToolError
-
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+from openclaw_workers.file_access import open_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,10 @@ class WorkspacePath:
         return os.path.join(self.root, *self.parts)
 
 
-def locate(workspace: Path, named: str) -> WorkspacePath:
+def locate(workspace: Path, named: str, *, follow_last: bool = True) -> WorkspacePath:
     """Resolve a path from a model: relative to the workspace, or absolute and inside it.
+
+    Without `follow_last`, a link at its end is not followed: to delete a link is not to delete what it leads to.
 
     Raises:
         ToolError: the path is empty, impossible, or outside the workspace.
@@ -47,8 +48,13 @@ def locate(workspace: Path, named: str) -> WorkspacePath:
     if named == "~" or named.startswith("~/"):
         raise ToolError(f"{named!r} is outside the workspace {workspace}; name a path relative to it")
     root = os.path.realpath(workspace)
+    whole = os.path.join(root, named)
+    last = os.path.basename(whole)
     try:
-        real = os.path.realpath(os.path.join(root, named))
+        if follow_last or last in ("", ".", ".."):
+            real = os.path.realpath(whole)
+        else:
+            real = os.path.join(os.path.realpath(os.path.dirname(whole)), last)
     except OSError as error:
         raise ToolError(f"cannot resolve {named!r}: {error.strerror}; name another path") from error
     if real == root:
@@ -64,18 +70,21 @@ def parent_directory(place: WorkspacePath, *, create: bool = False) -> Iterator[
     """Open the directory that contains `place` without following links; `create` makes missing directories."""
     if create:
         os.makedirs(place.root, exist_ok=True)
-    current = os.open(place.root, _DIRECTORY)
+    parent = open_directory(place.root, place.parts[:-1], create=create)
     try:
-        for part in place.parts[:-1]:
-            if create:
-                with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=current)
-            inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=current)
-            os.close(current)
-            current = inner
-        yield current
+        yield parent
     finally:
-        os.close(current)
+        os.close(parent)
+
+
+@contextmanager
+def open_place(place: WorkspacePath) -> Iterator[int]:
+    """Open the directory itself without following links."""
+    fd = open_directory(place.root, place.parts)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 @contextmanager

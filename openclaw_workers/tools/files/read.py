@@ -1,30 +1,39 @@
-"""The `read` tool: read a text file in the workspace, page by page."""
+"""The `read` tool: a text file in pages, an image, or the text of a PDF."""
 
 from __future__ import annotations
 
 import os
-import stat
+import tempfile
 import time
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
-from openclaw_workers.domain.suggest import nearest
+from openclaw_workers.domain.media_types import IMAGES, MOST_IMAGE_BYTES, MOST_PDF_BYTES, PDF, shown_media_type
+from openclaw_workers.domain.transcript import TextBlock
 from openclaw_workers.errors import ToolError, ToolTimedOut
-from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
+from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, ToolInput
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.isolated import run_isolated
-from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_as_tool_errors, parent_directory
+from openclaw_workers.tools.files.opening import open_file
+from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_as_tool_errors
+from openclaw_workers.tools.files.pdf import read_pdf
+from openclaw_workers.tools.files.text_content import (
+    MAX_TEXT_BYTES,
+    SAMPLE_BYTES,
+    byte_order_mark,
+    decode_text,
+    is_binary,
+)
+from openclaw_workers.tools.media import store_file
+from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 
-MAX_OUTPUT_BYTES = 50 * 1024
 _PATTERN_SECONDS = 5.0
-_SAMPLE_BYTES = 8_192
-_LISTED_NAMES = 50
 
 
 class ReadInput(ToolInput):
-    path: str
+    path: Annotated[str, Field(validation_alias=AliasChoices("path", "file_path"))]
     """File to read, relative to the workspace; docs:// and a name reads the documentation."""
     offset: int = Field(default=1, ge=1)
     """Line to start at; the first line is 1."""
@@ -32,10 +41,13 @@ class ReadInput(ToolInput):
     """Lines to return at most."""
     pattern: str | None = Field(default=None, min_length=1, max_length=1000)
     """Regular expression (Python syntax): return only the lines it is found in, with their numbers."""
+    pages: str | None = Field(default=None, min_length=1, max_length=200)
+    """Pages of a PDF, such as 3 or 1-5; at most 20."""
 
 
 class Read(Tool[ReadInput]):
-    """Read a text file in the workspace. Long files come in pages: the answer ends with the offset to go on at."""
+    """Read a file in the workspace: text, an image (png, jpeg, gif, webp), or the text of a PDF. Long files come in
+    pages: the answer ends with the offset or the pages to go on at."""
 
     name = "read"
     effect = Effect.NONE
@@ -44,14 +56,18 @@ class Read(Tool[ReadInput]):
     def is_result_untrusted(self, args: ReadInput) -> bool:
         return not _is_documentation(args.path)
 
-    def run(self, args: ReadInput, ctx: ToolContext) -> str:
+    def run(self, args: ReadInput, ctx: ToolContext) -> ToolAnswer:
         place = _locate(ctx, args.path)
-        with os_errors_as_tool_errors("read", place), _open(place) as file:
-            description = _describe_if_binary(file, place)
-            if description:
-                return description
-            page = _search(file, args, ctx) if args.pattern else _page(file, args, ctx)
-        return _format_page(page, args, place)
+        with os_errors_as_tool_errors("read", place), open_file(place, is_ours=_is_documentation(args.path)) as file:
+            sample = os.pread(file.fileno(), SAMPLE_BYTES, 0)  # keeps the file position, which a child may inherit
+            kind = shown_media_type(sample)
+            if kind == PDF:
+                return _read_pdf(file, args, place, ctx)
+            if args.pages is not None:
+                raise ToolError(f"{place.shown} is no PDF and has no pages; leave out pages")
+            if kind in IMAGES:
+                return _read_image(file, place, ctx)
+            return _read_text(file, sample, args, place, ctx)
 
 
 def _locate(ctx: ToolContext, named: str) -> WorkspacePath:
@@ -63,46 +79,43 @@ def _is_documentation(named: str) -> bool:
     return named.startswith(PREFIX) and docs_dir() is not None
 
 
-def _open(place: WorkspacePath) -> IO[bytes]:
-    if not place.parts:
-        raise _directory_error(place.root, ".")
-    with parent_directory(place) as parent:
-        try:
-            # O_NONBLOCK: otherwise opening a named pipe would wait for a writer.
-            fd = os.open(place.parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
-        except FileNotFoundError:
-            near = nearest(place.parts[-1], os.listdir(parent))
-            hint = f"; did you mean {'/'.join((*place.parts[:-1], near))!r}?" if near else ""
-            raise ToolError(f"no such file: {place.shown}{hint}") from None
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISREG(mode):
-        return os.fdopen(fd, "rb")
-    try:
-        if stat.S_ISDIR(mode):
-            raise _directory_error(fd, place.shown)
-        raise ToolError(f"{place.shown} is not a regular file and cannot be read")
-    finally:
-        os.close(fd)
-
-
-def _directory_error(directory: str | int, shown: str) -> ToolError:
-    """The error lists the file names as untrusted output, because others chose them."""
-    names = sorted(os.listdir(directory))
-    if not names:
-        return ToolError(f"{shown} is a directory, not a file; it holds nothing")
-    listed = ", ".join(names[:_LISTED_NAMES])
-    more = f" and {len(names) - _LISTED_NAMES} more" if len(names) > _LISTED_NAMES else ""
-    return ToolError(f"{shown} is a directory, not a file; it holds:", output=listed + more)
-
-
-def _describe_if_binary(file: IO[bytes], place: WorkspacePath) -> str | None:
-    sample = os.pread(file.fileno(), _SAMPLE_BYTES, 0)  # keeps the file position, which a child may inherit
-    unreadable = sample.decode(errors="replace").count("\ufffd")
-    # A few invalid bytes may come from another encoding, or from a character cut by the end of the sample.
-    if b"\0" not in sample and unreadable <= max(1, len(sample) // 10):
-        return None
+def _read_image(file: IO[bytes], place: WorkspacePath, ctx: ToolContext) -> ToolAnswer:
     size_bytes = os.fstat(file.fileno()).st_size
-    return f"{place.shown} is a binary file of {size_bytes:,} bytes (it starts {sample[:8]!r}); not shown."
+    if size_bytes > MOST_IMAGE_BYTES:
+        raise ToolError(f"{place.shown} has {size_bytes:,} bytes; models take images of up to {MOST_IMAGE_BYTES:,}")
+    block = store_file(ctx.workspace, place.parts[-1], file.read())
+    return [TextBlock(text=f"{place.shown}: {block.mime_type}, {size_bytes:,} bytes"), block]
+
+
+def _read_pdf(file: IO[bytes], args: ReadInput, place: WorkspacePath, ctx: ToolContext) -> ToolAnswer:
+    text = read_pdf(file.fileno(), place.shown, args.pages, cancel=ctx.cancel, timeout_seconds=ctx.timeout_seconds)
+    if text is not None:
+        return text
+    size_bytes = os.fstat(file.fileno()).st_size
+    if size_bytes > MOST_PDF_BYTES:
+        raise ToolError(f"{place.shown} holds no text, only images, and is too large to be shown")
+    file.seek(0)
+    block = store_file(ctx.workspace, place.parts[-1], file.read())
+    return [TextBlock(text=f"{place.shown} holds no text, only images; the document itself follows."), block]
+
+
+def _read_text(file: IO[bytes], sample: bytes, args: ReadInput, place: WorkspacePath, ctx: ToolContext) -> str:
+    size_bytes = os.fstat(file.fileno()).st_size
+    mark = byte_order_mark(sample)
+    if mark and b"\0" in sample and size_bytes <= MAX_TEXT_BYTES:
+        with tempfile.TemporaryFile() as decoded:
+            decoded.write(decode_text(file.read(), place.shown).text.encode())
+            decoded.seek(0)
+            return _read_lines(decoded, args, place, ctx)
+    if is_binary(sample):
+        return f"{place.shown} is a binary file of {size_bytes:,} bytes (it starts {sample[:8]!r}); not shown."
+    file.seek(len(mark))
+    return _read_lines(file, args, place, ctx)
+
+
+def _read_lines(file: IO[bytes], args: ReadInput, place: WorkspacePath, ctx: ToolContext) -> str:
+    page = _search(file, args, ctx) if args.pattern else _page(file, args, ctx)
+    return _format_page(page, args, place)
 
 
 def _page(file: IO[bytes], args: ReadInput, ctx: ToolContext) -> dict[str, Any]:

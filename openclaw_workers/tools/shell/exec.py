@@ -14,8 +14,8 @@ from openclaw_workers.child_processes import ProcessExit, dies_with_this_worker,
 from openclaw_workers.errors import ToolError, ToolTimedOut
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
+from openclaw_workers.tools.output_limit import HeadAndTail
 
-MAX_OUTPUT_BYTES = 50 * 1024
 # Of a flood of output show only the latest lines: people cannot read more, and showing all of them takes time.
 _PROGRESS_LINES_PER_READ = 20
 _PROGRESS_LINE_CHARS = 500
@@ -50,7 +50,7 @@ class Exec(Tool[ExecInput]):
         with the worker's permissions and can access whatever the worker can.
         """
         timeout_seconds = min(args.timeout_seconds or ctx.exec_seconds, ctx.timeout_seconds)
-        output = HeadAndTail(MAX_OUTPUT_BYTES)
+        output = HeadAndTail()
         progress = _LineByLine(ctx.progress)
 
         def take(chunk: bytes) -> None:
@@ -88,36 +88,6 @@ def _format_result(output: str, code: int) -> str:
     if not output:
         return f"(no output)\n{ending}"
     return f"{output}{'' if output.endswith(chr(10)) else chr(10)}{ending}"
-
-
-class HeadAndTail:
-    """Keeps the first and the last part of a stream of any length, in bounded memory."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._half = max_bytes // 2
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._dropped_bytes = 0
-
-    def add(self, chunk: bytes) -> None:
-        room = self._half - len(self._head)
-        self._head += chunk[:room]
-        self._tail += chunk[room:]
-        excess = len(self._tail) - self._half
-        if excess > 0:
-            del self._tail[:excess]
-            self._dropped_bytes += excess
-
-    def text(self) -> str:
-        if not self._dropped_bytes:
-            return _decode(self._head + self._tail)
-        note = f"\n[... {self._dropped_bytes:,} bytes left out here ...]\n"
-        return _decode(self._head) + note + _decode(self._tail)
-
-
-def _decode(data: bytearray) -> str:
-    # A question mark is one byte, like the byte it replaces, so that invalid bytes do not exceed the size limit.
-    return data.decode(errors="replace").replace("\ufffd", "?")
 
 
 class _LineByLine:

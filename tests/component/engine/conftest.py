@@ -41,6 +41,8 @@ class MemoryWaker:
 
     turns: list[tuple[SessionKey, RunId]] = field(default_factory=list)
     oldest: int = 0
+    notes: list[str] = field(default_factory=list)
+    """Conversations to be saved to memory."""
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         self.turns.append((session, run))
@@ -58,6 +60,10 @@ class MemoryWaker:
 
     def forget_chord(self, batch: BatchId) -> None:
         """There is none here."""
+
+    def memory_note(self, session_id: str) -> bool:
+        self.notes.append(session_id)
+        return True
 
     def oldest_ms(self, lane: Lane) -> int:
         return self.oldest

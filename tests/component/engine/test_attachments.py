@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from openclaw_workers.domain.ids import MessageId
-from openclaw_workers.domain.transcript import UserEntry
+from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry, dump_entry
 from openclaw_workers.engine.intake.attachments import MOST_FILES, attach
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import MakeEngine
-from tests.component.engine.model_turns import ask, engine_with, valid
-from tests.support.wire import WireServer
+from tests.component.engine.model_turns import APIS, ask, engine_with, said, valid
+from tests.support.wire import Called, Reply, WireServer
 
 MESSAGE = MessageId("msg-1")
 NAMES = ["dot.png", "notes.txt", "r.pdf"]
@@ -70,6 +70,25 @@ def test_what_a_file_is_its_content_tells_before_its_name(tmp_path: Path, name: 
     """Programs save images under any name, and an API refuses one that is not what it is said to be."""
     (tmp_path / name).write_bytes(content)
     assert [each.mime_type for each in attach([tmp_path / name], tmp_path / "ws", MESSAGE)] == [kind]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_image_that_a_tool_reads_is_seen_by_the_model_and_kept_in_the_transcript(
+    make_engine: MakeEngine, api: str
+) -> None:
+    with WireServer(Reply(calls=[Called("read_file", {"file_path": "dot.png"})]), Reply("a dot")) as server:
+        engine = engine_with(make_engine, server, api, sees=True)
+        workspace = engine.loaded.state_dir / "workspace"
+        workspace.mkdir(parents=True)
+        (workspace / "dot.png").write_bytes(PNG)
+        assert ask(engine, "what is in dot.png?").text == "a dot"
+        (workspace / "dot.png").unlink()
+        ask(engine, "and now?")
+    assert all(base64.b64encode(PNG).decode() in said(request) for request in server.requests[1:])
+    assert valid(server)
+    (shown,) = [entry for entry in engine.log() if isinstance(entry, ToolResultEntry)]
+    assert [file.mime_type for file in shown.files] == ["image/png"]
+    assert base64.b64encode(PNG).decode() not in dump_entry(shown), "the transcript holds the path, not the image"
 
 
 def test_messages_that_are_answered_together_bring_all_their_files(make_engine: MakeEngine, tmp_path: Path) -> None:

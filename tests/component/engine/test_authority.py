@@ -134,6 +134,15 @@ def test_nobody_but_an_owner_reads_or_writes_to_other_sessions(engine: EngineHar
     assert heard(engine, OTHER) == []
 
 
+@pytest.mark.parametrize("authority", list(Authority))
+def test_a_turn_for_a_stranger_does_not_choose_the_model(engine: EngineHarness, authority: Authority) -> None:
+    ask(engine, text(use("session_status", model="offline/demo"), say("done")), authority)
+    engine.work()
+
+    chosen = engine.stores.reader.row(SESSION).get("modelOverride")
+    assert chosen == (None if authority is Authority.ANYONE else "demo")
+
+
 def test_a_message_of_somebody_trusted_less_is_not_steered_into_a_running_turn(engine: EngineHarness) -> None:
     first = ask(engine, text(EXEC, say("for the owner")), Authority.OWNER, GROUP)
     lower = ask(engine, text(EXEC, say("for a member")), Authority.AUTHORIZED, GROUP, mode=QueueMode.STEER)
@@ -171,12 +180,17 @@ def test_who_may_not_stop_a_turn_does_not_interrupt_one(engine: EngineHarness) -
     assert engine.receipt(cancelled).state == "cancelled"
 
 
-def test_a_child_that_several_asked_has_the_lowest_authority_of_them(engine: EngineHarness) -> None:
+@pytest.mark.parametrize(
+    ("first", "second"), [(Authority.OWNER, Authority.AUTHORIZED), (Authority.AUTHORIZED, Authority.OWNER)]
+)
+def test_a_child_that_several_asked_has_the_lowest_authority_of_them(
+    engine: EngineHarness, first: Authority, second: Authority
+) -> None:
     """Its result goes to the session that spawned it, and must not act there with more than the lowest."""
-    ask(engine, text(spawn(program(say("one")), label="worker"), say("spawned"), say("heard")), Authority.OWNER)
+    ask(engine, text(spawn(program(say("one")), label="worker"), say("spawned"), say("heard")), first)
     engine.runner.run(*engine.waker.turns.pop())
     (child,) = engine.stores.tree.children(SESSION)
-    ask(engine, text(say("two")), Authority.AUTHORIZED, child.session_key)
+    ask(engine, text(say("two")), second, child.session_key)
     run_on(engine)
 
     (run,) = [each for each in engine.stores.tree.children(SESSION) if each.id == child.id]

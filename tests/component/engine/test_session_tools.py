@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from openclaw_workers.domain.ids import RunId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import AssistantEntry, TextBlock, ThinkingBlock, ToolResultEntry, dump_entry
 from openclaw_workers.domain.untrusted import CLOSE
@@ -27,8 +28,7 @@ def port(engine: EngineHarness, session: SessionKey = SESSION) -> TurnSessions:
     """What a turn of the session would be given."""
     row = engine.stores.reader.row(session)
     lease = Lease(session, RunId("run-x"), "main", "1:x")  # type: ignore[arg-type]
-    asked = ['{"authority": "owner"}']
-    taken = Taken(lease, 0, 1, False, False, "", 10**15, 0, "", asked, 0, [], row)
+    taken = Taken(lease, 0, 1, False, False, "", 10**15, 0, "", [], 0, [], row, authority=Authority.OWNER)
     return engine.built.session_tools.for_turn(taken)
 
 

@@ -48,6 +48,24 @@ def test_a_command_that_names_no_time_has_the_configured_one(
     assert f"the command was ended after {limit};" in results(engine)[0]
 
 
+@pytest.mark.parametrize("tool", ["web_fetch", "web_search"])
+def test_web_tools_can_be_taken_from_all_agents(make_engine: MakeEngine, server: WireServer, tool: str) -> None:
+    models = {"providers": {"wire": {"baseUrl": server.url, "api": "anthropic-messages", "models": [{"id": "m"}]}}}
+    for enabled in (True, False):
+        web = {tool.removeprefix("web_"): {"enabled": enabled}}
+        agents = {"defaults": {"model": "wire/m"}}
+        ask(make_engine({"models": models, "agents": agents, "tools": {"web": web}}), "hello")
+        names = {each["name"] for each in server.requests[-1].body["tools"]}
+        assert (tool in names, f"- {tool}:" in system(server.requests[-1])[0]) == (enabled, enabled)
+
+
+def test_a_search_without_a_configured_service_tells_the_model_what_is_missing(make_engine: MakeEngine) -> None:
+    engine = make_engine()
+    search = {"calls": [{"tool": "web_search", "input": {"query": "red pandas"}}]}
+    ask(engine, program(search, {"text": "done"}))
+    assert results(engine)[0].startswith("web_search is not configured.")
+
+
 def test_loops_are_looked_for_as_the_settings_of_all_agents_say(make_engine: MakeEngine) -> None:
     detection = {"warningThreshold": 1, "criticalThreshold": 2, "globalCircuitBreakerThreshold": 3}
     engine = make_engine({"tools": {"loopDetection": detection}})

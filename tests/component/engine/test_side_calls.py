@@ -63,7 +63,7 @@ def test_notes_are_saved_once_a_cycle_and_nobody_is_shown(make_engine: MakeEngin
     assert not [kind for kind in engine.events() if kind.startswith("tool.")]
     assert "Saving" not in deltas(engine)
     tools = {tool["name"] for tool in server.requests[0].body["tools"]}
-    assert tools == {"read", "write"}
+    assert tools == {"read", "write", "edit", "memory_get", "memory_search", "memory_write"}
 
     asked = len(server.requests)
     ask(engine, "more " + "z" * 400)

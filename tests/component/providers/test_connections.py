@@ -17,8 +17,8 @@ import pytest
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.config.models import Api
 from openclaw_workers.errors import TurnAborted
+from openclaw_workers.interruptible_http import interruptible_by
 from openclaw_workers.providers.http.connection_reuse import REST_BYTES, ReusingTransport
-from openclaw_workers.providers.http.interruptible import interruptible_by
 from tests.component.providers.wire_conversation import APIS, Wire
 from tests.support.waiting import eventually
 from tests.support.wire import Hang, Reply, WireServer
@@ -97,7 +97,7 @@ def test_a_stop_while_connecting_does_not_wait_for_the_connection(line: Wire) ->
             pool.submit(filler.connect_ex, address).result()
         endpoint = replace(line.endpoint, base_url=f"http://127.0.0.1:{address[1]}/v1")
         cancel = Cancel()
-        with stopped_while(waits_in("connect_tcp", "providers/http/interruptible.py"), cancel):
+        with stopped_while(waits_in("connect_tcp", "interruptible_http.py"), cancel):
             line.ask(cancel=cancel, endpoint=endpoint)
         for filler in fillers:
             filler.close()

@@ -406,6 +406,28 @@ def ingress_beat(store: StoreHarness) -> None:
     Ingresses(store.redis, store.keys).beat("host/1/a", {"url": "http://127.0.0.1:1"})
 
 
+def _pairings(store: StoreHarness) -> Pairings:
+    return Pairings(store.redis, store.keys)
+
+
+def pairing_request(store: StoreHarness) -> None:
+    _pairings(store).request(ADA, name="Ada", message_id="m1")
+
+
+def pairing_approve(store: StoreHarness) -> None:
+    pairing_refuse(store)
+    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
+
+
+def pairing_refuse(store: StoreHarness) -> None:
+    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
+
+
+def keep_context(store: StoreHarness) -> None:
+    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
+    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
+
+
 def seed(store: StoreHarness) -> None:
     entries = [AssistantEntry(content=[TextBlock(text="hello")])]
     store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
@@ -523,28 +545,6 @@ def outbox_drop(store: StoreHarness) -> None:
 
 def outbox_file(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
-
-
-def _pairings(store: StoreHarness) -> Pairings:
-    return Pairings(store.redis, store.keys)
-
-
-def pairing_request(store: StoreHarness) -> None:
-    _pairings(store).request(ADA, name="Ada", message_id="m1")
-
-
-def pairing_approve(store: StoreHarness) -> None:
-    pairing_refuse(store)
-    _pairings(store).approve(ADA, code="", name="Ada", has_owner=False, may_share=False, has_other=False)
-
-
-def pairing_refuse(store: StoreHarness) -> None:
-    _pairings(store).refuse(ADA, name="Ada", reason="not-allowed", message_id="m1")
-
-
-def keep_context(store: StoreHarness) -> None:
-    message = ContextMessage(message_id="m1", sender_id="7", sender_name="Ada", sent_at=1, text="hi")
-    GroupContext(store.redis, store.keys).keep(SESSION, message, 5)
 
 
 JOB = Job(id="tea", schedule=Every(every=60_000, anchor=0), session_target="main", message="tea")

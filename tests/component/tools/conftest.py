@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.tools.base import ToolContext
+from openclaw_workers.domain.transcript import ContentBlock
+from openclaw_workers.tools.base import ToolAnswer, ToolContext
 from openclaw_workers.tools.registry import builtin_tools
 
 Call = Callable[..., str]
+CallForBlocks = Callable[..., list[ContentBlock]]
 
 
 @pytest.fixture
@@ -49,7 +51,25 @@ def context(workspace: Path, cancel: Cancel, shown: list[str]) -> ToolContext:
 @pytest.fixture
 def call(context: ToolContext) -> Call:
     def run(tool_name: str, /, **arguments: Any) -> str:
-        tool = next(each for each in builtin_tools() if each.name == tool_name)
-        return tool.run(tool.parse(arguments), context)
+        answer = answer_of(tool_name, arguments, context)
+        assert isinstance(answer, str)
+        return answer
 
     return run
+
+
+@pytest.fixture
+def call_for_blocks(context: ToolContext) -> Callable[..., list[ContentBlock]]:
+    """The same for tools that return content blocks."""
+
+    def run(tool_name: str, /, **arguments: Any) -> list[ContentBlock]:
+        answer = answer_of(tool_name, arguments, context)
+        assert isinstance(answer, list)
+        return answer
+
+    return run
+
+
+def answer_of(tool_name: str, arguments: dict[str, Any], context: ToolContext) -> ToolAnswer:
+    tool = next(each for each in builtin_tools() if each.name == tool_name)
+    return tool.run(tool.parse(arguments), context)

@@ -18,7 +18,8 @@ import pytest
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolError, ToolTimedOut, TurnAborted
 from openclaw_workers.tools.base import Effect, ToolContext
-from openclaw_workers.tools.shell.exec import MAX_OUTPUT_BYTES, Exec, ExecInput
+from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
+from openclaw_workers.tools.shell.exec import Exec, ExecInput
 from tests.component.tools.conftest import Call
 from tests.support.waiting import eventually
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openclaw_workers.errors import ToolError
-from openclaw_workers.tools.base import ToolContext
+from openclaw_workers.tools.base import ToolAnswer, ToolContext
 from openclaw_workers.tools.files.paths import locate, parent_directory
 from openclaw_workers.tools.files.read import Read, ReadInput
 from openclaw_workers.tools.files.write import Write, WriteInput
@@ -56,9 +56,9 @@ def furnished(workspace: Path) -> Path:
     return workspace
 
 
-def said_by(call: Callable[[], str]) -> str:
+def said_by(call: Callable[[], ToolAnswer]) -> str:
     try:
-        return call()
+        return str(call())
     except ToolError as refused:
         return str(refused)
 

@@ -14,12 +14,15 @@ from pathlib import Path
 import pytest
 
 from openclaw_workers.cancel import Cancel
+from openclaw_workers.domain.transcript import FileBlock, ImageBlock
 from openclaw_workers.errors import ToolError, ToolInputInvalid, ToolTimedOut, TurnAborted
 from openclaw_workers.tools.base import Effect
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files import read as read_module
-from openclaw_workers.tools.files.read import MAX_OUTPUT_BYTES, Read
-from tests.component.tools.conftest import Call
+from openclaw_workers.tools.files.read import Read
+from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
+from tests.component.tools.conftest import Call, CallForBlocks
+from tests.support.pdfs import pdf
 
 CATASTROPHE = {"path": "evil.txt", "pattern": "(a+)+$"}
 
@@ -123,8 +126,8 @@ def test_a_stopped_turn_ends_a_search_at_once(call: Call, cancel: Cancel) -> Non
 
 
 def test_a_binary_file_is_described_and_not_dumped(workspace: Path, call: Call) -> None:
-    (workspace / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 10)
-    assert call("read", path="logo.png").startswith("logo.png is a binary file of 2,568 bytes")
+    (workspace / "logo.ico").write_bytes(b"\0\0\1\0" + bytes(range(256)) * 10)
+    assert call("read", path="logo.ico").startswith("logo.ico is a binary file of 2,564 bytes")
 
 
 def test_text_in_another_encoding_is_still_text(workspace: Path, call: Call) -> None:
@@ -176,3 +179,105 @@ def test_a_search_ends_after_its_worker_has_died(workspace: Path) -> None:
             check=False,
         )
     assert child.returncode == -signal.SIGALRM
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"image"
+
+
+def test_an_image_is_shown_as_it_was_when_it_was_read(workspace: Path, call_for_blocks: CallForBlocks) -> None:
+    (workspace / "photo").write_bytes(PNG)
+    text, image = call_for_blocks("read", path="photo")
+    assert text.text == "photo: image/png, 13 bytes"
+    assert isinstance(image, ImageBlock)
+    (workspace / "photo").write_bytes(b"changed")
+    assert Path(image.path).read_bytes() == PNG
+    assert Path(image.path).is_relative_to(workspace / ".openclaw" / "media")
+
+
+def test_an_image_too_large_for_a_model_is_refused(workspace: Path, call: Call) -> None:
+    with (workspace / "big.png").open("wb") as file:
+        file.write(PNG)
+        file.truncate(4_000_000)
+    with pytest.raises(ToolError, match="models take images of up to"):
+        call("read", path="big.png")
+
+
+def test_a_pdf_is_read_by_its_pages(workspace: Path, call: Call) -> None:
+    (workspace / "r.pdf").write_bytes(pdf(*(f"Text of page {n}" for n in range(1, 31))))
+    assert call("read", path="r.pdf", pages="2,4-5") == (
+        "--- page 2 of 30 ---\nText of page 2\n\n--- page 4 of 30 ---\nText of page 4\n\n"
+        "--- page 5 of 30 ---\nText of page 5\n[more follows: continue with pages=6-25]"
+    )
+    assert call("read", path="r.pdf").endswith("Text of page 20\n[more follows: continue with pages=21-30]")
+    assert call("read", path="r.pdf", pages="30").endswith("Text of page 30")
+
+
+@pytest.mark.parametrize(
+    ("pages", "why"),
+    [
+        ("31", "has 30 pages; there is no page 31"),
+        ("0", "expected a page"),
+        ("5-2", "expected a page"),
+        ("x", "expected a page"),
+        ("1-21", "at most 20"),
+        ("1-999999", "at most 20"),
+        ("1-10,11-21", "at most 20"),
+    ],
+)
+def test_pages_that_cannot_be_read_are_named(workspace: Path, call: Call, pages: str, why: str) -> None:
+    (workspace / "r.pdf").write_bytes(pdf(*["text"] * 30))
+    with pytest.raises(ToolError, match=why):
+        call("read", path="r.pdf", pages=pages)
+    (workspace / "a.txt").write_text("a")
+    with pytest.raises(ToolError, match="is no PDF and has no pages"):
+        call("read", path="a.txt", pages="1")
+
+
+def test_a_scanned_pdf_is_given_to_the_model_itself(workspace: Path, call_for_blocks: CallForBlocks) -> None:
+    (workspace / "scan.pdf").write_bytes(pdf("", ""))
+    text, document = call_for_blocks("read", path="scan.pdf")
+    assert "holds no text" in text.text
+    assert isinstance(document, FileBlock)
+    assert Path(document.path).read_bytes() == pdf("", "")
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.7\nnothing", pdf("x")[:200], b"%PDF-" + bytes(range(256)) * 50])
+def test_a_broken_pdf_is_an_error_and_not_a_crash(workspace: Path, call: Call, data: bytes) -> None:
+    (workspace / "broken.pdf").write_bytes(data)
+    with pytest.raises(ToolError, match=r"broken\.pdf"):
+        call("read", path="broken.pdf")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_byte_order_mark_tells_the_encoding(workspace: Path, call: Call, encoding: str) -> None:
+    (workspace / "w.txt").write_bytes("größe\nzwei\n".encode(encoding))
+    assert call("read", path="w.txt") == "größe\nzwei"
+    assert call("read", path="w.txt", pattern="zw.i") == "2: zwei"
+
+
+def test_a_file_with_another_name_elsewhere_is_not_read(workspace: Path, call: Call) -> None:
+    secret = workspace.parent / "secret"
+    secret.write_text("the secret of the house")
+    os.link(secret, workspace / "innocent.txt")
+    for tool, more in {"read": {}, "edit": {"oldText": "secret", "newText": "x"}}.items():
+        with pytest.raises(ToolError, match="2 hard links"):
+            call(tool, path="innocent.txt", **more)
+    call("write", path="innocent.txt", content="mine")
+    assert secret.read_text() == "the secret of the house", "writing replaces the name, not the file"
+    assert call("read", path="innocent.txt") == "mine"
+
+
+def test_the_reference_names_of_arguments_are_accepted(workspace: Path, call: Call) -> None:
+    call("write", file_path="a.txt", content="one two")
+    call("edit", file_path="a.txt", old_string="one", new_string="1")
+    assert call("read", file_path="a.txt") == "1 two"
+
+
+def test_our_documentation_may_have_other_names(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some installers link the files of a package to their cache."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("ours")
+    os.link(docs / "a.md", tmp_path / "cached")
+    monkeypatch.setattr("openclaw_workers.tools.files.read.docs_dir", lambda: docs)
+    assert call("read", path="docs://a.md") == "ours"

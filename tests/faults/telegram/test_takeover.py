@@ -54,6 +54,7 @@ def test_another_ingress_takes_over_within_ten_seconds_and_nothing_is_lost_or_do
     talk.start()
     eventually(lambda: len(telegram.bot.sent) > 5, within=30)
     first = fleet.receiver()
+    assert ["telegram.receiving" in each.log_text() for each in fleet.ingresses] == [True, False], "one receives"
     first.kill()
     killed_at = time.monotonic()
     eventually(lambda: any(call.at > killed_at + 0.5 for call in telegram.called("getUpdates")), within=20)

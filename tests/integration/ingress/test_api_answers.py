@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
+from openclaw_workers.domain.pairing import Subject
+from openclaw_workers.domain.tokens import Scope
+from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.fleet import Fleet, session_key
-from tests.support.ingress import Api, in_path
+from tests.support.ingress import Api, Ingress, in_path, new_token
 from tests.support.ocw import Gate, Ocw
 from tests.support.programs import as_text, program, say, spawn
 from tests.support.waiting import eventually
@@ -33,7 +39,19 @@ def talked(fleet: Fleet, api: Api) -> dict[str, str]:
     )
     assert tree["settled"]
     assert tree["subagents"][0]["label"] == "helper"
+    fill_outbox(fleet)
     return {"run": answered["runId"], "root": tree["runId"], "child": tree["subagents"][0]["runId"]}
+
+
+def fill_outbox(fleet: Fleet) -> None:
+    """One message that waits and one that may have arrived."""
+    store, route = fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42")
+    for name in ("a", "b"):
+        session = session_key("talk") if name == "a" else SessionKey("")
+        store.put(OutgoingMessage(id=name, kind=OutgoingKind.REPLY, route=route, text="hello", session_key=session))
+    (claim,) = store.claim([Account("telegram", "bot")], lease_ms=5000, most=1).claims
+    store.sending(claim, 0, ['{"payload": {"text": "hello"}}'], lease_ms=5000)
+    store.record(claim, 0, PartOutcome.UNKNOWN, error="cut off", lease_ms=5000)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +80,10 @@ def talked(fleet: Fleet, api: Api) -> dict[str, str]:
         ("/usage?by=peer", ["usage", "--by", "peer"]),
         ("/status", ["status"]),
         ("/damaged", ["status", "--damaged"]),
+        ("/outbox", ["outbox", "list"]),
+        ("/outbox?all=true&state=unknown&limit=1", ["outbox", "list", "--all", "--state", "unknown", "--limit", "1"]),
+        ("/outbox/a", ["outbox", "show", "a"]),
+        ("/pairing", ["pairing", "list"]),
         ("/agents", ["agents", "list"]),
         ("/models", ["models", "status"]),
         ("/config?prefix=engine", ["config", "show", "engine"]),
@@ -115,10 +137,10 @@ def test_a_parked_child_shows_since_when(fleet: Fleet, api: Api) -> None:
     assert until >= since
 
 
-def test_a_session_is_patched_reset_and_deleted(fleet: Fleet, api: Api, ocw: Ocw) -> None:
+def test_a_session_is_patched_reset_and_deleted(fleet: Fleet, api: Api, talked: dict[str, str]) -> None:
     api.send("hello", sessionKey="change", wait="reply")
     wanted = {
-        "label": "My  notes",
+        "label": "My notes ",
         "model": "offline/demo",
         "thinkingLevel": "low",
         "reasoningLevel": "on",
@@ -135,6 +157,8 @@ def test_a_session_is_patched_reset_and_deleted(fleet: Fleet, api: Api, ocw: Ocw
     assert {name: row[name] for name in kept.keys() - {"model", "authProfile"}} == {
         name: value for name, value in kept.items() if name not in ("model", "authProfile")
     }
+    taken = api.http.patch("/api/v1/sessions/talk", json={"label": "My notes"})
+    assert taken.status_code == 409
     assert api.get("/sessions/resolve", label="My notes")["sessionKey"] == "agent:main:change"
     assert [each["sessionKey"] for each in api.get("/sessions", label="My notes")["sessions"]] == ["agent:main:change"]
     cleared = api._checked(api.http.patch("/api/v1/sessions/change", json={"label": None, "model": None}))["row"]
@@ -177,6 +201,33 @@ def test_messages_that_wait_are_listed(fleet: Fleet, api: Api) -> None:
     ]
 
 
+def test_messages_to_chats_are_sent_again_and_dropped(
+    fleet: Fleet, ingress: Ingress, api: Api, chat: Api, talked: dict[str, str]
+) -> None:
+    other = Api(ingress.url, new_token(fleet, Scope.ADMIN, agent="work"))
+    assert chat.status("POST", "/api/v1/outbox/a/retry") == 403
+    assert other.get("/outbox")["messages"] == []
+    assert other.status("GET", "/api/v1/outbox/a") == other.status("POST", "/api/v1/outbox/b/drop") == 404
+    assert api.post("/outbox/a/retry")["state"] == "queued"
+    assert api.post("/outbox/b/drop")["state"] == "dropped"
+    assert api.status("POST", "/api/v1/outbox/b/retry") == 400
+    assert api.status("GET", "/api/v1/outbox/nothing") == 404
+
+
+def test_people_are_let_in_and_out(fleet: Fleet, api: Api, chat: Api) -> None:
+    asked = fleet.stores.pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
+    assert asked is not None
+    assert chat.status("GET", "/api/v1/pairing") == 403
+    assert api.get("/pairing")["requests"][0]["code"] == asked.code
+    assert api.post("/pairing/approve", {"who": asked.code})["subject"] == "telegram:7"
+    assert api.status("POST", "/api/v1/pairing/approve", json={"who": "telegram:8"}) == 409
+    assert api.post("/pairing/approve", {"who": "telegram:8", "shareSession": True})["subject"] == "telegram:8"
+    assert [each["subject"] for each in api.get("/pairing")["admitted"]] == ["telegram:7", "telegram:8"]
+    for person in ("telegram:7", "telegram:8"):
+        assert api.post("/pairing/revoke", {"who": person}) == {"ok": True, "subject": person}
+    assert api.status("POST", "/api/v1/pairing/revoke", json={"who": "telegram:9"}) == 404
+
+
 def test_the_configuration_is_checked(api: Api) -> None:
     assert api.post("/config/check")["ok"]
     good = api.post("/config/check", {"text": "gateway: {port: 1234}\n"})
@@ -191,10 +242,11 @@ def test_a_key_of_a_provider_that_is_not_there_cannot_be_resumed(api: Api) -> No
     assert api.error("POST", "/api/v1/models/resume", json={"key": "nobody"}) == (404, "not_found")
 
 
-def test_commands_are_listed_with_their_help(api: Api) -> None:
+def test_commands_are_listed_with_their_help(api: Api, chat: Api) -> None:
     commands = {each["name"]: each for each in api.get("/commands")["commands"]}
     assert commands["stop"]["authority"] == "authorized"
     assert commands["queue"]["usage"].startswith("/queue")
+    assert "queue" not in {each["name"] for each in chat.get("/commands")["commands"]}
 
 
 def test_who_is_asking(api: Api, chat: Api, reader: Api) -> None:

@@ -216,3 +216,24 @@ def test_a_damaged_token_record_is_no_token(fleet: Fleet, ingress: Ingress) -> N
     fleet.stores.redis.hset(fleet.stores.keys.tokens, token.split("_")[1], "{half")
     assert Api(ingress.url, token).status("GET", "/api/v1/me") == 401
     assert all(each.id != token.split("_")[1] for each, _ in Tokens(fleet.stores.redis, fleet.stores.keys).all())
+
+
+def test_a_token_bound_to_a_person_has_their_authority(tmp_path: Path) -> None:
+    telegram = {"botToken": "1:x", "owners": ["1"], "dmPolicy": "allowlist", "allowFrom": ["2"], "enabled": False}
+    config = {"channels": {"telegram": telegram}, "session": {"dmScope": "per-peer"}}
+    with Fleet(tmp_path / "fleet", config) as fleet:
+        ingress = start_ingress(fleet)
+        owner, guest, nobody = (
+            Api(ingress.url, new_token(fleet, Scope.CHAT, person=f"telegram:{number}")) for number in (1, 2, 3)
+        )
+        told = [(each["scope"], each["authority"]) for each in (client.get("/me") for client in (owner, guest, nobody))]
+        sent = guest.send("hello")
+
+        assert told == [("chat", "owner"), ("chat", "authorized"), ("read", "anyone")]
+        assert sent["sessionKey"] == "agent:main:dm:2"
+        assert (
+            owner.status("POST", "/api/v1/send", json={"text": "/queue collect", "sessionKey": "agent:main:dm:2"})
+            == 200
+        )
+        assert guest.status("POST", "/api/v1/send", json={"text": "/queue collect"}) == 400
+        assert nobody.status("POST", "/api/v1/send", json={"text": "hello"}) == 403

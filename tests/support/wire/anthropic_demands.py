@@ -120,8 +120,9 @@ def _block(place: str, block: Block, allowed: set[str]) -> Iterator[str]:
             if not re.fullmatch(r"[a-zA-Z0-9_-]+", call_id):
                 yield f"{place}: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
         case {"type": "tool_result", "tool_use_id": str(), "content": list(inner)}:
+            allowed = {"text"} if block.get("is_error") else {"text", "image", "document"}
             for number, each in enumerate(inner):
-                yield from _block(f"{place}.content.{number}", each, {"text", "image"})
+                yield from _block(f"{place}.content.{number}", each, allowed)
         case _:
             yield f"{place}.{kind}: Field required"
 

@@ -69,6 +69,9 @@ def _item(place: str, item: dict[str, Any]) -> Iterator[str]:
             yield from bad_arguments(place, arguments)
         case {"type": "function_call_output", "call_id": str(), "output": str()}:
             pass
+        case {"type": "function_call_output", "call_id": str(), "output": list(parts)} if parts:
+            for part in parts:
+                yield from _part(f"{place}.output", part)
         case {"type": "reasoning", "id": str(name), "summary": list(), "encrypted_content": str(sealed)}:
             if not (name.startswith("rs_") and sealed.startswith("sealed ")):
                 yield f"{place}: The encrypted_content could not be verified"

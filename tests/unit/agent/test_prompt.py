@@ -45,6 +45,29 @@ def text(given: PromptFacts, name: str) -> str:
     return next(part.text for part in prompt_parts(given) if part.name == name)
 
 
+def test_tools_are_listed_in_order_with_one_line_each() -> None:
+    given = ("zebra", "web_search", "memory_search", "exec", "alpha", "find", "write", "read", "sessions_spawn", "edit")
+    listed = [line for line in text(facts(*given), "tooling").splitlines() if line.startswith("- ")]
+    assert listed == [
+        "- read: Read file contents",
+        "- write: Create or overwrite files",
+        "- edit: Make precise edits to files",
+        "- exec: Run shell commands (pty available for TTY-required CLIs)",
+        "- find: Find files by glob pattern",
+        "- web_search: Search the web (Brave API, SearXNG or Tavily)",
+        "- memory_search: Search memory (MEMORY.md + memory/*.md)",
+        "- sessions_spawn: Spawn an isolated sub-agent session",
+        "- alpha: Does alpha",
+        "- zebra: Does zebra",
+    ]
+
+
+def test_an_agent_is_told_of_sub_agents_only_if_it_can_have_some() -> None:
+    assert "## Sub-agents" not in text(facts("read", "exec"), "tooling")
+    assert "## Sub-agents" in text(facts("sessions_spawn"), "tooling")
+    assert "no tools" in text(facts(), "tooling")
+
+
 def test_the_parts_come_in_the_articles_order() -> None:
     articles = [
         "identity",
@@ -105,14 +128,6 @@ def test_mode_none_has_only_the_identity_and_extra_instructions() -> None:
 )
 def test_parts_about_missing_tools_are_left_out(part: str, tools: tuple[str, ...]) -> None:
     assert part not in names(facts(*tools, **EVERYTHING))
-
-
-def test_tools_are_listed_as_they_were_given_with_their_first_sentence() -> None:
-    tooling = text(facts("read", "exec"), "tooling")
-    assert tooling.endswith("- read: Does read\n- exec: Does exec")
-    assert "## Sub-agents" not in tooling
-    assert "## Sub-agents" in text(facts("sessions_spawn"), "tooling")
-    assert "no tools" in text(facts(), "tooling")
 
 
 def test_soul_md_adds_its_instruction() -> None:

@@ -14,6 +14,7 @@ from openclaw_workers.agent.context.pruning import prune
 from openclaw_workers.config.context import ContextPruningSettings
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
+    ImageBlock,
     TextBlock,
     ToolResultEntry,
     TranscriptEntry,
@@ -184,7 +185,7 @@ def test_an_image_is_never_cut() -> None:
     entries = steps(9000, 100, 100, 100)
     picture = entries[2]
     assert isinstance(picture, ToolResultEntry)
-    picture.content.append(object())  # type: ignore[arg-type]  # whatever is not text
+    picture.content.append(ImageBlock(name="p.png", mime_type="image/png", path="/w/p.png"))
     assert (
         prune(
             entries,

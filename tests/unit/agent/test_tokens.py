@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from openclaw_workers.agent.model import tokens
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.model.tokens import ENTRY_TOKENS, PAGE_TOKENS, Estimator, Rates, rates_for
+from openclaw_workers.domain.media_types import MOST_PDF_BYTES
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import (
     Attachment,
@@ -22,7 +23,6 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     Usage,
 )
-from openclaw_workers.providers.attachments import MOST_PDF_BYTES
 from tests.unit.agent.entries import ENTRIES, TEXT, assistant, user
 
 SPEC = ToolSpec("read", "Read a file.", {"type": "object", "properties": {"path": {"type": "string"}}})

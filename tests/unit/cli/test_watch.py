@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import os
 import shutil
+from typing import Any
 
 import click.utils
 import pytest
 
 from openclaw_workers.cli.render import text
 from openclaw_workers.cli.watch import CLEAR, draw_trees
-from openclaw_workers.views.trees import Node, build_trees
+from openclaw_workers.clock import now_ms
+from openclaw_workers.views.trees import build_trees, tree_json
 from tests.unit.views.test_trees import ROOT, child, run
 
 CHILDREN = [child(f"child-{number}", 2, "root", "batch-1", batch_index=number) for number in range(1, 7)]
 
 
-def trees(*labels: str) -> list[Node]:
+def trees(*labels: str) -> list[dict[str, Any]]:
     named = [child(label, 2, "root", "batch-1") for label in labels]
-    return build_trees([run("root", 1), *(named or CHILDREN)], {})
+    return [tree_json(root, now_ms()) for root in build_trees([run("root", 1), *(named or CHILDREN)], {})]
 
 
 def frame(
-    tops: list[Node], capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch, *, columns: int, lines: int
+    tops: list[dict[str, Any]],
+    capsys: pytest.CaptureFixture[str],
+    patch: pytest.MonkeyPatch,
+    *,
+    columns: int,
+    lines: int,
 ) -> list[str]:
     patch.setattr(click.utils, "should_strip_ansi", lambda stream, color: False)  # as on a terminal
     patch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((columns, lines)))

@@ -17,6 +17,7 @@ _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
 _BEATS: Final = "tests/component/engine/test_heartbeat.py"
+_BINDING: Final = "tests/integration/ingress/test_binding.py"
 _BINDINGS: Final = "tests/unit/engine/test_bindings.py"
 _CELERY: Final = "tests/component/test_celery_settings.py"
 _CHAT: Final = "tests/component/providers/test_openai_chat.py"
@@ -27,11 +28,17 @@ _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
 _GATE: Final = "tests/component/engine/test_access_gate.py"
+_HOSTILE: Final = "tests/integration/ingress/test_hostile.py"
+_HOOK_ACTIONS: Final = "tests/unit/ingress/test_hook_actions.py"
+_HOOK_SESSIONS: Final = "tests/unit/ingress/test_hook_sessions.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
+_INGRESS: Final = "tests/integration/ingress"
 _JOBS: Final = "tests/component/engine/test_jobs.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
+_MEMORY: Final = "tests/component/engine/test_memory_settings.py"
+_MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
@@ -42,6 +49,10 @@ _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
 _TELEGRAM: Final = "tests/integration/telegram"
+_WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
+_WEB_PARTS: Final = "tests/unit/tools/test_web_parts.py"
+_WEB_SEARCH: Final = "tests/component/tools/test_web_search.py"
+_WEBHOOKS: Final = "tests/integration/ingress/test_webhooks.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -53,6 +64,7 @@ _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clo
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
 _SEEN: Final = f"{_SESSIONS}::test_what_is_seen_is_settled_by_the_configuration"
 _LISTED: Final = f"{_REGISTRY}::test_configured_models_extend_or_replace_the_built_in_ones"
+_SEARCHES: Final = f"{_WEB_PARTS}::test_the_configuration_chooses_the_service"
 _CACHE_PRICES: Final = f"{_SPENDING}::test_tokens_of_the_cache_are_kept_and_paid_at_their_own_prices"
 
 
@@ -146,7 +158,39 @@ def _loops(path: str) -> dict[str, str]:
     }
 
 
+_MEMORY_SEARCH: Final = {
+    "enabled": f"{_MEMORY}::test_memory_can_be_switched_off",
+    "sources": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "extraPaths": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "provider": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_booked",
+    "model": f"{_MEMORY}::test_an_endpoint_embeds_in_batches_and_its_calls_are_booked",
+    "chunking.tokens": f"{_MEMORY}::test_chunks_have_the_set_size_and_another_size_is_another_index",
+    "chunking.overlap": f"{_MEMORY}::test_chunks_have_the_set_size_and_another_size_is_another_index",
+    "query.maxResults": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.minScore": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.hybrid.enabled": f"{_MEMORY}::test_meaning_alone_if_words_are_switched_off",
+    "query.hybrid.vectorWeight": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.hybrid.textWeight": f"{_MEMORY}::test_a_search_follows_the_settings",
+    "query.hybrid.candidateMultiplier": f"{_MEMORY}::test_candidates_are_as_many_as_set",
+    "query.hybrid.mmr.enabled": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "query.hybrid.mmr.lambda": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "query.hybrid.temporalDecay.enabled": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "query.hybrid.temporalDecay.halfLifeDays": f"{_MEMORY}::test_age_and_repetition_count_if_set",
+    "sync.onSessionStart": f"{_MEMORY}::test_a_session_start_asks_for_a_sync_only_if_set",
+    "sync.onSearch": f"{_MEMORY}::test_files_are_indexed_on_search_only_if_set",
+    "sync.watch": f"{_MEMORY}::test_changes_are_noticed_as_set",
+    "sync.watchDebounceMs": f"{_MEMORY}::test_changes_are_noticed_as_set",
+    "sync.intervalMinutes": f"{_MEMORY}::test_changes_are_noticed_as_set",
+    "sessions.groups": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "sessions.subagents": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "sessions.deltaBytes": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "sessions.deltaMessages": f"{_MEMORY}::test_transcripts_are_indexed_as_set",
+    "cache.enabled": f"{_MEMORY}::test_what_was_embedded_before_is_not_embedded_again",
+    "cache.maxEntries": f"{_MEMORY}::test_what_was_embedded_before_is_not_embedded_again",
+}
+
 _AGENT: Final = {
+    **{f"memorySearch.{path}": test for path, test in _MEMORY_SEARCH.items()},
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
     "model.fallbacks": f"{_FAILOVER}::test_each_failure_has_its_decision",
     "identity.ownerNumbers": f"{_GATE}::test_an_agents_owner_is_one_for_that_agent",
@@ -287,6 +331,22 @@ EFFECTS: Final = {
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,
     "tools.sessions.visibility": _SEEN,
+    "tools.web.fetch.enabled": f"{_FORCE}::test_web_tools_can_be_taken_from_all_agents",
+    "tools.web.fetch.maxChars": f"{_WEB_FETCH}::test_max_chars_limits_every_call",
+    "tools.web.fetch.maxResponseBytes": f"{_WEB_FETCH}::test_max_response_bytes_limits_what_is_downloaded",
+    "tools.web.fetch.timeoutSeconds": f"{_WEB_FETCH}::test_a_slow_page_ends_after_the_time_that_is_set",
+    "tools.web.fetch.maxRedirects": f"{_WEB_FETCH}::test_redirects_are_followed_up_to_the_limit",
+    "tools.web.fetch.cacheTtlMinutes": f"{_WEB_FETCH}::test_a_page_is_kept_for_a_while",
+    "tools.web.fetch.userAgent": f"{_WEB_FETCH}::test_the_user_agent_is_the_configured_one",
+    "tools.web.search.enabled": f"{_FORCE}::test_web_tools_can_be_taken_from_all_agents",
+    "tools.web.search.provider": _SEARCHES,
+    "tools.web.search.apiKey": _SEARCHES,
+    "tools.web.search.brave.apiKey": _SEARCHES,
+    "tools.web.search.tavily.apiKey": _SEARCHES,
+    "tools.web.search.searxng.baseUrl": _SEARCHES,
+    "tools.web.search.maxResults": f"{_WEB_SEARCH}::test_the_number_of_results_is_configured",
+    "tools.web.search.timeoutSeconds": f"{_WEB_SEARCH}::test_a_slow_service_ends_after_the_time_that_is_set",
+    "tools.web.search.cacheTtlMinutes": f"{_WEB_SEARCH}::test_results_are_kept_for_a_while",
     "models.mode": _LISTED,
     "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
@@ -343,8 +403,47 @@ EFFECTS: Final = {
     ),
     **_budget("budgets.day"),
     **_budget("budgets.tree"),
+    "memory.citations": f"{_MEMORY_TURNS}::test_sources_are_named_as_set",
+    "memory.inGroupPrompts": f"{_MEMORY_TURNS}::test_personal_files_are_in_prompts_of_groups_only_if_set",
+    "memory.sessionNotes": f"{_MEMORY_TURNS}::test_no_notes_where_they_are_switched_off",
+    "qdrant.url": f"{_MEMORY}::test_a_server_is_used_with_its_key",
+    "qdrant.apiKey": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
     **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
+    "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
+    "gateway.port": f"{_INGRESS}/test_up.py::test_a_default_port_in_use_is_given_way_to_and_a_configured_one_is_not",
+    "gateway.auth": f"{_INGRESS}/test_auth.py::test_without_authentication_everybody_on_this_machine_is_the_owner",
+    "gateway.allowedHosts": f"{_HOSTILE}::test_only_our_own_host_names_are_served",
+    "gateway.allowedOrigins": f"{_HOSTILE}::test_an_allowed_origin_may_call_with_a_token_but_not_with_a_cookie",
+    "gateway.limits.body": f"{_HOSTILE}::test_a_body_that_is_too_large_is_refused_before_it_is_read",
+    "gateway.limits.requestsPerMinute": f"{_INGRESS}/test_auth.py::test_a_token_may_make_so_many_requests_a_minute",
+    "gateway.limits.connections": f"{_HOSTILE}::test_too_many_connections_are_turned_away_and_then_served_again",
+    "gateway.limits.idleSeconds": f"{_HOSTILE}::test_a_client_that_sends_its_head_slowly_is_cut_off",
+    "hooks.enabled": f"{_HOOK_ACTIONS}::test_hooks_are_served_only_if_they_are_enabled_and_where_they_are_configured",
+    "hooks.path": f"{_HOOK_ACTIONS}::test_hooks_are_served_only_if_they_are_enabled_and_where_they_are_configured",
+    "hooks.token": f"{_WEBHOOKS}::test_the_token_of_the_gateway_opens_no_webhook_and_guessing_locks_out",
+    "hooks.maxBody": f"{_WEBHOOKS}::test_what_cannot_be_used_is_refused",
+    "hooks.mappings.*.match.path": f"{_HOOK_SESSIONS}::test_the_first_mapping_that_matches_counts",
+    "hooks.mappings.*.match.source": f"{_HOOK_SESSIONS}::test_the_first_mapping_that_matches_counts",
+    **dict.fromkeys(
+        (f"hooks.mappings.*.{name}" for name in ("action", "textTemplate", "wakeMode")),
+        f"{_HOOK_SESSIONS}::test_a_mapping_makes_a_turn_or_an_event_of_a_payload",
+    ),
+    **dict.fromkeys(
+        (
+            f"hooks.mappings.*.{name}"
+            for name in ("name", "messageTemplate", "agentId", "sessionKey", "channel", "to", "accountId", "model")
+            + ("thinking", "timeoutSeconds")
+        ),
+        f"{_HOOK_ACTIONS}::test_every_field_of_a_mapping_reaches_the_turn",
+    ),
+    "hooks.mappings.*.deliver": (
+        f"{_HOOK_ACTIONS}::test_an_answer_is_delivered_where_the_main_session_was_spoken_to_unless_it_is_not_wanted"
+    ),
+    "hooks.allowedAgentIds": f"{_HOOK_SESSIONS}::test_agents_are_limited_to_the_allowed_ones",
+    "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
+    "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
+    "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from openclaw_workers.cli.commands.config import config
 from openclaw_workers.config.example import example
-from openclaw_workers.config.loader import ACCEPT_OPTION, load
+from openclaw_workers.config.loader import ACCEPT_OPTION, ENVIRONMENT, load
 from openclaw_workers.errors import ConfigurationError
 from tests.unit.config.conftest import LoadText
 from tests.unit.config.test_articles import FIXTURES
@@ -102,8 +102,12 @@ def test_other_ineffective_settings_do_not_stop_a_start(text: str, load_text: Lo
     load_text(text).require_enforced()
 
 
-def test_an_ineffective_environment_variable_is_reported_by_name(load_text: LoadText) -> None:
-    assert list(load_text("", env={"QDRANT_URL": "http://h:6333"}).not_in_effect) == ["environment QDRANT_URL"]
+@pytest.mark.parametrize("variable", ENVIRONMENT)
+def test_every_environment_variable_is_in_effect(variable: str, load_text: LoadText) -> None:
+    value = "redis://h:6379/0" if variable == "REDIS_URL" else "http://h:6333" if variable.endswith("URL") else "t"
+    loaded = load_text("", env={variable: value})
+    assert f"environment {variable}" in loaded.origins.values()
+    assert not loaded.not_in_effect
 
 
 def test_check_and_show_report_ineffective_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

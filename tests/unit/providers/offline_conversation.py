@@ -21,6 +21,9 @@ from openclaw_workers.providers.base import Answer, ModelRequest, StreamEvent, T
 from openclaw_workers.providers.registry import Providers
 
 TOOLS = [ToolSpec(name, f"The tool {name}.", {}) for name in ("exec", "read", "write")]
+MORE_TOOLS = [
+    ToolSpec(name, f"The tool {name}.", {}) for name in ("edit", "ls", "grep", "find", "web_fetch", "web_search")
+]
 TREE_TOOLS = [*TOOLS, ToolSpec("sessions_spawn", "The tool sessions_spawn.", {})]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from openclaw_workers.domain.untrusted import wrap
 from openclaw_workers.providers.base import TextDelta
 from openclaw_workers.providers.offline.intents import reply_to
-from tests.unit.providers.offline_conversation import TOOLS, ask, calls_of, entry_of, result, text_of, user
+from tests.unit.providers.offline_conversation import MORE_TOOLS, TOOLS, ask, calls_of, entry_of, result, text_of, user
 
 
 @pytest.mark.parametrize(
@@ -30,16 +30,31 @@ from tests.unit.providers.offline_conversation import TOOLS, ask, calls_of, entr
         ("请读取文件notes.txt。", "read", {"path": "notes.txt"}),
         ("write hello to notes.txt", "write", {"path": "notes.txt", "content": "hello"}),
         ('save "to be or not to be" in a/b.txt.', "write", {"path": "a/b.txt", "content": "to be or not to be"}),
+        ("list files", "ls", {"path": "."}),
+        ("Please list the files in src/app.", "ls", {"path": "src/app"}),
+        ("列出文件", "ls", {"path": "."}),
+        ("search for hello world in files", "grep", {"pattern": "hello world", "literal": True}),
+        ("search for `TODO` in src", "grep", {"pattern": "TODO", "literal": True, "path": "src"}),
+        ("grep panda in the files", "grep", {"pattern": "panda", "literal": True}),
+        ("在文件中搜索 熊猫", "grep", {"pattern": "熊猫", "literal": True}),
+        ("find *.py", "find", {"pattern": "*.py"}),
+        ("find all files named notes.*", "find", {"pattern": "notes.*"}),
+        ("replace one with two in a.txt", "edit", {"path": "a.txt", "oldText": "one", "newText": "two"}),
+        ("把 a.txt 中的 一 改成 二", "edit", {"path": "a.txt", "oldText": "一", "newText": "二"}),
+        ("fetch https://example.com/a?b=c.", "web_fetch", {"url": "https://example.com/a?b=c"}),
+        ("search the web for red pandas", "web_search", {"query": "red pandas"}),
         ("把 你好 写入 a.txt", "write", {"path": "a.txt", "content": "你好"}),
         ("写入 hello 到 a.txt", "write", {"path": "a.txt", "content": "hello"}),
     ],
 )
 def test_a_simple_request_becomes_a_tool_call(said: str, tool: str, arguments: dict[str, Any]) -> None:
-    (call,) = calls_of(ask("demo", user(said)))
+    (call,) = calls_of(ask("demo", user(said), tools=[*TOOLS, *MORE_TOOLS]))
     assert (call.name, call.arguments) == (tool, arguments)
 
 
-@pytest.mark.parametrize("said", ["read me a story", "write a poem to my mother", "run a race with me", "", "为什么"])
+@pytest.mark.parametrize(
+    "said", ["read me a story", "write a poem to my mother", "run a race with me", "find my keys", "", "为什么"]
+)
 def test_it_declines_what_it_cannot_do(said: str) -> None:
     events = ask("demo", user(said))
     assert calls_of(events) == []

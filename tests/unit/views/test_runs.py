@@ -13,7 +13,7 @@ CHILD = child("a", 3, "root", "batch-1", text="done", usage={"input": 3, "output
 
 def test_every_view_shows_the_same_values_of_a_run() -> None:
     whole = run_json(CHILD)
-    subagent = subagent_json(CHILD, None, 7)
+    subagent = subagent_json(CHILD, None, {CHILD.id: 7})
     answer = answer_json(answer_of_run(CHILD))
     for name in ("runId", "usage", "cost", "model"):
         assert whole[name] == subagent[name] == answer[name]
@@ -25,8 +25,8 @@ def test_every_view_shows_the_same_values_of_a_run() -> None:
 
 def test_a_result_is_frozen_when_the_sub_agent_has_settled() -> None:
     unsettled = Run.model_validate({**CHILD.model_dump(), "settled_at": None})
-    assert subagent_json(CHILD, None)["frozenResultText"] == "done"
-    assert subagent_json(unsettled, None)["frozenResultText"] is None
+    assert subagent_json(CHILD, None, {})["frozenResultText"] == "done"
+    assert subagent_json(unsettled, None, {})["frozenResultText"] is None
     assert pick(unsettled, ["text"]) == {"text": "done"}
 
 

@@ -42,7 +42,7 @@ export function App() {
 
 function linkNotice() {
   const has = new URLSearchParams(location.search).has("login");
-  return has ? "This login link was used already, or is too old. `ocw up` prints a new one." : null;
+  return has ? "This login link was used already, or is too old. `ocw tokens link` prints a new one." : null;
 }
 
 function Shell({ me }) {

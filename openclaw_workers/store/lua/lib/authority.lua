@@ -1,5 +1,6 @@
 --[[
-  How far the sender of a message is trusted: anyone, authorized or owner. What says nothing counts as anyone.
+  How far the sender of a message is trusted: anyone, authorized or owner. What says nothing counts as anyone. What
+  follows from a message has no more authority than the message (rule 21).
 ]]
 local AUTHORITY = { anyone = 1, authorized = 2, owner = 3 }
 

@@ -10,7 +10,8 @@ import pytest
 from telegram.error import TelegramError
 
 from ingress.channels.adapter import Part, SendLater, SendRefused
-from ingress.channels.telegram.client import ChatUnavailable, Target, TelegramClient
+from ingress.channels.telegram.client import Target, TelegramClient
+from ingress.channels.telegram.failures import ChatUnavailable
 from ingress.channels.telegram.render import render
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import Button, OutgoingFile, OutgoingKind, OutgoingMessage

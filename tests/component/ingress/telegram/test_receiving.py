@@ -203,3 +203,28 @@ def test_an_old_offset_is_not_used(
             await receiving.until(lambda: receiving.texts == ["hello"])
 
     asyncio.run(main())
+
+
+def test_what_was_being_handled_when_the_account_was_lost_is_handled_later(
+    telegram: FakeTelegram, redis_client: redis_py.Redis, namespace: str
+) -> None:
+    """The same process may get the account back."""
+    go = asyncio.Event()
+
+    async def handle(updates: Sequence[Json]) -> None:
+        await go.wait()
+
+    receiving = Receiving(telegram, redis_client, namespace, handle=handle)
+
+    async def main() -> None:
+        telegram.bot.say("cut off")
+        async with receiving.running():
+            await receiving.until(lambda: receiving.channels.received(BOT))
+            await receiving.until(lambda: not telegram.bot.updates)
+        assert receiving.texts == []
+        go.set()
+        again = asyncio.create_task(receiving.updates.run())
+        await receiving.until(lambda: receiving.texts == ["cut off"])
+        again.cancel()
+
+    asyncio.run(main())

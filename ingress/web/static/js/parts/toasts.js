@@ -15,7 +15,8 @@ export const toastError = (error) => toast(error.hint ? `${error.message} ${erro
 export async function attempt(action, done) {
   try {
     const result = await action();
-    if (done) toast(typeof done === "function" ? done(result) : done);
+    const text = typeof done === "function" ? done(result) : done;
+    if (text) toast(text);
     return result ?? true;
   } catch (error) {
     toastError(error);

@@ -23,7 +23,7 @@ export function Login({ onDone, notice }) {
       <form class="card" onSubmit=${submit}>
         <h1>OpenClaw Workers</h1>
         <p class="sub">${withCode("Open the link that `ocw up` printed, or enter a token.")}</p>
-        ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+        ${problem && html`<p class="problem" role="alert">${withCode(problem)}</p>`}
         <label>Token
           <input type="password" name="token" autocomplete="current-password" autofocus required spellcheck="false" />
         </label>

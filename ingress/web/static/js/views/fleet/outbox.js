@@ -1,5 +1,5 @@
 // Messages to channels: what waits, what failed, and what to do about it.
-import { at, post } from "../../api.js";
+import { at, post, withQuery } from "../../api.js";
 import { age } from "../../format.js";
 import { html, useState } from "../../preact.js";
 import { confirm } from "../../parts/dialog.js";
@@ -14,25 +14,22 @@ const MOODS = { failed: "bad", unknown: "warn", sent: "ok", sending: "running" }
 
 export function Outbox({ me, now }) {
   const [all, setAll] = useState(false);
-  const outbox = useResource(at("outbox"), { on: (event) => /^(outbox|run)/.test(event.type), everyMs: 10000 });
-  const messages = outbox.data?.messages ?? [];
-  const open = messages.filter((each) => !OVER.has(each.state));
-  const over = messages.length - open.length;
-  const shown = all ? messages : open;
+  const outbox = useResource(withQuery(at("outbox"), { limit: 200, all: all || undefined }), {
+    on: (event) => /^run/.test(event.type),
+    everyMs: 10000,
+  });
   return html`
     <section class="section" aria-labelledby="outbox">
-      <div class="section-head"><h2 class="label" id="outbox">Outbox</h2>
-        ${over > 0 && html`
-          <button class="quiet" aria-pressed=${all} onClick=${() => setAll(!all)}>
-            ${all ? "Hide what is over" : `Show ${over} more, sent or dropped`}
-          </button>
-        `}</div>
+      <div class="section-head">
+        <h2 class="label" id="outbox">Outbox</h2>
+        <button class="quiet" aria-pressed=${all} onClick=${() => setAll(!all)}>Sent and dropped too</button>
+      </div>
       <div class="card table-wrap">
-        <${Loaded} resource=${outbox}>${(data) => html`
-          <${Senders} senders=${data.senders} now=${now} />
-          ${shown.length
-            ? html`<${OutboxTable} messages=${shown} now=${now} canAct=${isAdmin(me)} reload=${outbox.reload} />`
-            : html`<p class="quiet-row">Nothing waits: every message to a channel was sent.</p>`}
+        <${Loaded} resource=${outbox}>${({ messages, senders }) => html`
+          <${Senders} senders=${senders} now=${now} />
+          ${messages.length
+            ? html`<${OutboxTable} messages=${messages} now=${now} canAct=${isAdmin(me)} reload=${outbox.reload} />`
+            : html`<p class="quiet-row">${all ? "Nothing was sent in the last day." : "No message to a chat waits."}</p>`}
         `}<//>
       </div>
     </section>

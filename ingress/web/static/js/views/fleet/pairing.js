@@ -52,10 +52,21 @@ export function Pairing({ now }) {
 function Approve({ one, who, reload }) {
   const approve = async () => {
     const text = "They may then talk to the agent. The first person who is let in becomes the owner.";
-    const sure = await confirm(`Let ${nameOf(one)} in?`, text, "Approve", false);
-    if (sure && (await attempt(() => post(at("pairing", "approve"), { who }), "Let in."))) reload();
+    if (!(await confirm(`Let ${nameOf(one)} in?`, text, "Approve", false))) return;
+    if (await attempt(() => letIn(one, who), (done) => done && `${nameOf(one)} is let in.`)) reload();
   };
   return html`<button class="primary" onClick=${approve}>Approve</button>`;
+}
+
+/** A second person in a conversation reads what the first one wrote: that is asked again. */
+async function letIn(one, who) {
+  try {
+    return await post(at("pairing", "approve"), { who });
+  } catch (error) {
+    if (error.status !== 409) throw error;
+    const sure = await confirm("Let a second person into the same conversation?", error.message, "Share it");
+    return sure ? post(at("pairing", "approve"), { who, shareSession: true }) : false;
+  }
 }
 
 const nameOf = (one) => one.name || one.subject;

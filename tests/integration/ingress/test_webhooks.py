@@ -12,7 +12,7 @@ from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import UserEntry
 from tests.support.fleet import Fleet
-from tests.support.ingress_process import IngressProcess
+from tests.support.ingress import Ingress, new_token, start_ingress
 from tests.support.programs import as_text, program, say
 from tests.support.waiting import eventually
 
@@ -44,13 +44,12 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 
 @pytest.fixture(scope="module")
-def ingress(fleet: Fleet) -> Iterator[IngressProcess]:
-    with IngressProcess(fleet) as ingress:
-        yield ingress
+def ingress(fleet: Fleet) -> Ingress:
+    return start_ingress(fleet)
 
 
 @pytest.fixture
-def call(ingress: IngressProcess) -> Iterator[Any]:
+def call(ingress: Ingress) -> Iterator[Any]:
     with httpx2.Client(base_url=f"{ingress.url}/in", headers={"Authorization": f"Bearer {TOKEN}"}) as client:
         yield lambda path, body, **more: client.post(path, json=body, **more)
 
@@ -152,13 +151,13 @@ def test_what_cannot_be_used_is_refused(call: Any, path: str, body: Any, status:
     assert answer.json()["error"]["message"]
 
 
-def test_a_body_that_is_no_json_and_another_method_are_refused(ingress: IngressProcess) -> None:
+def test_a_body_that_is_no_json_and_another_method_are_refused(ingress: Ingress) -> None:
     headers = {"x-openclaw-token": TOKEN}
     assert httpx2.post(f"{ingress.url}/in/agent", content=b"\xff{", headers=headers).status_code == 400
     assert httpx2.get(f"{ingress.url}/in/agent", headers=headers).status_code == 405
 
 
-def test_the_token_of_the_gateway_opens_no_webhook_and_guessing_locks_out(ingress: IngressProcess) -> None:
-    bearer = {"Authorization": f"Bearer {ingress.token()}"}
+def test_the_token_of_the_gateway_opens_no_webhook_and_guessing_locks_out(fleet: Fleet, ingress: Ingress) -> None:
+    bearer = {"Authorization": f"Bearer {new_token(fleet)}"}
     codes = [httpx2.post(f"{ingress.url}/in/wake", json={"text": "x"}, headers=bearer).status_code for _ in range(21)]
     assert codes == [401] * 20 + [429]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -15,38 +14,27 @@ from openclaw_workers.domain.session_key import parse_key
 from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.domain.transcript import UserEntry
 from tests.support.fleet import Fleet
-from tests.support.ingress_process import IngressProcess
+from tests.support.ingress import Ingress, new_token, start_ingress
 from tests.support.ocw import Gate
 from tests.support.programs import as_text, call, execute, program, say, spawn
 from tests.support.waiting import eventually
 
-AGENTS = {"agents": {"list": [{"id": "main", "default": True}, {"id": "work"}]}}
 TITLE = "### Task:\nGenerate a title.\n### Output:\n{}\n<chat_history>\nUSER: hi\n</chat_history>\n"
 
 
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    with Fleet(tmp_path_factory.mktemp("fleet"), AGENTS) as fleet:
-        fleet.worker()
-        fleet.worker("subagent")
-        fleet.worker("service")
-        yield fleet
+def make_client(ingress: Ingress, token: str) -> openai.OpenAI:
+    return openai.OpenAI(api_key=token, base_url=f"{ingress.url}/v1", max_retries=0, timeout=60)
 
 
 @pytest.fixture(scope="module")
-def ingress(fleet: Fleet) -> Iterator[IngressProcess]:
-    with IngressProcess(fleet) as ingress:
-        yield ingress
-
-
-def make_client(ingress: IngressProcess, token: str | None = None) -> openai.OpenAI:
-    key = ingress.token(Scope.CHAT) if token is None else token
-    return openai.OpenAI(api_key=key, base_url=f"{ingress.url}/v1", max_retries=0, timeout=60)
+def client(fleet: Fleet, ingress: Ingress) -> openai.OpenAI:
+    return make_client(ingress, new_token(fleet, Scope.CHAT))
 
 
 @pytest.fixture(scope="module")
-def client(ingress: IngressProcess) -> openai.OpenAI:
-    return make_client(ingress)
+def owner(fleet: Fleet, ingress: Ingress) -> openai.OpenAI:
+    """Whose turns have every tool."""
+    return make_client(ingress, new_token(fleet, Scope.ADMIN))
 
 
 def ask(client: openai.OpenAI, *messages: Any, **more: Any) -> Any:
@@ -62,7 +50,7 @@ def sessions(fleet: Fleet) -> dict[str, Any]:
     return {row.session_key: row for row in fleet.stores.reader.each_session()}
 
 
-def test_models_are_the_agents(client: openai.OpenAI, ingress: IngressProcess) -> None:
+def test_models_are_the_agents(client: openai.OpenAI, fleet: Fleet, ingress: Ingress) -> None:
     assert [model.id for model in client.models.list()] == [
         "openclaw",
         "openclaw/default",
@@ -73,7 +61,7 @@ def test_models_are_the_agents(client: openai.OpenAI, ingress: IngressProcess) -
     with pytest.raises(openai.NotFoundError) as missing:
         client.models.retrieve("gpt-4o")
     assert missing.value.code == "model_not_found"
-    bound = make_client(ingress, ingress.token(Scope.CHAT, agent="work"))
+    bound = make_client(ingress, new_token(fleet, Scope.CHAT, agent="work"))
     assert [model.id for model in bound.models.list()] == ["openclaw", "openclaw/default", "openclaw/work"]
 
 
@@ -109,10 +97,10 @@ def test_the_streaming_helper_of_the_client_works_too(client: openai.OpenAI) -> 
     assert final.choices[0].message.content == "in the end"
 
 
-def test_text_before_a_tool_call_is_streamed_apart_and_not_part_of_a_whole_answer(client: openai.OpenAI) -> None:
+def test_text_before_a_tool_call_is_streamed_apart_and_not_part_of_a_whole_answer(owner: openai.OpenAI) -> None:
     steps = program(call(execute("true"), text="Looking."), say("Found."))
-    assert text_of(list(ask(client, as_text(steps), stream=True))) == "Looking.\n\nFound."
-    assert ask(client, as_text(steps)).choices[0].message.content == "Found."
+    assert text_of(list(ask(owner, as_text(steps), stream=True))) == "Looking.\n\nFound."
+    assert ask(owner, as_text(steps)).choices[0].message.content == "Found."
 
 
 def test_without_a_session_the_earlier_messages_are_the_transcript(client: openai.OpenAI, fleet: Fleet) -> None:
@@ -131,6 +119,19 @@ def test_without_a_session_the_earlier_messages_are_the_transcript(client: opena
     assert parse_key(new).path[0] == "openai"
     assert sessions(fleet)[new].transient
     assert fleet.stores.redis.zscore(fleet.stores.keys.due, f"cleanup|{new}") is not None
+
+
+def test_a_system_message_is_part_of_the_prompt_for_an_owner_and_of_the_message_for_others(
+    client: openai.OpenAI, owner: openai.OpenAI, fleet: Fleet
+) -> None:
+    message = as_text(program(say("ok")))
+    for asking, user in ((owner, "its-owner"), (client, "its-guest")):
+        ask(asking, {"role": "system", "content": "be brief"}, message, user=user)
+    texts = [fleet.transcript(f"agent:main:openai:dm:{user}")[0] for user in ("its-owner", "its-guest")]
+    assert [entry.content[0].text for entry in texts if isinstance(entry, UserEntry)] == [
+        message,
+        f"be brief\n\n{message}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -206,13 +207,13 @@ def test_client_tools_are_refused_with_a_code(client: openai.OpenAI) -> None:
     assert (refused.value.code, refused.value.param) == ("client_tools_unsupported", "tools")
 
 
-def test_errors_have_the_classes_that_the_client_knows(client: openai.OpenAI, ingress: IngressProcess) -> None:
+def test_errors_have_the_classes_that_the_client_knows(client: openai.OpenAI, fleet: Fleet, ingress: Ingress) -> None:
     with pytest.raises(openai.AuthenticationError) as unknown:
         ask(make_client(ingress, "sk-wrong"), "hi")
     assert unknown.value.code == "invalid_api_key"
     with pytest.raises(openai.PermissionDeniedError):
-        ask(make_client(ingress, ingress.token(Scope.READ)), "hi")
-    bound = make_client(ingress, ingress.token(Scope.CHAT, agent="work"))
+        ask(make_client(ingress, new_token(fleet, Scope.READ)), "hi")
+    bound = make_client(ingress, new_token(fleet, Scope.CHAT, agent="work"))
     with pytest.raises(openai.BadRequestError, match="belongs to agent main"):
         ask(bound, "hi", extra_headers={"x-openclaw-session-key": "agent:main:notes"})
     with pytest.raises(openai.NotFoundError) as missing:
@@ -266,18 +267,18 @@ def test_the_replies_to_sub_agents_are_part_of_the_answer_if_the_client_waits_fo
 
 @pytest.mark.parametrize("is_stream", [True, False])
 def test_a_stateless_turn_stops_when_its_client_goes_away_and_another_goes_on(
-    client: openai.OpenAI, fleet: Fleet, is_stream: bool
+    owner: openai.OpenAI, fleet: Fleet, is_stream: bool
 ) -> None:
     gate = Gate(fleet, f"gone-{is_stream}")
     steps = as_text(program(gate.step, say("late")))
     before = {run.id for run in fleet.runs()}
     for more in ({}, {"user": f"stays-{is_stream}"}):
         if is_stream:
-            with ask(client, steps, stream=True, **more) as stream:
+            with ask(owner, steps, stream=True, **more) as stream:
                 next(iter(stream))
         else:
             with pytest.raises(openai.APITimeoutError):
-                ask(client.with_options(timeout=1.0), steps, **more)
+                ask(owner.with_options(timeout=1.0), steps, **more)
 
     def states() -> dict[bool, str]:
         return {":dm:" in run.session_key: run.state for run in fleet.runs() if run.id not in before}
@@ -304,9 +305,9 @@ def test_a_worker_killed_in_mid_stream_changes_nothing_but_time(client: openai.O
     assert len(run.attempts) == 2
 
 
-def test_the_raw_stream_ends_with_done(ingress: IngressProcess) -> None:
+def test_the_raw_stream_ends_with_done(fleet: Fleet, ingress: Ingress) -> None:
     body = {"model": "openclaw", "stream": True, "messages": [{"role": "user", "content": as_text(program(say("hi")))}]}
-    headers = {"Authorization": f"Bearer {ingress.token(Scope.CHAT)}"}
+    headers = {"Authorization": f"Bearer {new_token(fleet, Scope.CHAT)}"}
     with httpx2.stream(
         "POST", f"{ingress.url}/v1/chat/completions", json=body, headers=headers, timeout=60
     ) as response:
@@ -315,3 +316,23 @@ def test_the_raw_stream_ends_with_done(ingress: IngressProcess) -> None:
         lines = [line for line in response.iter_lines() if line]
     assert lines[-1] == "data: [DONE]"
     assert all(json.loads(line.removeprefix("data: ")) for line in lines[:-1])
+
+
+def test_an_ingress_that_stops_tells_its_clients_and_the_session_keeps_the_answer(
+    owner: openai.OpenAI, fleet: Fleet
+) -> None:
+    leaving = start_ingress(fleet)
+    client = owner.with_options(base_url=f"{leaving.url}/v1")
+    gate = Gate(fleet, "leaving")
+    stream = iter(ask(client, as_text(program(gate.step, say("later"))), stream=True, user="leaving"))
+    next(stream)
+    fleet.carrier("agent:main:openai:dm:leaving")
+
+    leaving.process.term()
+
+    with pytest.raises(openai.APIError) as told:
+        list(stream)
+    assert told.value.code == "ingress_stopping"
+    assert leaving.process.wait(10) == 0
+    gate.open()
+    eventually(lambda: len(fleet.transcript("agent:main:openai:dm:leaving")) == 4, within=20)

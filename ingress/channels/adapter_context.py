@@ -1,0 +1,33 @@
+"""What an adapter is given of the rest of the ingress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ingress.channels.account_lease import Call
+from ingress.channels.inbound import InboundDoor
+from ingress.events.hub import Hub
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Route
+from openclaw_workers.store.channels import Channels
+from openclaw_workers.store.outbox import Outbox
+from openclaw_workers.store.reader import Reader
+
+
+@dataclass(frozen=True)
+class AdapterContext:
+    channels: Channels
+    outbox: Outbox
+    reader: Reader
+    hub: Hub
+    door: InboundDoor
+    call: Call
+    process: str
+    """Host and pid, for people."""
+    lease_seconds: float
+    """How long a process that gives no sign of life keeps an account."""
+    commands: Sequence[tuple[str, str]]
+    """Slash commands: name and summary."""
+    may_send: Callable[[SessionKey, Route], bool]
+    """Whether the send policy lets a session write to a chat."""

@@ -1,0 +1,12 @@
+"""The installation itself: its stores and the doors of the engine."""
+
+from __future__ import annotations
+
+from openclaw_workers.cli.backend.local_facts import LocalFacts
+from openclaw_workers.cli.backend.local_runs import LocalRuns
+from openclaw_workers.cli.backend.local_sessions import LocalSessions
+from openclaw_workers.cli.backend.local_talk import LocalTalk
+
+
+class LocalBackend(LocalTalk, LocalSessions, LocalRuns, LocalFacts):
+    """Implements `Backend` with the rights of the owner."""

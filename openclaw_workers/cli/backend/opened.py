@@ -1,0 +1,38 @@
+"""What the parts of the local backend are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from openclaw_workers.queries.installation import Installation
+
+if TYPE_CHECKING:
+    from openclaw_workers.client.blocking import BlockingReader
+    from openclaw_workers.domain.ids import SessionKey
+    from openclaw_workers.engine.control import Control
+    from openclaw_workers.engine.intake.accept import Intake
+
+
+class Opened(Installation, Protocol):
+    """An installation with the doors of its engine; the context of the commands is such."""
+
+    @property
+    def intake(self) -> Intake: ...
+
+    @property
+    def control(self) -> Control: ...
+
+    @property
+    def conversations(self) -> BlockingReader: ...
+
+    @property
+    def main_key(self) -> str: ...
+
+    def session_key(self, wanted: str = "", *, agent: str = "", thread: str = "") -> SessionKey: ...
+
+
+class LocalPart:
+    """A part of the local backend."""
+
+    def __init__(self, cli: Opened) -> None:
+        self._cli = cli

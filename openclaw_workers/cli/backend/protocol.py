@@ -1,0 +1,140 @@
+"""What every command can ask for. Both implementations answer with the JSON that `--json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from openclaw_workers.client.protocol import Steps, Update
+    from openclaw_workers.domain.ids import MessageId, SessionKey
+    from openclaw_workers.domain.messages import QueueMode
+    from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOptions:
+    """What a message sets for its own turn only."""
+
+    model: str | None = None
+    system: str | None = None
+    """Added to the system prompt."""
+    thinking: str | None = None
+    context_tokens: int | None = None
+    timeout_seconds: int | None = None
+
+
+NO_OPTIONS = TurnOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingText:
+    """A message of the person at the terminal."""
+
+    text: str
+    session: SessionKey
+    message_id: MessageId
+    options: TurnOptions = NO_OPTIONS
+    mode: QueueMode | None = None
+    thread: str = ""
+    files: Sequence[Path] = ()
+
+
+class Follower(Protocol):
+    """Follows conversations."""
+
+    def follow(self, steps: Steps[Any]) -> Iterator[Update]: ...
+
+    def result(self, steps: Steps[T]) -> T: ...
+
+
+class Backend(Protocol):
+    """Every method raises `OpenClawError`, as the engine does."""
+
+    @property
+    def conversations(self) -> Follower: ...
+
+    def check(self) -> None:
+        """Connect, so that what is missing shows before anything is sent."""
+
+    def session_key(self, wanted: str, agent: str, thread: str) -> SessionKey:
+        """The session to send to, whether it exists or not."""
+
+    def send(self, message: OutgoingText) -> Queued | Rejected | Answered: ...
+
+    def row(self, session: SessionKey) -> Json:
+        """The fields of a session's row; empty if there is none."""
+
+    def stop_turn(self, session: SessionKey) -> None:
+        """Stop the session's current run and cancel what waits."""
+
+    def existing_key(self, key: str) -> SessionKey:
+        """The key of a session that exists, even if its row is damaged."""
+
+    def status(self) -> Json: ...
+
+    def damaged(self) -> Json: ...
+
+    def sessions(self, limit: int, agent: str | None) -> Json: ...
+
+    def session_trees(self, key: str | None) -> Json: ...
+
+    def session(self, key: str) -> Json: ...
+
+    def history(self, key: str, limit: int | None) -> tuple[list[Json], int]:
+        """Transcript entries, and how many damaged ones were left out."""
+
+    def label_session(self, key: str, label: str | None) -> Json: ...
+
+    def reset_session(self, key: str) -> Json: ...
+
+    def delete_session(self, key: str) -> Json: ...
+
+    def runs(self, limit: int, session: str | None, state: str | None) -> Json: ...
+
+    def run(self, run: str) -> Json: ...
+
+    def some_runs(self, runs: Sequence[str]) -> list[Json]:
+        """Those of these runs that are on record."""
+
+    def trees(self, of: str | None, limit: int) -> Json:
+        """The tree of a run, the trees of a session, or all active trees."""
+
+    def stop_run(self, run: str) -> Json: ...
+
+    def subagents(self, key: str | None, limit: int, *, live: bool) -> Json: ...
+
+    def subagent(self, subagent: str) -> Json: ...
+
+    def log(self, subagent: str, limit: int | None) -> list[Json]: ...
+
+    def stop_subagent(self, subagent: str) -> Json: ...
+
+    def retry_delivery(self, subagent: str) -> Json: ...
+
+    def usage(self, by: str, days: int) -> Json: ...
+
+    def keys(self) -> Json: ...
+
+    def resume_keys(self, wanted: str) -> Json: ...
+
+    def agents(self) -> Json: ...
+
+    def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json: ...
+
+    def outgoing(self, message: str) -> Json: ...
+
+    def retry_outgoing(self, message: str) -> Json: ...
+
+    def drop_outgoing(self, message: str) -> Json: ...
+
+    def pairings(self) -> Json: ...
+
+    def approve(self, who: str, *, share_session: bool) -> Json: ...
+
+    def revoke(self, who: str) -> Json: ...

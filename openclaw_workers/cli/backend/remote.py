@@ -1,0 +1,270 @@
+"""An installation through its HTTP API."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from openclaw_workers.cli.backend.protocol import Json, OutgoingText
+from openclaw_workers.client.protocol import Steps, Update
+from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
+from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
+from openclaw_workers.remote.reader import HttpReader
+from openclaw_workers.remote.transport import AsyncTransport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+T = TypeVar("T")
+
+PAGE = 1000
+MOST_LISTED = 1000
+
+
+class RemoteFollower:
+    """Follows conversations. The event loop runs only while somebody waits for an update."""
+
+    def __init__(self, runner: asyncio.Runner, reader: HttpReader) -> None:
+        self._runner = runner
+        self._reader = reader
+
+    def follow(self, steps: Steps[Any]) -> Iterator[Update]:
+        updates = self._reader.follow(steps)
+        while True:
+            try:
+                yield self._runner.run(_next(updates))
+            except StopAsyncIteration:
+                return
+
+    def result(self, steps: Steps[T]) -> T:
+        return self._runner.run(self._reader.result(steps))
+
+
+class RemoteBackend:
+    """Implements `Backend` with the rights of a token."""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self._runner = asyncio.Runner()
+        self._transport = AsyncTransport(address)
+        self._reader = HttpReader(self._transport)
+        self.conversations = RemoteFollower(self._runner, self._reader)
+
+    def close(self) -> None:
+        self._run(self._reader.close())
+        self._run(self._transport.close())
+        self._runner.close()
+
+    def check(self) -> None:
+        """Finding the session has asked the server already."""
+
+    def session_key(self, wanted: str, agent: str, thread: str) -> SessionKey:
+        query = {"sessionKey": wanted or None, "agentId": agent or None, "threadId": thread or None}
+        return SessionKey(self._get("/address", **query)["sessionKey"])
+
+    def send(self, message: OutgoingText) -> Queued | Rejected | Answered:
+        options = message.options
+        body = {
+            "text": message.text,
+            "sessionKey": message.session,
+            "threadId": message.thread or None,
+            "model": options.model,
+            "system": options.system,
+            "thinking": options.thinking,
+            "contextTokens": options.context_tokens,
+            "runTimeoutSeconds": options.timeout_seconds,
+            "mode": message.mode,
+            "idempotencyKey": message.message_id,
+            "attachments": [_attachment(file) for file in message.files] or None,
+        }
+        try:
+            answer = self._post("/send", **body)
+        except MessageRejected as error:
+            return Rejected(message.message_id, error.reason)
+        if "eventId" not in answer:
+            return Answered(answer["text"])
+        run = RunId(answer["runId"]) if answer["runId"] else None
+        return Queued(MessageId(answer["messageId"]), SessionKey(answer["sessionKey"]), run, answer["eventId"], None)
+
+    def row(self, session: SessionKey) -> Json:
+        try:
+            row: Json = self.session(session)["row"]
+        except NotFound:
+            return {}
+        return row
+
+    def stop_turn(self, session: SessionKey) -> None:
+        run = self._get(path_of("sessions", session, "progress"))["runId"]
+        if run is not None:
+            self.stop_run(run)
+
+    def existing_key(self, key: str) -> SessionKey:
+        if not key.strip():
+            raise BadInput("the KEY of a session is empty", hint="`ocw sessions list` shows the sessions")
+        return SessionKey(self._get("/sessions/resolve", key=key)["sessionKey"])
+
+    def status(self) -> Json:
+        return self._get("/status")
+
+    def damaged(self) -> Json:
+        return self._get("/damaged")
+
+    def sessions(self, limit: int, agent: str | None) -> Json:
+        return self._get("/sessions", limit=min(limit, MOST_LISTED), agentId=agent)
+
+    def session_trees(self, key: str | None) -> Json:
+        answer = self._get("/session-trees")
+        if key is None:
+            return answer
+        wanted = self.existing_key(key)
+        return {**answer, "sessions": [node for node in _nodes(answer["sessions"]) if node["sessionKey"] == wanted]}
+
+    def session(self, key: str) -> Json:
+        if not key.strip():
+            self.existing_key(key)
+        return self._get(path_of("sessions", key))
+
+    def history(self, key: str, limit: int | None) -> tuple[list[Json], int]:
+        return self._pages(path_of("sessions", self.existing_key(key), "history"), limit), 0
+
+    def label_session(self, key: str, label: str | None) -> Json:
+        session = self.existing_key(key)
+        answer = self._request("PATCH", path_of("sessions", session), body={"label": label})
+        return {"ok": True, "sessionKey": session, "label": answer["row"].get("label")}
+
+    def reset_session(self, key: str) -> Json:
+        return self._post(path_of("sessions", self.existing_key(key), "reset"))
+
+    def delete_session(self, key: str) -> Json:
+        return self._request("DELETE", path_of("sessions", self.existing_key(key)))
+
+    def runs(self, limit: int, session: str | None, state: str | None) -> Json:
+        return self._get("/runs", limit=min(limit, MOST_LISTED), sessionKey=session, state=state)
+
+    def run(self, run: str) -> Json:
+        return self._get(path_of("runs", run))
+
+    def some_runs(self, runs: Sequence[str]) -> list[Json]:
+        found = []
+        for run in runs:
+            try:
+                found.append(self.run(run))
+            except NotFound:
+                continue
+        return found
+
+    def trees(self, of: str | None, limit: int) -> Json:
+        if of is None:
+            return self._get("/trees/active")
+        return self._get(path_of("tree", of), limit=min(limit, MOST_LISTED))
+
+    def stop_run(self, run: str) -> Json:
+        return self._post(path_of("runs", run, "stop"))
+
+    def subagents(self, key: str | None, limit: int, *, live: bool) -> Json:
+        return self._get("/subagents", limit=min(limit, MOST_LISTED), sessionKey=key, live=live)
+
+    def subagent(self, subagent: str) -> Json:
+        return self._get(path_of("subagents", subagent))
+
+    def log(self, subagent: str, limit: int | None) -> list[Json]:
+        return self._pages(path_of("subagents", subagent, "log"), limit)
+
+    def stop_subagent(self, subagent: str) -> Json:
+        return self._post(path_of("subagents", subagent, "stop"))
+
+    def retry_delivery(self, subagent: str) -> Json:
+        return self._post(path_of("subagents", subagent, "retry"))
+
+    def usage(self, by: str, days: int) -> Json:
+        return self._get("/usage", by=by, days=days)
+
+    def keys(self) -> Json:
+        return self._get("/models")
+
+    def resume_keys(self, wanted: str) -> Json:
+        return self._post("/models/resume", key=wanted)
+
+    def agents(self) -> Json:
+        return self._get("/agents")
+
+    def config(self, prefix: str) -> Json:
+        return self._get("/config", prefix=prefix)
+
+    def check_config(self, path: Path | None) -> Json:
+        """Check the configuration in use there, or a file of this machine."""
+        if path is None:
+            return self._post("/config/check")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{path} cannot be read: {error}") from error
+        form = "json" if path.suffix in (".json", ".json5") else "yaml"
+        return {**self._post("/config/check", text=text, format=form), "source": str(path)}
+
+    def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json:
+        return self._get("/outbox", limit=min(limit, MOST_LISTED), state=state, all=with_sent)
+
+    def outgoing(self, message: str) -> Json:
+        return self._get(path_of("outbox", message))
+
+    def retry_outgoing(self, message: str) -> Json:
+        return self._post(path_of("outbox", message, "retry"))
+
+    def drop_outgoing(self, message: str) -> Json:
+        return self._post(path_of("outbox", message, "drop"))
+
+    def pairings(self) -> Json:
+        return self._get("/pairing")
+
+    def approve(self, who: str, *, share_session: bool) -> Json:
+        return self._post("/pairing/approve", who=who, shareSession=share_session)
+
+    def revoke(self, who: str) -> Json:
+        return self._post("/pairing/revoke", who=who)
+
+    def _pages(self, path: str, limit: int | None) -> list[Json]:
+        """The newest entries of a transcript, read from the end."""
+        found: list[Json] = []
+        before: int | None = None
+        while before != 0 and (limit is None or len(found) < limit):
+            page = PAGE if limit is None else min(PAGE, limit - len(found))
+            answer = self._get(path, limit=page, before=before)
+            found = [*answer["entries"], *found]
+            before = answer["first"]
+        return found
+
+    def _get(self, path: str, **query: Any) -> Json:
+        return self._request("GET", path, query=query)
+
+    def _post(self, path: str, **body: Any) -> Json:
+        return self._request("POST", path, body={name: value for name, value in body.items() if value is not None})
+
+    def _request(self, method: str, path: str, **parts: Any) -> Json:
+        answer: Json = self._run(self._transport.request(method, path, **parts))
+        return answer
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)
+
+
+async def _next(updates: AsyncIterator[Update]) -> Update:
+    return await anext(updates)
+
+
+def _nodes(trees: Sequence[Json]) -> Iterator[Json]:
+    for tree in trees:
+        yield tree
+        yield from _nodes(tree["children"])
+
+
+def _attachment(file: Path) -> Json:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
+    return {"name": file.name, "data": base64.b64encode(content).decode()}

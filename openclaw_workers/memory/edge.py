@@ -1,0 +1,203 @@
+"""The embedded index: Qdrant Edge in this process, one directory for each collection.
+
+Only one process can open a directory: its write-ahead log is locked. So the service worker that owns the index opens
+it, and others ask that worker.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import structlog
+
+from openclaw_workers.memory.backend import PREFIX, Collection, dimensions_in
+from openclaw_workers.memory.points import (
+    KEYWORD_FIELDS,
+    Condition,
+    Hit,
+    IndexUnavailable,
+    Point,
+    Query,
+    SparseVector,
+    Where,
+)
+
+log = structlog.get_logger(__name__)
+
+DENSE, SPARSE = "dense", "text"
+PAGE = 1_000
+
+
+class EdgeBackend:
+    name = "embedded"
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._open: dict[str, EdgeCollection] = {}
+        self._opening = Lock()
+
+    def open(self, name: str) -> Collection:
+        with self._opening:
+            if name not in self._open:
+                dimensions = dimensions_in(name)
+                shard = self._shard(self._directory / name, dimensions)
+                self._open[name] = EdgeCollection(shard, has_dense=dimensions > 0)
+            return self._open[name]
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self._directory.glob(f"{PREFIX}*") if path.is_dir())
+
+    def drop(self, name: str) -> None:
+        with self._opening:
+            if found := self._open.pop(name, None):
+                found.close()
+            shutil.rmtree(self._directory / name, ignore_errors=True)
+
+    def close(self) -> None:
+        with self._opening:
+            for each in self._open.values():
+                each.close()
+            self._open.clear()
+
+    def _shard(self, path: Path, dimensions: int) -> Any:
+        """Open the directory, or make it. One that cannot be read is made again: the files are the truth."""
+        if path.exists():
+            try:
+                return _edge().EdgeShard.load(str(path))
+            except Exception as error:
+                if "WouldBlock" in str(error):
+                    why = f"another process of this host holds the index {path}; it is released when that process ends"
+                    raise IndexUnavailable(why) from error
+                log.warning("memory.index_rebuilt", path=str(path), error=str(error))
+                shutil.rmtree(path, ignore_errors=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _create(path, dimensions)
+
+
+def _create(path: Path, dimensions: int) -> Any:
+    edge = _edge()
+    dense = (
+        {DENSE: edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Cosine, on_disk=True)}
+        if dimensions
+        else {}
+    )
+    sparse = {SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+    try:
+        shard = edge.EdgeShard.create(
+            str(path), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, on_disk_payload=True)
+        )
+        for name in KEYWORD_FIELDS:
+            shard.update(edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Keyword))
+    except Exception as error:
+        raise IndexUnavailable(f"the index {path} cannot be created: {error}") from error
+    return shard
+
+
+class EdgeCollection:
+    def __init__(self, shard: Any, *, has_dense: bool) -> None:
+        self._shard = shard
+        self.has_dense = has_dense
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        edge = _edge()
+        if points:
+            self._update(edge.UpdateOperation.upsert_points([_point(edge, point) for point in points]))
+
+    def delete(self, where: Where) -> None:
+        edge = _edge()
+        self._update(edge.UpdateOperation.delete_points_by_filter(_filter(edge, where)))
+
+    def delete_ids(self, ids: Sequence[str]) -> None:
+        if ids:
+            self._update(_edge().UpdateOperation.delete_points(list(ids)))
+
+    def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
+        edge = _edge()
+        with _failures():
+            answers = self._shard.query_batch(edge.QueryBatchRequest([_request(edge, query) for query in queries]))
+        return [[Hit(str(hit.id), hit.score, hit.payload or {}) for hit in hits] for hits in answers]
+
+    def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
+        edge, offset = _edge(), None
+        while True:
+            request = edge.ScrollRequest(
+                offset=offset, limit=PAGE, filter=_filter(edge, where), with_payload=True, with_vector=False
+            )
+            with _failures():
+                records, offset = self._shard.scroll(request)
+            yield from ((str(record.id), record.payload or {}) for record in records)
+            if offset is None:
+                return
+
+    def count(self, where: Where) -> int:
+        edge = _edge()
+        with _failures():
+            return int(self._shard.count(edge.CountRequest(exact=True, filter=_filter(edge, where))))
+
+    def flush(self) -> None:
+        with _failures():
+            self._shard.flush()
+
+    def close(self) -> None:
+        self._shard.close()
+
+    def _update(self, operation: Any) -> None:
+        with _failures():
+            self._shard.update(operation)
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Qdrant Edge raises plain exceptions."""
+    try:
+        yield
+    except Exception as error:
+        raise IndexUnavailable(f"the embedded index failed: {error}") from error
+
+
+def _edge() -> Any:
+    """Imported when it is first used: it must not slow the start of a worker or a command."""
+    import qdrant_edge  # noqa: PLC0415
+
+    return qdrant_edge
+
+
+def _point(edge: Any, point: Point) -> Any:
+    vector: dict[str, Any] = {}
+    if point.dense is not None:
+        vector[DENSE] = point.dense
+    if point.sparse is not None:
+        vector[SPARSE] = edge.SparseVector(indices=point.sparse.indices, values=point.sparse.values)
+    return edge.Point(id=point.id, vector=vector, payload=point.payload)
+
+
+def _request(edge: Any, query: Query) -> Any:
+    if isinstance(query.vector, SparseVector):
+        vector = edge.SparseVector(indices=query.vector.indices, values=query.vector.values)
+        nearest = edge.Query.Nearest(vector, using=SPARSE)
+        corpus = _filter(edge, query.corpus) if query.corpus else None
+        params = edge.SearchParams(idf=edge.IdfParams(corpus=corpus))
+    else:
+        nearest, params = edge.Query.Nearest(query.vector, using=DENSE), edge.SearchParams(exact=True)
+    return edge.QueryRequest(
+        limit=query.limit, query=nearest, filter=_filter(edge, query.where), with_payload=True, params=params
+    )
+
+
+def _filter(edge: Any, where: Where) -> Any:
+    return edge.Filter(
+        must=[_condition(edge, each) for each in where.must],
+        must_not=[_condition(edge, each) for each in where.unless],
+    )
+
+
+def _condition(edge: Any, condition: Condition) -> Any:
+    match = (
+        edge.MatchValue(condition.any_of[0]) if len(condition.any_of) == 1 else edge.MatchAny(list(condition.any_of))
+    )
+    return edge.FieldCondition(condition.name, match=match)

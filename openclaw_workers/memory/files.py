@@ -1,0 +1,128 @@
+"""Which files are memory, how they are named in results, and who may see them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclaw_workers.memory.scopes import SHARED, peer_scope, session_scope
+
+ROOT_NAMES = ("MEMORY.md", "memory.md")
+FOLDER = "memory"
+PEERS = "peers"
+MAX_BYTES = 4 << 20
+"""Larger files are not indexed."""
+SESSION_LINE = "- Session: "
+"""Begins the line of a saved conversation that says which session it was; only that session's scope sees the file."""
+_SEEN_BYTES = 1_024
+_SESSION = re.compile(rf"^{re.escape(SESSION_LINE)}`?(agent:[^\s`]+)`?\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRoots:
+    """Where an agent's memory files lie."""
+
+    workspace: Path
+    agent_dir: Path
+    """`<state>/agents/<id>/agent`: MEMORY.md and memory/ are read there too."""
+    agent_id: str
+    extra: tuple[str, ...] = ()
+    """More files and directories, absolute or relative to the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    path: str
+    """As results name it: relative to the workspace, or absolute for configured paths outside it."""
+    real: Path
+    mtime_ns: int
+    size: int
+
+    @property
+    def version(self) -> str:
+        return f"{self.mtime_ns}:{self.size}"
+
+
+def memory_files(roots: MemoryRoots) -> list[MemoryFile]:
+    """All memory files. Links are not followed, and a file that is reached twice is listed once."""
+    found: dict[str, MemoryFile] = {}
+    folders: dict[Path, str] = {}
+    for shown, path in _candidates(roots):
+        try:
+            info = os.lstat(path)
+        except OSError:
+            continue
+        # Resolving each file by itself would take most of the time of a search in many files.
+        if path.parent not in folders:
+            folders[path.parent] = os.path.realpath(path.parent)
+        real = os.path.join(folders[path.parent], path.name)
+        if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES and real not in found:
+            found[real] = MemoryFile(shown, Path(real), info.st_mtime_ns, info.st_size)
+    return sorted(found.values(), key=lambda file: file.path)
+
+
+def find_file(roots: MemoryRoots, named: str) -> MemoryFile | None:
+    """The memory file of this name; None if there is none, or if the name is no memory path."""
+    wanted = named.strip().removeprefix("./")
+    return next((file for file in memory_files(roots) if wanted in (file.path, str(file.real))), None)
+
+
+def scope_of_file(path: str, text: str) -> str:
+    """Who may see a file: all sessions of the agent, one person's direct chat, or the session it was saved from."""
+    parts = path.split("/")
+    if parts[:2] == [FOLDER, PEERS] and len(parts) > 3:
+        return peer_scope(parts[2])
+    found = _SESSION.search(text[:_SEEN_BYTES])
+    return session_scope(found[1]) if found else SHARED
+
+
+def read_text(file: MemoryFile) -> str:
+    with open(file.real, "rb") as opened:
+        return opened.read(MAX_BYTES).decode("utf-8-sig", errors="replace")
+
+
+def date_in(path: str) -> str:
+    """The day in the name of a daily file, `2026-01-31`; "" if there is none."""
+    found = re.match(r"(\d{4}-\d{2}-\d{2})(?:-|\.md$)", path.rsplit("/", 1)[-1])
+    return found[1] if found else ""
+
+
+def _candidates(roots: MemoryRoots) -> Iterator[tuple[str, Path]]:
+    yield from _in_root(roots.workspace, "")
+    yield from _in_root(roots.agent_dir, f"agents/{roots.agent_id}/agent/")
+    for given in roots.extra:
+        path = Path(given).expanduser()
+        absolute = path if path.is_absolute() else roots.workspace / path
+        yield from _extra(given.rstrip("/"), absolute)
+
+
+def _in_root(root: Path, prefix: str) -> Iterator[tuple[str, Path]]:
+    for name in ROOT_NAMES:
+        yield f"{prefix}{name}", root / name
+    yield from _markdown_in(root / FOLDER, f"{prefix}{FOLDER}")
+
+
+def _extra(shown: str, path: Path) -> Iterator[tuple[str, Path]]:
+    if path.is_dir() and not path.is_symlink():
+        yield from _markdown_in(path, shown)
+    elif path.suffix == ".md":
+        yield shown, path
+
+
+def _markdown_in(folder: Path, shown: str) -> Iterator[tuple[str, Path]]:
+    if folder.is_symlink():
+        return
+    for root, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inside = os.path.relpath(root, folder)
+        prefix = shown if inside == "." else f"{shown}/{inside}"
+        for name in _markdown(names):
+            yield f"{prefix}/{name}", Path(root) / name
+
+
+def _markdown(names: Sequence[str]) -> list[str]:
+    return sorted(name for name in names if name.endswith(".md") and not name.startswith("."))
