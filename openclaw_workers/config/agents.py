@@ -73,8 +73,8 @@ class AgentSettings(Section):
     context_pruning: ContextPruningSettings = ContextPruningSettings()
     """How old tool results are trimmed."""
 
-    heartbeat: HeartbeatSettings = HeartbeatSettings()
-    """Turns the agent starts by itself: only with this block, or with a HEARTBEAT.md that asks for something."""
+    heartbeat: HeartbeatSettings | None = None
+    """Turns the agent starts by itself; unset: only if its HEARTBEAT.md asks for something."""
 
     subagents: SubagentsSettings = SubagentsSettings()
     """Sub-agents it may spawn."""

@@ -6,12 +6,13 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
 from openclaw_workers.config.agents import AgentDefaults, AgentEntry, AgentProfile, AgentSettings
-from openclaw_workers.config.base import Section
+from openclaw_workers.config.base import Section, format_duration
 from openclaw_workers.config.channels import TelegramAccountSettings
 from openclaw_workers.config.loader import ACCEPT_OPTION, ENVIRONMENT
 from openclaw_workers.config.normalise import SHORTHAND
@@ -90,7 +91,11 @@ def _template(section: type[Section], kind: type | None, indent: str) -> Iterato
 
 
 def _plain(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=str))
+    return json.loads(json.dumps(value, default=_text))
+
+
+def _text(value: Any) -> str:
+    return format_duration(value) if isinstance(value, timedelta) else str(value)
 
 
 def _scalar(value: Any) -> str:

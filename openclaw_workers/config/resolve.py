@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from openclaw_workers.config.agents import AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section, Thinking
+from openclaw_workers.config.heartbeat import HeartbeatSettings
 from openclaw_workers.config.models import ProviderSettings
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.config.tools import AgentToolsSettings
@@ -47,6 +48,11 @@ class AgentConfig(AgentSettings):
 
     fallbacks: tuple[str, ...] = ()
     """The models to call next, as provider/model."""
+
+    @property
+    def heartbeat_or_default(self) -> HeartbeatSettings:
+        """How it beats, also if only its HEARTBEAT.md makes it beat."""
+        return self.heartbeat or HeartbeatSettings()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ class DeclaredJobs:
                 }
             )
             for agent in self._beats.beating()
-            if (every := int(resolve_agent(self._settings, agent).heartbeat.every.total_seconds() * 1000)) >= 1_000
+            if (every := int(resolve_agent(self._settings, agent).heartbeat_or_default.every.total_seconds() * 1000))
+            >= 1_000
         ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from openclaw_workers.agent.output.heartbeat_reply import PROVENANCE, has_tasks
 from openclaw_workers.agent.prompt import texts
 from openclaw_workers.config.heartbeat import HeartbeatSettings, HoursSettings
-from openclaw_workers.config.resolve import agent_ids
+from openclaw_workers.config.resolve import agent_ids, resolve_agent
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.job import HEARTBEAT, Job, firing_id
@@ -28,13 +28,13 @@ def has_block(settings: Settings, agent_id: str) -> bool:
     """Whether the configuration makes an agent beat: its own block, or that of the defaults if no agent has its own."""
     agents = settings.agents
     entries = {entry.id: entry for entry in agents.list} | dict(agents.profiles)
-    own = {name for name, entry in entries.items() if "heartbeat" in entry.model_fields_set}
-    return agent_id in own if own else "heartbeat" in agents.defaults.model_fields_set
+    own = {name for name, entry in entries.items() if entry.heartbeat}
+    return agent_id in own if own else resolve_agent(settings, agent_id).heartbeat is not None
 
 
 def only_some_beat(settings: Settings) -> bool:
     entries = [*settings.agents.list, *settings.agents.profiles.values()]
-    return any("heartbeat" in entry.model_fields_set for entry in entries)
+    return any(entry.heartbeat for entry in entries)
 
 
 def is_within(hours: HoursSettings, now_ms: int, user_zone: str) -> bool:
@@ -122,7 +122,7 @@ class Heartbeats:
         return "no-route" if route is None else None
 
     def _block(self, agent: str) -> HeartbeatSettings:
-        return self._agents.resolve(agent).heartbeat
+        return self._agents.resolve(agent).heartbeat_or_default
 
     def _session(self, agent: str) -> SessionKey:
         named = self._block(agent).session

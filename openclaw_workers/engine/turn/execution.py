@@ -127,7 +127,7 @@ class TurnExecution:
         row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
         whole = outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
         if is_beat(bound):
-            return of_beat(whole, taken.row, now_ms(), ack_max_chars=prepared.agent.heartbeat.ack_max_chars)
+            return of_beat(whole, taken.row, now_ms(), ack_max_chars=prepared.agent.heartbeat_or_default.ack_max_chars)
         return whole
 
     def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:

@@ -59,6 +59,9 @@ def test_only_agents_with_a_block_or_tasks_beat(make_engine: MakeEngine) -> None
     some = make_engine({"agents": {"list": listed}})
     assert some.built.heartbeats.beating() == ["other"]
     assert make_engine({"heartbeat": {"every": "0m"}}).built.heartbeats.beating() == []
+    assert make_engine({"heartbeat": {}}).built.heartbeats.beating() == ["main"]
+    silent = [{"id": "main"}, {"id": "other", "heartbeat": None}]
+    assert make_engine({"heartbeat": {}, "agents": {"list": silent}}).built.heartbeats.beating() == ["main"]
 
 
 def test_a_beat_is_a_job_that_every_worker_declares_alike(make_engine: MakeEngine) -> None:

@@ -146,7 +146,10 @@ def test_the_committed_example_is_the_generated_one() -> None:
 
 
 def test_the_example_loads_and_changes_nothing(load_text: LoadText) -> None:
-    assert load_text(example()).settings == Settings()
+    settings = load_text(example()).settings
+
+    assert settings == Settings()
+    assert settings.agents.defaults.heartbeat is None, "a copy of the example must not start heartbeats"
 
 
 def sections(annotation: Any) -> set[type[Section]]:

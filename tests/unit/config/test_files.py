@@ -199,9 +199,11 @@ def test_yaml_words_times_and_phone_numbers_stay_text(load_text: LoadText) -> No
     ).settings
 
     assert settings.agents.defaults.thinking_default == "off"
-    assert settings.agents.defaults.heartbeat.active_hours is not None
-    assert settings.agents.defaults.heartbeat.active_hours.end == "18:00"
-    assert settings.agents.defaults.heartbeat.to == "+1234567890"
+    heartbeat = settings.agents.defaults.heartbeat
+    assert heartbeat is not None
+    assert heartbeat.active_hours is not None
+    assert heartbeat.active_hours.end == "18:00"
+    assert heartbeat.to == "+1234567890"
     assert settings.memory.citations == "on"
 
 
