@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
-    from openclaw_workers.engine.memory.client import MemoryClient
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
-    from openclaw_workers.engine.schedules.service import JobService
     from openclaw_workers.engine.stores import Stores
     from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
@@ -142,20 +140,6 @@ class CliContext:
         from openclaw_workers.engine.client_graph import intake_of
 
         return intake_of(self.stores, self.waker)
-
-    @cached_property
-    def jobs(self) -> JobService:
-        from openclaw_workers.engine.client_graph import jobs_of
-
-        return jobs_of(self.stores, self.waker)
-
-    @cached_property
-    def memory(self) -> MemoryClient:
-        """The service worker that owns the memory index of this state directory."""
-        from openclaw_workers.engine.memory.client import MemoryClient
-        from openclaw_workers.state_dir import state_dir_id
-
-        return MemoryClient(self.stores.memory, lambda: state_dir_id(self.loaded.state_dir))
 
     @cached_property
     def control(self) -> Control:

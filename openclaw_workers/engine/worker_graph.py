@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 from openclaw_workers.agent.model.calibration import Calibration
+from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
@@ -73,7 +74,7 @@ from openclaw_workers.store.keys import (
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
-from openclaw_workers.store.turn_records import TurnRules
+from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
@@ -192,10 +193,15 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             process=self.process,
-            sessions_of=self.session_tools.for_turn,
-            memory_of=self.memory_tools.for_turn,
-            schedules_of=self.schedule_tools.for_turn,
+            ports_of=self._ports_of,
             transcripts=self.transcripts,
+        )
+
+    def _ports_of(self, taken: Taken) -> TurnPorts:
+        return TurnPorts(
+            sessions=self.session_tools.for_turn(taken),
+            memory=self.memory_tools.for_turn(taken),
+            schedules=self.schedule_tools.for_turn(taken),
         )
 
     @cached_property

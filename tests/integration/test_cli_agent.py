@@ -14,7 +14,7 @@ from tests.support.programs import as_text, call, execute, program, say
 from tests.support.waiting import eventually
 
 FIELDS = [
-    *("ok", "runId", "sessionKey", "sessionId", "status", "reason", "text"),
+    *("ok", "runId", "sessionKey", "sessionId", "status", "reason", "text", "reply", "response"),
     *("usage", "model", "fallbackFrom", "cost", "error"),
 ]
 

@@ -10,6 +10,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.jobs import firings_table, job_details, jobs_table, moment
+from openclaw_workers.cli.scheduled_jobs import jobs_of
 from openclaw_workers.domain.job import JobDraft
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.store.schedules import StoredJob
@@ -75,7 +76,7 @@ def cron() -> None:
 @pass_cli
 def list_jobs(cli: CliContext) -> None:
     """List jobs, newest first."""
-    jobs = [job_json(each) for each in cli.jobs.jobs()]
+    jobs = [job_json(each) for each in jobs_of(cli).jobs()]
     if cli.json:
         echo_json({"ok": True, "jobs": jobs})
     else:
@@ -90,7 +91,7 @@ def list_jobs(cli: CliContext) -> None:
 def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
     """Add a job, and show its next five times."""
     draft = JobDraft(**_given(options))
-    _answer(cli, cli.jobs.add(draft, authority=Authority.OWNER, created_by="cli", job_id=job_id))
+    _answer(cli, jobs_of(cli).add(draft, authority=Authority.OWNER, created_by="cli", job_id=job_id))
 
 
 @cron.command("edit", epilog='Example: ocw cron edit report-1a2b3c --cron "0 8 * * *"')
@@ -100,7 +101,7 @@ def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @pass_cli
 def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
     """Change what is given of a job; a new --at, --every or --cron replaces its schedule."""
-    _answer(cli, cli.jobs.change(job_id, _given(options)))
+    _answer(cli, jobs_of(cli).change(job_id, _given(options)))
 
 
 @cron.command("remove", epilog="Example: ocw cron remove report-1a2b3c")
@@ -109,7 +110,7 @@ def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @pass_cli
 def remove_job(cli: CliContext, job_id: str) -> None:
     """Remove a job. A run of it that is at work goes on."""
-    cli.jobs.remove(job_id)
+    jobs_of(cli).remove(job_id)
     if cli.json:
         echo_json({"ok": True, "id": job_id})
     else:
@@ -122,7 +123,7 @@ def remove_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def run_job(cli: CliContext, job_id: str) -> None:
     """Fire a job now, besides its own times."""
-    time = cli.jobs.run(job_id)
+    time = jobs_of(cli).run(job_id)
     if cli.json:
         echo_json({"ok": True, "id": job_id, "time": time})
     else:
@@ -136,9 +137,9 @@ def run_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
     """Show how earlier firings of a job ended, newest first."""
-    found = [firing_json(each) for each in cli.jobs.log(job_id, limit)]
+    found = [firing_json(each) for each in jobs_of(cli).log(job_id, limit)]
     if not found:
-        cli.jobs.get(job_id)
+        jobs_of(cli).get(job_id)
     if cli.json:
         echo_json({"ok": True, "id": job_id, "runs": found})
     else:
@@ -151,7 +152,7 @@ def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
 @pass_cli
 def pause_job(cli: CliContext, job_id: str) -> None:
     """Let a job not fire until it is resumed."""
-    _answer(cli, cli.jobs.pause(job_id))
+    _answer(cli, jobs_of(cli).pause(job_id))
 
 
 @cron.command("resume", epilog="Example: ocw cron resume report-1a2b3c")
@@ -160,11 +161,11 @@ def pause_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def resume_job(cli: CliContext, job_id: str) -> None:
     """Let a paused job go on with its next time after now."""
-    _answer(cli, cli.jobs.resume(job_id))
+    _answer(cli, jobs_of(cli).resume(job_id))
 
 
 def _answer(cli: CliContext, stored: StoredJob) -> None:
-    times = [] if stored.state.paused else cli.jobs.next_times(stored.job)
+    times = [] if stored.state.paused else jobs_of(cli).next_times(stored.job)
     answer = job_json(stored, times)
     if cli.json:
         echo_json({"ok": True, **answer})

@@ -7,6 +7,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.jobs import heartbeats_table
+from openclaw_workers.cli.scheduled_jobs import jobs_of
 from openclaw_workers.domain.job import HEARTBEAT
 from openclaw_workers.store.schedules import StoredJob
 from openclaw_workers.views.jobs import heartbeat_json
@@ -31,8 +32,8 @@ def heartbeat() -> None:
 @pass_cli
 def show_status(cli: CliContext) -> None:
     """Show which agents beat, when next, and the last results or reasons why not."""
-    jobs = [each for each in cli.jobs.jobs(with_heartbeats=True) if each.job.is_heartbeat]
-    beats = [heartbeat_json(each, cli.jobs.log(each.job.id, REASONS)) for each in jobs]
+    jobs = [each for each in jobs_of(cli).jobs(with_heartbeats=True) if each.job.is_heartbeat]
+    beats = [heartbeat_json(each, jobs_of(cli).log(each.job.id, REASONS)) for each in jobs]
     if cli.json:
         echo_json({"ok": True, "heartbeats": beats})
     else:
@@ -45,7 +46,7 @@ def show_status(cli: CliContext) -> None:
 @pass_cli
 def run_beat(cli: CliContext, agent: str) -> None:
     """Let an agent beat now. It is skipped for the same reasons as at other times."""
-    _answer(cli, cli.jobs.make_due(f"{HEARTBEAT}{agent}"), "beats as soon as a worker looks")
+    _answer(cli, jobs_of(cli).make_due(f"{HEARTBEAT}{agent}"), "beats as soon as a worker looks")
 
 
 @heartbeat.command("pause", epilog="Example: ocw heartbeat pause main")
@@ -54,7 +55,7 @@ def run_beat(cli: CliContext, agent: str) -> None:
 @pass_cli
 def pause_beat(cli: CliContext, agent: str) -> None:
     """Let an agent not beat until it is resumed."""
-    _answer(cli, cli.jobs.pause(f"{HEARTBEAT}{agent}"), "does not beat until it is resumed")
+    _answer(cli, jobs_of(cli).pause(f"{HEARTBEAT}{agent}"), "does not beat until it is resumed")
 
 
 @heartbeat.command("resume", epilog="Example: ocw heartbeat resume main")
@@ -63,11 +64,11 @@ def pause_beat(cli: CliContext, agent: str) -> None:
 @pass_cli
 def resume_beat(cli: CliContext, agent: str) -> None:
     """Let an agent beat again."""
-    _answer(cli, cli.jobs.resume(f"{HEARTBEAT}{agent}"), "beats again")
+    _answer(cli, jobs_of(cli).resume(f"{HEARTBEAT}{agent}"), "beats again")
 
 
 def _answer(cli: CliContext, stored: StoredJob, what: str) -> None:
-    answer = heartbeat_json(stored, cli.jobs.log(stored.job.id, REASONS))
+    answer = heartbeat_json(stored, jobs_of(cli).log(stored.job.id, REASONS))
     if cli.json:
         echo_json({"ok": True, **answer})
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.memory_results import show_results
+from openclaw_workers.cli.memory_results import memory_of, show_results
 from openclaw_workers.cli.output import COUNT, Exit, echo_json, json_option
 from openclaw_workers.cli.render.text import field_list, printable, table
 from openclaw_workers.config.resolve import agent_ids, resolve_agent_id
@@ -45,7 +45,7 @@ def show_status(cli: CliContext, agent_id: str | None) -> None:
     """Show what is indexed for each agent."""
     settings = cli.loaded.settings
     wanted = [resolve_agent_id(settings, explicit=agent_id)] if agent_id else agent_ids(settings)
-    found = [cli.memory.status(each) for each in wanted]
+    found = [memory_of(cli).status(each) for each in wanted]
     if cli.json:
         echo_json({"ok": True, "agents": found})
         return
@@ -73,7 +73,7 @@ def index(cli: CliContext, agent_id: str | None, force: bool) -> None:
     """Bring the index up to date with the files now."""
     settings = cli.loaded.settings
     wanted = [resolve_agent_id(settings, explicit=agent_id)] if agent_id else agent_ids(settings)
-    reports = [cli.memory.sync(each, force=force, progress=_bar(each, is_quiet=cli.json)) for each in wanted]
+    reports = [memory_of(cli).sync(each, force=force, progress=_bar(each, is_quiet=cli.json)) for each in wanted]
     if cli.json:
         echo_json({"ok": True, "agents": reports})
         return
@@ -99,7 +99,7 @@ def search(cli: CliContext, query: str, agent_id: str | None, session: str | Non
         visible = visibility(cli.session_key(session, agent=agent_id or ""))
     else:
         visible = Visibility(resolve_agent_id(cli.loaded.settings, explicit=agent_id), (), sees_all=True)
-    found = cli.memory.search(query, visible, {"maxResults": min(limit, 100)})
+    found = memory_of(cli).search(query, visible, {"maxResults": min(limit, 100)})
     show_results(cli, visible.agent_id, found)
 
 
@@ -113,7 +113,7 @@ def search(cli: CliContext, query: str, agent_id: str | None, session: str | Non
 def get(cli: CliContext, path: str, agent_id: str | None, first: int | None, count: int | None) -> None:
     """Print a memory file, or some lines of it."""
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    found = cli.memory.get(agent, path, first, count)
+    found = memory_of(cli).get(agent, path, first, count)
     if cli.json:
         echo_json({"ok": True, "agentId": agent, **found})
     else:
@@ -142,7 +142,7 @@ def doctor(cli: CliContext, agent_id: str | None) -> None:
 def _checks(cli: CliContext, agent: str) -> list[dict[str, Any]]:
     checks = [_check("enabled", *_is_enabled(cli, agent))]
     try:
-        status = cli.memory.status(agent)
+        status = memory_of(cli).status(agent)
     except TransientError as error:
         return [*checks, _check("index", False, f"{error.message}. {error.hint or ''}".strip())]
     place = f"{status['backend']}, collection {status['collection']}, {status['chunks']} chunks"
@@ -151,7 +151,7 @@ def _checks(cli: CliContext, agent: str) -> list[dict[str, Any]]:
     checks.append(_check("embedder", "note" not in status, embedder))
     waiting = f"{status['changedFiles']} changed files are not indexed yet; `ocw memory index` does it now"
     checks.append(_check("up to date", not status["changedFiles"], waiting if status["changedFiles"] else "yes"))
-    found = cli.memory.search("memory", Visibility(agent, (), sees_all=True), {"maxResults": 1})
+    found = memory_of(cli).search("memory", Visibility(agent, (), sees_all=True), {"maxResults": 1})
     checks.append(_check("search", True, f"answers, mode {found['mode']}"))
     return checks
 

@@ -9,7 +9,7 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
-from openclaw_workers.cli.memory_results import show_results
+from openclaw_workers.cli.memory_results import memory_of, show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
 from openclaw_workers.cli.render.sessions import session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
@@ -89,7 +89,7 @@ def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: in
     """Search past conversations that are indexed, live and archived."""
     agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
     everything = Visibility(agent, (), sees_all=True)
-    found = cli.memory.search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
+    found = memory_of(cli).search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
     show_results(cli, agent, found)
 
 

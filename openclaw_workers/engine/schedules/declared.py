@@ -80,9 +80,11 @@ class DeclaredJobs:
                 }
             )
             for agent in self._beats.beating()
-            if (every := int(resolve_agent(self._settings, agent).heartbeat_or_default.every.total_seconds() * 1000))
-            >= 1_000
+            if (every := self._milliseconds_between_beats(agent)) >= 1_000
         ]
+
+    def _milliseconds_between_beats(self, agent: str) -> int:
+        return int(resolve_agent(self._settings, agent).heartbeat_or_default.every.total_seconds() * 1000)
 
 
 def _spread(name: str, every: int) -> Every:

@@ -43,9 +43,6 @@ from openclaw_workers.errors import (
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Outcome, Taken, WaitFor
 from openclaw_workers.store.turns import Turns
-from openclaw_workers.tools.cron.port import SchedulePort
-from openclaw_workers.tools.memory.port import MemoryPort
-from openclaw_workers.tools.sessions.port import SessionPort
 
 log = structlog.get_logger(__name__)
 
@@ -71,12 +68,10 @@ class TurnExecution:
         calibration: Calibration,
         reader: Reader,
         process: WorkerState,
-        sessions_of: Callable[[Taken], SessionPort],
-        memory_of: Callable[[Taken], MemoryPort],
-        schedules_of: Callable[[Taken], SchedulePort],
+        ports_of: Callable[[Taken], TurnPorts],
         transcripts: TranscriptCache,
     ) -> None:
-        """`sessions_of`, `memory_of` and `schedules_of` give what the tools of a turn may reach."""
+        """`ports_of` gives what the tools of a turn may reach."""
         self._turns = turns
         self._preparer = preparer
         self._models = models
@@ -84,9 +79,7 @@ class TurnExecution:
         self._calibration = calibration
         self._reader = reader
         self._process = process
-        self._sessions_of = sessions_of
-        self._memory_of = memory_of
-        self._schedules_of = schedules_of
+        self._ports_of = ports_of
         self._transcripts = transcripts
 
     def run(self, taken: Taken, handle: RunHandle) -> Outcome:
@@ -131,8 +124,7 @@ class TurnExecution:
         return whole
 
     def _prepare(self, taken: Taken, bound: list[InboxEntry]) -> Prepared:
-        ports = TurnPorts(self._sessions_of(taken), self._memory_of(taken), self._schedules_of(taken))
-        return self._preparer.prepare(taken, bound, ports)
+        return self._preparer.prepare(taken, bound, self._ports_of(taken))
 
     def _asker(
         self, taken: Taken, handle: RunHandle, agent: AgentConfig, calls: CallLog, journal: RedisJournal

@@ -12,6 +12,8 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.transcript import ToolResultEntry
 from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.store.turn_records import Taken
+from openclaw_workers.tools.registry import builtin_tools
+from openclaw_workers.tools.web.on_first_use import disabled_tools
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, told, use
 from tests.support.programs import call, execute, program, say, spawn
@@ -53,7 +55,9 @@ def test_an_owner_has_all_tools_and_others_have_the_session_tools(engine: Engine
         *("session_status", "subagents"),
     }
     assert offered[Authority.ANYONE] == offered[Authority.AUTHORIZED] == session_tools
-    assert offered[Authority.OWNER] == session_tools | {"cron", "exec", "read", "write"}
+    others = {tool.name for tool in builtin_tools()} - session_tools - disabled_tools(engine.loaded.settings.tools.web)
+    assert offered[Authority.OWNER] == session_tools | others
+    assert others >= {"cron", "exec", "read", "write", "edit", "memory_search", "memory_get", "memory_write"}
 
 
 @pytest.mark.parametrize("authority", BELOW_OWNER)

@@ -31,6 +31,8 @@ from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.cooldowns import Cooldowns
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, Limit, RateLimits
+from openclaw_workers.store.memory import MemoryRequests
+from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.schedules import Schedules
@@ -547,6 +549,19 @@ def outbox_file(store: StoreHarness) -> None:
     store.outbox.files.store("a", "text/plain", b"a")
 
 
+def memory_lease(store: StoreHarness) -> None:
+    MemoryRequests(store.redis, store.keys).lease("place", "token", 60_000)
+
+
+def memory_lease_given_up(store: StoreHarness) -> None:
+    memory_lease(store)
+    MemoryRequests(store.redis, store.keys).lease("place", "token", 0)
+
+
+def memory_vectors(store: StoreHarness) -> None:
+    MemoryVectors(store.redis, store.keys, max_entries=1).put("model", {"a": [1.0], "b": [2.0]})
+
+
 JOB = Job(id="tea", schedule=Every(every=60_000, anchor=0), session_target="main", message="tea")
 
 
@@ -670,6 +685,8 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "channel_refuse": [channel_refuse],
     "bind_topic": [bind_topic],
     "login": [login],
+    "memory_lease": [memory_lease, memory_lease_given_up],
+    "memory_vectors": [memory_vectors],
     "job_put": [job_put],
     "job_pause": [job_pause],
     "job_remove": [job_remove],
