@@ -13,7 +13,8 @@ from tests.support.site import DESK, Site, Visitor, chromium, open_site
 OpenWindow = Callable[..., Visitor]
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while it is open, an event loop runs in this thread, and other tests need one of their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as found:
         yield found

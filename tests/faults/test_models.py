@@ -153,7 +153,7 @@ def test_the_ledger_has_the_call_of_a_reset_or_deleted_turn_once(
     make_fleet: MakeFleet, server: WireServer, fate: str, outcome: str, end: str
 ) -> None:
     """I9: the turn has no next owner that could record the call."""
-    fleet = make_fleet(config(server))
+    fleet = make_fleet({**config(server), "memory": {"sessionNotes": False}})
     server.script.append(Hang())
     owner = fleet.worker()
     queued = fleet.send("hello")

@@ -220,7 +220,7 @@ def test_two_run_side_by_side(ocw: Ocw, tmp_path: Path) -> None:
         ready = [json.loads(process.communicate(timeout=120)[0]) for process in starting]
         assert len({one["redisUrl"] for one in ready}) == 2
         assert len({one["flowerUrl"] for one in ready}) == 2
-        assert all(one["pids"].keys() == {"redis", "flower"} | WORKERS for one in ready)
+        assert all(one["pids"].keys() == {"redis", "flower", "ingress"} | WORKERS for one in ready)
     finally:
         second("down")
 
@@ -229,7 +229,7 @@ def test_a_configured_redis_replaces_the_private_one(tmp_path: Path, redis_serve
     ocw = Ocw(tmp_path / "state", REDIS_URL=redis_server.url)
     try:
         ready = ocw.up("--no-flower")
-        assert ready["pids"].keys() == WORKERS
+        assert ready["pids"].keys() == {"ingress"} | WORKERS
         assert not (ocw.state_dir / "redis").exists()
         assert list(ready["unsafeSettings"]) == ["appendonly"], "this server has no AOF"
     finally:

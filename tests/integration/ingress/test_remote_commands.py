@@ -61,7 +61,9 @@ def steady(value: Any) -> Any:
 
 def without_ages(text: str) -> str:
     """Text without ages and times, which change from one look to the next, and the widths that follow from them."""
-    text = re.sub(r"\b[\d.]+(?:ms|s|m|h|d)\b(?: \d+[smh]\b)?(?: ago)?|just now|in \d+\w", "TIME", text)
+    text = re.sub(
+        r"\b\d\d:\d\d:\d\d\b|\b[\d.]+(?:ms|s|m|h|d)\b(?: \d+[smh]\b)?(?: ago)?|just now|in \d+\w", "TIME", text
+    )
     return re.sub(r" +", " ", text)
 
 
