@@ -132,7 +132,7 @@ def test_a_compaction_for_the_fallback_that_was_in_vain_is_not_tried_in_each_tur
     make_engine: MakeEngine, server: WireServer
 ) -> None:
     engine, two = engine_of_two(make_engine, server)
-    talked(engine, 3)
+    talked(engine, 2)
     two.is_busy, two.declines = True, True
 
     assert ask(engine, "and now?").text == "small says so"
