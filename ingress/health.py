@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def routes(context: IngressContext) -> list[BaseRoute]:
             workers = await context.call(context.stores.workers.all)
         except StoreUnavailable as error:
             return _ready({"redis": error.message})
-        return _ready({f"lane {lane}": "no worker" for lane in Lane if not _serves(workers, lane)})
+        return _ready({f"lane {lane}": "no worker" for lane in WORKER_LANES if not _serves(workers, lane)})
 
     return [Route("/healthz", healthz), Route("/readyz", readyz)]
 

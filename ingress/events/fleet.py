@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from ingress.events.viewer import Shown, Viewer
-from openclaw_workers.domain.runs import Lane, RunState
+from openclaw_workers.domain.runs import WORKER_LANES, RunState
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import usable
 from openclaw_workers.store.reader import Event
@@ -89,7 +89,7 @@ class FleetFeed:
             pipe.zrange(k.sessions, "+inf", self._since, desc=True, byscore=True, offset=0, num=MOST_RUNS)
             pipe.zrange(k.workers, 0, -1, withscores=True)
             pipe.zrange(k.ingresses, 0, -1, withscores=True)
-            for lane in Lane:
+            for lane in WORKER_LANES:
                 pipe.llen(k.broker_queue(lane))
             (seconds, micros), runs, sessions, workers, ingresses, *depths = usable(
                 await pipe.execute(raise_on_error=False)
@@ -102,7 +102,7 @@ class FleetFeed:
         alive = {
             "workers": sorted(str(name) for name, beat in workers or [] if abs(now - beat) < DEAD_AFTER_MS),
             "ingresses": sorted(str(name) for name, beat in ingresses or [] if abs(now - beat) < DEAD_AFTER_MS),
-            "queued": dict(zip(map(str, Lane), depths, strict=True)),
+            "queued": dict(zip(map(str, WORKER_LANES), depths, strict=True)),
         }
         self._since = now
         if alive != self._fleet:

@@ -16,7 +16,7 @@ from openclaw_workers.cli.commands.up import _plan
 from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.main import run
-from openclaw_workers.domain.runs import Lane
+from openclaw_workers.domain.runs import WORKER_LANES, Lane
 
 SWEEPS = """
 import time
@@ -39,7 +39,7 @@ print(looks[-1] - looks[0])
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    lanes = {lane.value: {"concurrency": 21 + number} for number, lane in enumerate(Lane)}
+    lanes = {lane.value: {"concurrency": 21 + number} for number, lane in enumerate(WORKER_LANES)}
     config = {"lanes": lanes, "engine": {"sweepSeconds": 0.1}}
     (tmp_path / "openclaw.json").write_text(json.dumps(config))
     where = {"OPENCLAW_CONFIG": str(tmp_path / "openclaw.json"), "OPENCLAW_STATE_DIR": str(tmp_path)}

@@ -71,20 +71,20 @@ def test_less_than_the_window_is_used_where_that_is_set(make_engine: MakeEngine,
         return Reply("Much was asked." if is_summary(request) else "so it is. " * 20, input=size)
 
     server.answer = answer
-    engine = engine_with(make_engine, server, window=30_000, contextTokens=6_000, promptMode="none")
-    for turn in range(40):
+    engine = engine_with(make_engine, server, window=30_000, contextTokens=10_000, promptMode="none")
+    for turn in range(60):
         assert ask(engine, f"question {turn} " + "and more words " * 30).state == "ok"
 
     assert len(compactions(engine)) >= 2
-    assert all(entry.tokens_before <= 6_000 for entry in compactions(engine))
-    assert max(sizes[False]) <= 4_800
-    assert max(sizes[True]) <= 6_000
+    assert all(entry.tokens_before <= 10_000 for entry in compactions(engine))
+    assert max(sizes[False]) <= 8_000
+    assert max(sizes[True]) <= 10_000
     assert valid(server)
     report = json.loads(engine.stores.reader.row(SESSION)["systemPromptReport"])
-    assert report["window"] == engine.built.frames.default("main").report["window"] == 6_000
+    assert report["window"] == engine.built.frames.default("main").report["window"] == 10_000
     shown = engine.intake.accept("/context", session=SESSION, route=CLI, authority=Authority.OWNER)
     assert isinstance(shown, Answered)
-    assert shown.text.startswith("Model wire/m, window 6,000 tokens\n")
+    assert shown.text.startswith("Model wire/m, window 10,000 tokens\n")
 
 
 def test_a_program_that_is_told_by_an_argument_goes_on_when_all_would_be_too_long(make_engine: MakeEngine) -> None:
