@@ -85,6 +85,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -95,6 +96,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.RepeatInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
@@ -128,6 +130,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -138,6 +141,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",

@@ -50,16 +50,16 @@ def test_waiting_for_the_tree_returns_the_later_replies(chat: Api) -> None:
     assert [each["outcome"] for each in answer["subagents"]] == ["ok"]
 
 
-def test_when_the_time_is_up_the_run_continues(fleet: Fleet, chat: Api) -> None:
+def test_when_the_time_is_up_the_run_continues(fleet: Fleet, api: Api) -> None:
     gate = Gate(fleet, "patience")
     body = {"text": as_text(program(gate.step, say("late"))), "sessionKey": "patience", "wait": "reply"}
-    answer = chat.http.post("/api/v1/send", json={**body, "timeoutSeconds": 0.5})
+    answer = api.http.post("/api/v1/send", json={**body, "timeoutSeconds": 0.5})
     gate.open()
 
     assert answer.status_code == 202
     assert answer.json()["error"]["type"] == "WaitOver"
     run = answer.json()["runId"]
-    eventually(lambda: chat.get(f"/runs/{run}")["text"] == "late", within=20)
+    eventually(lambda: api.get(f"/runs/{run}")["text"] == "late", within=20)
 
 
 def test_a_failed_run_is_an_answer_too(chat: Api) -> None:
@@ -160,25 +160,25 @@ def test_a_file_reaches_the_workspace_of_the_agent(fleet: Fleet, chat: Api) -> N
     )
 
 
-def test_a_running_turn_is_steered_and_stopped(fleet: Fleet, chat: Api) -> None:
+def test_a_running_turn_is_steered_and_stopped(fleet: Fleet, api: Api) -> None:
     gate = Gate(fleet, "steer")
-    sent = chat.send(as_text(program(gate.step, gate.step, say("never"))), sessionKey="steer")
+    sent = api.send(as_text(program(gate.step, gate.step, say("never"))), sessionKey="steer")
     eventually(lambda: fleet.run(sent["runId"]).state == "running", within=20)
 
-    steered = chat.post(f"/runs/{sent['runId']}/steer", {"text": "hurry up"})
+    steered = api.post(f"/runs/{sent['runId']}/steer", {"text": "hurry up"})
     gate.open()
     eventually(lambda: fleet.events("steer", "run.steered"), within=20)
     assert steered["accepted"]
-    eventually(lambda: chat.get(f"/runs/{sent['runId']}")["state"] == "ok", within=20)
-    assert chat.error("POST", f"/api/v1/runs/{sent['runId']}/steer", json={"text": "x"}) == (409, "conflict_error")
+    eventually(lambda: api.get(f"/runs/{sent['runId']}")["state"] == "ok", within=20)
+    assert api.error("POST", f"/api/v1/runs/{sent['runId']}/steer", json={"text": "x"}) == (409, "conflict_error")
 
     gate = Gate(fleet, "stop")
-    sent = chat.send(as_text(program(gate.step, say("never"))), sessionKey="steer")
+    sent = api.send(as_text(program(gate.step, say("never"))), sessionKey="steer")
     eventually(lambda: fleet.run(sent["runId"]).state == "running", within=20)
-    stopped = chat.post(f"/runs/{sent['runId']}/stop")
+    stopped = api.post(f"/runs/{sent['runId']}/stop")
     assert stopped["runId"] == sent["runId"]
-    eventually(lambda: chat.get(f"/runs/{sent['runId']}")["state"] == "killed", within=20)
-    assert chat.error("POST", f"/api/v1/runs/{sent['runId']}/stop") == (409, "conflict_error")
+    eventually(lambda: api.get(f"/runs/{sent['runId']}")["state"] == "killed", within=20)
+    assert api.error("POST", f"/api/v1/runs/{sent['runId']}/stop") == (409, "conflict_error")
 
 
 def test_a_run_is_run_again(fleet: Fleet, chat: Api) -> None:
@@ -192,29 +192,29 @@ def test_a_run_is_run_again(fleet: Fleet, chat: Api) -> None:
     assert len(asked(fleet, "rerun")) == 2
 
 
-def test_a_subagent_is_spoken_to_and_stopped(fleet: Fleet, chat: Api) -> None:
+def test_a_subagent_is_spoken_to_and_stopped(fleet: Fleet, api: Api) -> None:
     gate = Gate(fleet, "subagent")
     job = program(spawn(program(gate.step, say("child done")), label="worker bee"), say("spawned"), say("heard"))
-    chat.send(as_text(job), sessionKey="subagents", wait="reply")
-    (child,) = chat.get("/subagents", sessionKey="subagents")["subagents"]
+    api.send(as_text(job), sessionKey="subagents", wait="reply")
+    (child,) = api.get("/subagents", sessionKey="subagents")["subagents"]
     eventually(lambda: fleet.run(child["runId"]).state == "running", within=20)
 
-    assert chat.post("/subagents/worker bee/send", {"text": "and then?"})["accepted"]
-    assert chat.post(f"/subagents/{child['runId']}/steer", {"text": "faster"})["accepted"]
-    stopped = chat.post(f"/subagents/{child['runId']}/stop")
+    assert api.post("/subagents/worker bee/send", {"text": "and then?"})["accepted"]
+    assert api.post(f"/subagents/{child['runId']}/steer", {"text": "faster"})["accepted"]
+    stopped = api.post(f"/subagents/{child['runId']}/stop")
     gate.open()
 
     assert list(stopped["runs"]) == [child["runId"]]
     eventually(lambda: fleet.run(child["runId"]).settled_at, within=20)
-    assert chat.error("POST", f"/api/v1/subagents/{child['runId']}/retry")[0] == 409
-    assert chat.error("POST", f"/api/v1/subagents/{child['runId']}/stop")[0] == 409
+    assert api.error("POST", f"/api/v1/subagents/{child['runId']}/retry")[0] == 409
+    assert api.error("POST", f"/api/v1/subagents/{child['runId']}/stop")[0] == 409
 
 
-def test_a_busy_session_rejects(fleet: Fleet, chat: Api) -> None:
+def test_a_busy_session_rejects(fleet: Fleet, api: Api) -> None:
     gate = Gate(fleet, "reject")
-    sent = chat.send(as_text(program(gate.step, say("done"))), sessionKey="reject")
+    sent = api.send(as_text(program(gate.step, say("done"))), sessionKey="reject")
     eventually(lambda: fleet.run(sent["runId"]).state == "running", within=20)
-    refused = chat.error("POST", "/api/v1/send", json={"text": "now", "sessionKey": "reject", "mode": "reject"})
+    refused = api.error("POST", "/api/v1/send", json={"text": "now", "sessionKey": "reject", "mode": "reject"})
     gate.open()
     assert refused == (409, "busy")
 
