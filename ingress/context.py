@@ -43,7 +43,7 @@ from openclaw_workers.store.tree_queries import Trees
 
 T = TypeVar("T")
 
-SCRIPT_CONNECTIONS = 12
+SCRIPT_CONNECTIONS = 8
 THREADS = 24
 """Store calls at a time. Each takes milliseconds; what waits for longer waits in the event loop."""
 
