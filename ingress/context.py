@@ -16,10 +16,11 @@ import anyio.to_thread
 from redis.asyncio import Redis
 
 from ingress.auth.authenticator import Authenticator
-from ingress.events.connect import connect_async, connect_reader
+from ingress.events.connect import connect_async, connect_reader, script_connection
 from ingress.events.fleet import FleetFeed
 from ingress.events.follow import HubReader
 from ingress.events.hub import Hub
+from ingress.scripts import Scripts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
@@ -45,17 +46,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SCRIPT_CONNECTIONS = 12
 THREADS = 24
 """Store calls at a time. Each takes milliseconds; what waits for longer waits in the event loop."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IngressContext:
     loaded: Loaded
     redis_url: str
     id: str
     stores: Stores
-    waker: Waker
+    waker: QueueWaker
     intake: Intake
     control: Control
     tokens: Tokens
@@ -64,6 +66,8 @@ class IngressContext:
     """For reads of the event loop; writes go through the stores."""
     hub: Hub
     """Events of single sessions."""
+    scripts: Scripts
+    """Runs scripts without a thread."""
     fleet: FleetFeed
     """Changes of the whole installation."""
     limiter: anyio.CapacityLimiter
@@ -134,6 +138,11 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         ),
         redis=redis,
         hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
+        scripts=Scripts(
+            script_connection(redis_url, timeout_seconds=seconds),
+            connections=SCRIPT_CONNECTIONS,
+            timeout_seconds=seconds,
+        ),
         fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
     )

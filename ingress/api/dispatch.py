@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ingress.context import IngressContext
 
 MOST_PROBLEMS = 5
+NOTHING = NoInput()
 I = TypeVar("I", bound=Input)  # noqa: E741 - for Input
 
 
@@ -55,6 +56,8 @@ async def _serve(endpoint: Endpoint, context: IngressContext, request: Request) 
 
 
 def _checked_query(model: type[Input], request: Request) -> Input:
+    if model is NoInput and not request.scope["query_string"]:
+        return NOTHING
     try:
         return model.model_validate(dict(request.query_params))
     except ValidationError as error:
@@ -63,7 +66,9 @@ def _checked_query(model: type[Input], request: Request) -> Input:
 
 async def _checked_body(model: type[I], request: Request) -> I:
     raw = await request.body()
-    if model is NoInput or not raw:
+    if model is NoInput:
+        return NOTHING  # type: ignore[return-value]  # NoInput is the model
+    if not raw:
         raw = b"{}"
     elif request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HttpError(415, "expected a body of type application/json")

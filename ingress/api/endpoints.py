@@ -123,6 +123,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -133,6 +134,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.RepeatInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
@@ -167,6 +169,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -177,6 +180,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
