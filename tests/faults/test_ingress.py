@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from typing import Any
@@ -76,14 +75,15 @@ def test_a_client_cut_off_before_the_answer_gets_it_from_another_ingress(fleet: 
 
 def test_an_ingress_killed_at_any_moment_of_an_accept_loses_and_doubles_nothing(fleet: Fleet) -> None:
     fleet.worker()
-    token, chance = new_token(fleet, Scope.CHAT), random.Random(13)
-    texts = [f"message {number}" for number in range(8)]
-    for text in texts:
+    token = new_token(fleet, Scope.CHAT)
+    moments = (0, 0.003, 0.006, 0.01, 0.02, 0.05, 0.1, 0.2)
+    texts = [as_text(program(say(f"message {number}", delay_ms=300))) for number in range(len(moments))]
+    for moment, text in zip(moments, texts, strict=True):
         ingress = start_ingress(fleet)
         body = {"text": text, "sessionKey": "killed", "idempotencyKey": text, "wait": "reply"}
         Api(ingress.url, token).get("/me")  # it has imported and connected what a request needs
         sent = Sent(ingress, token, body)
-        time.sleep(chance.uniform(0, 0.02))  # somewhere in the request
+        time.sleep(moment)  # before, in or after the accept, and always before the answer
         ingress.process.kill()
         sent.join(30)
         other = start_ingress(fleet)
