@@ -35,7 +35,6 @@ from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules, session_rules
 from openclaw_workers.engine.stores import Stores, open_stores
-from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tokens import Tokens
@@ -43,6 +42,7 @@ from openclaw_workers.store.tree_queries import Trees
 
 if TYPE_CHECKING:
     from ingress.channels.adapter import Adapter
+    from openclaw_workers.tasks.waker import CeleryWaker
 
 T = TypeVar("T")
 
@@ -71,6 +71,8 @@ class IngressContext:
     fleet: FleetFeed
     """Changes of the whole installation."""
     limiter: anyio.CapacityLimiter
+    celery: Callable[[], CeleryWaker]
+    """Loads Celery, for what workers are asked and answer."""
     clock: Callable[[], int] = now_ms
     adapters: tuple[Adapter, ...] = ()
     """One for each account of each channel; receivers and senders share them."""
@@ -115,7 +117,8 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     seconds = loaded.settings.engine.accept_timeout_seconds
     redis = connect_async(redis_url, timeout_seconds=seconds)
     stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
-    waker = QueueWaker(stores.redis, stores.keys, cache(partial(_celery_waker, stores)))
+    celery = cache(partial(_celery_waker, stores))
+    waker = QueueWaker(stores.redis, stores.keys, celery)
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
     archives = ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
@@ -145,6 +148,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         ),
         fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
+        celery=celery,
     )
 
 
@@ -156,8 +160,8 @@ def _authority_of_person(stores: Stores, token: Token) -> PersonAuthority | None
         return None
 
 
-def _celery_waker(stores: Stores) -> Waker:
-    """For an installation whose workers have not kept the form of their messages yet."""
+def _celery_waker(stores: Stores) -> CeleryWaker:
+    """For an installation whose workers have not kept the form of their messages yet, and for their answers."""
     from openclaw_workers.tasks.app import app  # noqa: PLC0415
     from openclaw_workers.tasks.waker import CeleryWaker  # noqa: PLC0415
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
+    from openclaw_workers.tasks.waker import CeleryWaker
 
 
 class Opened(Installation, Protocol):
@@ -24,6 +25,12 @@ class Opened(Installation, Protocol):
 
     @property
     def conversations(self) -> BlockingReader: ...
+
+    @property
+    def celery_waker(self) -> CeleryWaker: ...
+
+    @property
+    def ingress_url(self) -> str: ...
 
     @property
     def main_key(self) -> str: ...

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from openclaw_workers.client.protocol import Steps, Update
     from openclaw_workers.domain.ids import MessageId, SessionKey
     from openclaw_workers.domain.messages import QueueMode
+    from openclaw_workers.domain.session_row import SessionEntry
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 
 Json = dict[str, Any]
@@ -43,6 +44,18 @@ class OutgoingText:
     mode: QueueMode | None = None
     thread: str = ""
     files: Sequence[Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A transcript for an export."""
+
+    workspace: str
+    """Of the session's agent."""
+    lines: Sequence[str]
+    """Entries as JSON."""
+    unreadable: int
+    """How many were left out."""
 
 
 class Follower(Protocol):
@@ -138,3 +151,26 @@ class Backend(Protocol):
     def approve(self, who: str, *, share_session: bool) -> Json: ...
 
     def revoke(self, who: str) -> Json: ...
+
+    def channels(self) -> Json: ...
+
+    def channel(self, account: str) -> Json: ...
+
+    def check_channel(self, account: str, chat: str | None) -> Json:
+        """What the channel says of an account; with `chat`, a message is sent there first."""
+
+    def tokens(self) -> Json: ...
+
+    def create_token(self, scope: str, *, name: str, agent: str | None, person: str | None) -> Json: ...
+
+    def revoke_token(self, token: str) -> Json: ...
+
+    def login_link(self, token: str) -> Json: ...
+
+    def prompt(self, agent: str) -> Json:
+        """The system prompt of an agent, in parts with their texts."""
+
+    def export_rows(self, agent: str | None, session: str | None) -> tuple[list[SessionEntry], int]:
+        """Rows of sessions, and how many cannot be read."""
+
+    def export_transcript(self, row: SessionEntry) -> Transcript: ...

@@ -18,8 +18,6 @@ from openclaw_workers.cli.render.trees import session_tree_text
 from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.errors import BadInput
 from openclaw_workers.memory.scopes import Visibility
-from openclaw_workers.queries.session_answers import check_agent
-from openclaw_workers.queries.sessions import find_session
 
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
@@ -147,13 +145,8 @@ Adds to what earlier exports wrote there, and refuses to replace any other file.
 @pass_cli
 def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
     """Write sessions as JSONL files in OpenClaw's layout."""
-    cli.require_local("`ocw sessions export`")
-    found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
-    rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
-    if agent_id is not None and not rows:
-        check_agent(cli, agent_id)
-    left_out = cli.stores.reader.unreadable
-    exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
+    rows, left_out = cli.backend.export_rows(agent_id, session)
+    exported = export_sessions(cli.backend, rows, out)
     if cli.json:
         files = [str(path) for path in exported.files]
         echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": left_out + exported.unreadable})

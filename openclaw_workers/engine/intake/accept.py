@@ -185,7 +185,7 @@ class Intake:
         mode: QueueMode | None = None,
         attachments: Sequence[Attachment] = (),
     ) -> PreparedMessage | PreparedCommand:
-        """Check a message, without any I/O if the waker is ready. `mode` says how a busy session treats this one message.
+        """Check a message, without I/O if the waker is ready. `mode` says how a busy session treats this one message.
 
         `sender` is a name, `sender_id` an id of the channel. `command_authority` is that of a command, if it differs
         from that of a message. `bot_name` is how `/command@name` calls us. `shown_as` is what the model reads instead

@@ -84,6 +84,11 @@ def fill_outbox(fleet: Fleet) -> None:
         ("/outbox?all=true&state=unknown&limit=1", ["outbox", "list", "--all", "--state", "unknown", "--limit", "1"]),
         ("/outbox/a", ["outbox", "show", "a"]),
         ("/pairing", ["pairing", "list"]),
+        ("/channels", ["channels", "list"]),
+        ("/channels/telegram", ["channels", "status"]),
+        ("/channels/telegram/default", ["channels", "status", "telegram"]),
+        ("/agents/main/prompt", ["agents", "prompt", "main"]),
+        ("/session-trees?key=tree", ["sessions", "tree", "tree"]),
         ("/agents", ["agents", "list"]),
         ("/models", ["models", "status"]),
         ("/config?prefix=engine", ["config", "show", "engine"]),
@@ -115,6 +120,11 @@ def test_trees_are_listed_newest_first(api: Api, talked: dict[str, str]) -> None
     trees = api.get("/trees")["trees"]
     assert [tree["runId"] for tree in trees][:2] == [talked["root"], talked["run"]]
     assert trees[0]["subtreeTokens"] == sum(node["tokens"] for node in nodes(trees[0]))
+    assert [tree["runId"] for tree in api.get("/trees", sessionKey="talk")["trees"]] == [talked["run"]]
+    assert [tree["sessionKey"] for tree in api.get("/trees", sessionKey="tree", limit=1)["trees"]] == [
+        "agent:main:tree"
+    ]
+    assert api.status("GET", "/api/v1/trees?sessionKey=nothing") == 404
 
 
 def nodes(tree: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.tokens import Scope
 from tests.support.fleet import Fleet
-from tests.support.ingress import Ingress, new_token
+from tests.support.ingress import Api, Ingress, new_token
 from tests.support.ocw import Done, Gate, Ocw, finish
 from tests.support.programs import as_text, program, say, spawn
 from tests.support.waiting import eventually
@@ -102,6 +102,11 @@ def without_ages(text: str) -> str:
         ["outbox", "list"],
         ["outbox", "show", "out-1"],
         ["pairing", "list"],
+        ["channels", "list"],
+        ["channels", "status"],
+        ["tokens", "list"],
+        ["agents", "prompt", "main"],
+        ["agents", "prompt", "main", "--sizes"],
         ["completion", "bash"],
     ],
 )
@@ -144,6 +149,14 @@ def _lines(done: Done) -> list[Any]:
         ["models", "resume", "nobody"],
         ["outbox", "show", "nothing"],
         ["pairing", "approve", "ZZZZ9999"],
+        ["channels", "status", "telegram/nobody"],
+        ["channels", "test"],
+        ["tokens", "revoke", "0123456789ab"],
+        ["tokens", "link", "0123456789ab"],
+        ["tokens", "create", "--agent", "nobody"],
+        ["tokens", "create", "--person", "telegram:group:1"],
+        ["agents", "prompt", "nobody"],
+        ["sessions", "export", "--session", "nothing", "--out", "x"],
         ["agent", "-m", ""],
         ["agent", "-m", "x", "--model", "no/model"],
         ["agent", "-m", "x", "--agent", "nobody"],
@@ -245,8 +258,7 @@ def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["up"], ["down"], ["worker"], ["ingress"], ["sessions", "export", "--out", "x"], ["tokens", "list"]]
-    + [["agents", "prompt", "main"]],
+    [["up"], ["down"], ["worker"], ["ingress"]],
 )
 def test_what_works_on_the_machine_itself_says_so(remote: Remote, words: list[str]) -> None:
     done = remote(*words)
@@ -262,6 +274,34 @@ def test_tokens_are_checked_and_a_wrong_address_says_so(remote: Remote, fleet: F
     assert remote("agent", "-m", "hi", env={"OPENCLAW_TOKEN": read}).code == 6
     assert remote("status", env={"OPENCLAW_URL": "http://127.0.0.1:1"}).code == 4
     assert remote("status", env={"OPENCLAW_URL": "localhost"}).code == 2
+
+
+def test_tokens_are_made_used_and_revoked(remote: Remote, ingress: Ingress) -> None:
+    made = remote("tokens", "create", "--scope", "read", "--name", "far", "--json").json
+    assert made.keys() == {"ok", "token", "id", "name", "scope", "agent", "person", "createdAt", "usedAt"}
+    assert remote("status", env={"OPENCLAW_TOKEN": made["token"]}).code == 0
+    assert remote("tokens", "list", env={"OPENCLAW_TOKEN": made["token"]}).code == 6
+    link = remote("tokens", "link", made["id"]).out.strip()
+    assert link.startswith(f"{ingress.url}/auth/link?code=")
+    assert Api(ingress.url).http.get(link).status_code == 200
+    assert remote("tokens", "revoke", made["id"]).out == f"{made['id']} is revoked\n"
+
+
+def test_sessions_are_exported(remote: Remote, ocw: Ocw, facts: dict[str, str], tmp_path: Path) -> None:
+    here, there = (
+        each("sessions", "export", "--session", "tree", "--out", str(tmp_path / name), "--json")
+        for name, each in (("here", ocw), ("there", remote))
+    )
+    assert (there.code, there.err) == (here.code, here.err) == (0, "")
+    files = [
+        [Path(path).relative_to(tmp_path / name) for path in done.json["files"]]
+        for name, done in (("here", here), ("there", there))
+    ]
+    assert files[0] == files[1]
+    for file in files[0]:
+        assert (tmp_path / "there" / file).read_text() == (tmp_path / "here" / file).read_text()
+    whole = remote("sessions", "export", "--out", str(tmp_path / "all"), "--json").json
+    assert whole["sessions"] >= 3
 
 
 def test_a_configuration_is_checked(remote: Remote, fleet: Fleet, tmp_path: Path) -> None:
