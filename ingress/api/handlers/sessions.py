@@ -28,7 +28,10 @@ def list_sessions(call: Call[SessionsQuery, NoInput]) -> dict[str, Any]:
 
 def session_trees(call: Call[SessionTreesQuery, NoInput]) -> dict[str, Any]:
     reader = call.context.stores.reader
-    wanted = None if call.query.key is None else session_key_of(call, call.query.key)
+    wanted = None
+    if call.query.key is not None:
+        session_key_of(call, call.query.key)
+        wanted, _ = find_session(call.context, call.query.key)
     rows = [row for row in reader.each_session(500) if call.principal.may_see(row.session_key)]
     main_key = call.context.session_rules.main_key
     trees = [session_tree_json(root, reader.control, main_key) for root in build_session_trees(rows, wanted)]
