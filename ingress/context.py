@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SCRIPT_CONNECTIONS = 12
+SCRIPT_CONNECTIONS = 8
 THREADS = 24
 """Store calls at a time. Each takes milliseconds; what waits for longer waits in the event loop."""
 
