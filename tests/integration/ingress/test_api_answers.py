@@ -25,7 +25,12 @@ def steady(value: Any) -> Any:
     """Without what changes from one look to the next."""
     if isinstance(value, dict):
         return {name: steady(each) for name, each in value.items() if name not in CHANGING}
-    return [steady(each) for each in value] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    # Workers are listed by their last heartbeat.
+    return sorted(
+        (steady(each) for each in value), key=lambda each: each.get("pid", 0) if isinstance(each, dict) else 0
+    )
 
 
 @pytest.fixture(scope="module")

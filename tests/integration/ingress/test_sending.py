@@ -205,7 +205,7 @@ def test_a_subagent_is_spoken_to_and_stopped(fleet: Fleet, api: Api) -> None:
     gate.open()
 
     assert list(stopped["runs"]) == [child["runId"]]
-    eventually(lambda: fleet.run(child["runId"]).settled_at, within=20)
+    eventually(lambda: api.get(f"/subagents/{child['runId']}")["delivery"]["state"] == "delivered", within=20)
     assert api.error("POST", f"/api/v1/subagents/{child['runId']}/retry")[0] == 409
     assert api.error("POST", f"/api/v1/subagents/{child['runId']}/stop")[0] == 409
 
