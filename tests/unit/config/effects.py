@@ -411,7 +411,7 @@ EFFECTS: Final = {
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
     **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
     "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
-    "gateway.port": f"{_INGRESS}/test_up.py::test_a_default_port_in_use_is_given_way_to_and_a_configured_one_is_not",
+    "gateway.port": f"{_INGRESS}/test_up.py::test_a_port_in_use_is_given_way_to_and_a_configured_one_is_not",
     "gateway.auth": f"{_INGRESS}/test_auth.py::test_without_authentication_everybody_on_this_machine_is_the_owner",
     "gateway.allowedHosts": f"{_HOSTILE}::test_only_our_own_host_names_are_served",
     "gateway.allowedOrigins": f"{_HOSTILE}::test_an_allowed_origin_may_call_with_a_token_but_not_with_a_cookie",
