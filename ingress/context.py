@@ -49,6 +49,8 @@ T = TypeVar("T")
 SCRIPT_CONNECTIONS = 8
 THREADS = 24
 """Store calls at a time. Each takes milliseconds; what waits for longer waits in the event loop."""
+SLOW_THREADS = 4
+"""Questions to workers and channels at a time, which may take seconds. They must not hold up store calls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,7 @@ class IngressContext:
     fleet: FleetFeed
     """Changes of the whole installation."""
     limiter: anyio.CapacityLimiter
+    slow_limiter: anyio.CapacityLimiter
     celery: Callable[[], CeleryWaker]
     """Loads Celery, for what workers are asked and answer."""
     clock: Callable[[], int] = now_ms
@@ -111,12 +114,16 @@ class IngressContext:
         """Run a blocking call of a store or of the engine in a thread, a bounded number at a time."""
         return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.limiter)
 
+    async def call_slowly(self, act: Callable[..., T], *args: Any, **named: Any) -> T:
+        """As `call`, for what asks a worker or a channel and may take seconds."""
+        return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.slow_limiter)
+
 
 def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     """Connects on first use, so this never fails by itself. Call it where an event loop runs."""
     seconds = loaded.settings.engine.accept_timeout_seconds
     redis = connect_async(redis_url, timeout_seconds=seconds)
-    stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
+    stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + SLOW_THREADS + 8)
     celery = cache(partial(_celery_waker, stores))
     waker = QueueWaker(stores.redis, stores.keys, celery)
     tokens = Tokens(stores.redis, stores.keys)
@@ -148,6 +155,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         ),
         fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
+        slow_limiter=anyio.CapacityLimiter(SLOW_THREADS),
         celery=celery,
     )
 

@@ -51,7 +51,10 @@ async def _serve(endpoint: Endpoint, context: IngressContext, request: Request) 
     query = _checked_query(endpoint.query, request)
     body = await _checked_body(endpoint.body, request)
     call: Call[Any, Any] = Call(context, principal, request, query, body)
-    answer = await (endpoint.handler(call) if endpoint.waits else context.call(endpoint.handler, call))
+    if endpoint.waits:
+        answer = await endpoint.handler(call)
+    else:
+        answer = await (context.call_slowly if endpoint.slow else context.call)(endpoint.handler, call)
     return answer if isinstance(answer, Response) else JsonAnswer(answer, status_code=endpoint.status)
 
 

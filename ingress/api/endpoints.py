@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ingress.api.agent_endpoints import AGENTS
 from ingress.api.handlers import (
     events,
     progress,
@@ -201,5 +202,6 @@ ENDPOINTS = (
         subagents.retry_delivery,
         answers.KeyAnswer,
     ),
+    *AGENTS,
     *INSTALLATION,
 )

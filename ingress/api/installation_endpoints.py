@@ -76,7 +76,13 @@ INSTALLATION = (
         answers.LinkAnswer,
     ),
     Endpoint(
-        "GET", "/agents/{id}/prompt", "An agent's system prompt", ADMIN, installation.get_prompt, answers.PromptAnswer
+        "GET",
+        "/agents/{id}/prompt",
+        "An agent's system prompt",
+        ADMIN,
+        installation.get_prompt,
+        answers.PromptAnswer,
+        slow=True,
     ),
     Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
     Endpoint("GET", "/models", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),

@@ -26,7 +26,7 @@ async def test_channel(call: Call[NoInput, ChannelTestInput]) -> dict[str, Any]:
     """Ask the channel whether it knows the token, and optionally send a message through the outbox."""
     context, body = call.context, call.body
     found = find_account(context, body.account)
-    said = await context.call(check_account, context.settings, found.account)
+    said = await context.call_slowly(check_account, context.settings, found.account)
     sent = await _sent(call, found.account, body.to) if body.to is not None else None
     return {"ok": True, "name": found.name, **said, "sent": sent}
 

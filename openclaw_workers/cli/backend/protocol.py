@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -56,6 +56,10 @@ class Transcript:
     """Entries as JSON."""
     unreadable: int
     """How many were left out."""
+
+
+Progress = Callable[[str], Callable[[int, int], None]]
+"""For an agent, a function that is told how many documents of how many are done."""
 
 
 class Follower(Protocol):
@@ -174,3 +178,39 @@ class Backend(Protocol):
         """Rows of sessions, and how many cannot be read."""
 
     def export_transcript(self, row: SessionEntry) -> Transcript: ...
+
+    def jobs(self) -> Json: ...
+
+    def add_job(self, fields: dict[str, Any], job: str) -> Json:
+        """Add a job with the fields of `JobDraft`; `job` is its id, or empty."""
+
+    def change_job(self, job: str, fields: dict[str, Any]) -> Json: ...
+
+    def remove_job(self, job: str) -> Json: ...
+
+    def run_job(self, job: str) -> Json: ...
+
+    def job_runs(self, job: str, limit: int) -> Json: ...
+
+    def pause_job(self, job: str) -> Json: ...
+
+    def resume_job(self, job: str) -> Json: ...
+
+    def heartbeats(self) -> Json: ...
+
+    def change_heartbeat(self, agent: str, verb: str) -> Json:
+        """`verb` is run, pause or resume."""
+
+    def memory_status(self, agent: str | None) -> Json: ...
+
+    def memory_index(self, agent: str | None, *, force: bool, progress: Progress) -> Json: ...
+
+    def memory_search(
+        self, query: str, *, agent: str | None, session: str | None, limit: int, only_sessions: bool = False
+    ) -> Json: ...
+
+    def memory_files(self, agent: str | None) -> Json: ...
+
+    def memory_lines(self, path: str, *, agent: str | None, first: int | None, count: int | None) -> Json: ...
+
+    def memory_checks(self, agent: str | None) -> Json: ...

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
+from openclaw_workers.cli.backend.remote_agents import RemoteAgents
 from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.client.protocol import Steps, Update
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
@@ -44,7 +45,7 @@ class RemoteFollower:
         return self._runner.run(self._reader.result(steps))
 
 
-class RemoteBackend(RemoteEdge):
+class RemoteBackend(RemoteEdge, RemoteAgents):
     """Implements `Backend` with the rights of a token."""
 
     def __init__(self, address: ApiAddress) -> None:

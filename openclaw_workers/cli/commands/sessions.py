@@ -9,15 +9,13 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
-from openclaw_workers.cli.memory_results import memory_of, show_results
+from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
 from openclaw_workers.cli.render.sessions import session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
-from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.errors import BadInput
-from openclaw_workers.memory.scopes import Visibility
 
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
@@ -85,10 +83,8 @@ def session_tree(cli: CliContext, key: str | None) -> None:
 @pass_cli
 def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: int) -> None:
     """Search past conversations that are indexed, live and archived."""
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    everything = Visibility(agent, (), sees_all=True)
-    found = memory_of(cli).search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
-    show_results(cli, agent, found)
+    found = cli.backend.memory_search(query, agent=agent_id, session=None, limit=limit, only_sessions=True)
+    show_results(cli, found)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
