@@ -240,6 +240,7 @@ class Asking:
         self.ask("memory search", "memory", "search", '"cabin"', "--session", "main")
         self.ask("memory get", "memory", "get", "MEMORY.md", "--from", "1", "--lines", "1")
         self.ask("memory get", "memory", "get", "MEMORY.md")
+        self.ask("memory files", "memory", "files")
         self.ask("memory doctor", "memory", "doctor")
         self.ask("sessions search", "sessions", "search", "done")
 

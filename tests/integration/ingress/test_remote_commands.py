@@ -49,7 +49,10 @@ def facts(fleet: Fleet, ocw: Ocw) -> dict[str, str]:
     fleet.stores.outbox.put(OutgoingMessage(id="out-1", kind=OutgoingKind.NOTICE, route=route, text="hi"))
     fleet.stores.outbox.sort()
     fleet.stores.pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
-    return {"root": tree["runId"], "child": tree["subagents"][0]["runId"], "run": talk["runId"]}
+    (fleet.workspace / "MEMORY.md").write_text("# Notes\n- the cabin is blue\n")
+    assert ocw("memory", "index", "--agent", "main").code == 0
+    job = ocw("cron", "add", "--every", "1h", "-m", HELLO, "--name", "hourly", "--json").json["id"]
+    return {"root": tree["runId"], "child": tree["subagents"][0]["runId"], "run": talk["runId"], "job": job}
 
 
 def steady(value: Any) -> Any:
@@ -107,6 +110,15 @@ def without_ages(text: str) -> str:
         ["tokens", "list"],
         ["agents", "prompt", "main"],
         ["agents", "prompt", "main", "--sizes"],
+        ["cron", "list"],
+        ["cron", "runs", "{job}"],
+        ["heartbeat", "status"],
+        ["memory", "status", "--agent", "main"],
+        ["memory", "files"],
+        ["memory", "get", "MEMORY.md", "--from", "2", "--lines", "1"],
+        ["memory", "search", '"cabin"'],
+        ["memory", "search", '"cabin"', "--session", "talk"],
+        ["sessions", "search", "spawned", "--limit", "1"],
         ["completion", "bash"],
     ],
 )
@@ -156,6 +168,12 @@ def _lines(done: Done) -> list[Any]:
         ["tokens", "create", "--agent", "nobody"],
         ["tokens", "create", "--person", "telegram:group:1"],
         ["agents", "prompt", "nobody"],
+        ["cron", "add", "-m", "never"],
+        ["cron", "runs", "nothing"],
+        ["cron", "pause", "nothing"],
+        ["heartbeat", "run", "nobody"],
+        ["memory", "get", "nothing.md"],
+        ["memory", "status", "--agent", "nobody"],
         ["sessions", "export", "--session", "nothing", "--out", "x"],
         ["agent", "-m", ""],
         ["agent", "-m", "x", "--model", "no/model"],
@@ -242,6 +260,21 @@ def test_outbox_and_pairing_are_settled(remote: Remote, facts: dict[str, str]) -
     assert remote("pairing", "approve", "telegram:8", "--json").json["subject"] == "telegram:8"
     assert remote("pairing", "revoke", "telegram:8").code == 0
     assert remote("outbox", "drop", "out-1").out == "out-1 is dropped\n"
+
+
+def test_jobs_are_added_changed_run_and_removed(remote: Remote, ocw: Ocw, fleet: Fleet) -> None:
+    words = ("cron", "add", "--every", "1h", "-m", HELLO, "--tool", "read", "--name", "far", "--json")
+    job = remote(*words).json["id"]
+    assert (
+        remote("cron", "edit", job, "--cron", "@daily", "--tz", "UTC", "--json").json["schedule"].startswith("@daily")
+    )
+    assert remote("cron", "run", job).code == 0
+    eventually(lambda: ocw("cron", "runs", job, "--json").json["runs"], within=60)
+    assert remote("cron", "pause", job, "--json").json["paused"]
+    assert remote("cron", "resume", job, "--json").json["nextTimes"]
+    assert remote("cron", "remove", job).out == f"{job} is removed\n"
+    assert remote("memory", "index", "--agent", "main").code == 0
+    assert remote("memory", "doctor", "--json").json["agentId"] == "main"
 
 
 def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
