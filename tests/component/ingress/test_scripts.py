@@ -95,6 +95,47 @@ def test_a_redis_that_does_not_answer_in_time_is_unavailable_and_then_asked_agai
     assert answer == [1]
 
 
+def test_only_those_whose_time_is_over_are_given_up() -> None:
+    with RedisServer() as server:
+
+        async def act(scripts: ScriptPipeline) -> tuple[Any, Any]:
+            await scripts.run(push("list", "a"))
+            server.stop()
+            first = asyncio.create_task(scripts.run(push("first", "b")))
+            await asyncio.sleep(2)
+            second = asyncio.create_task(scripts.run(push("second", "c")))
+            (lost,) = await asyncio.gather(first, return_exceptions=True)
+            server.cont()
+            return lost, await second
+
+        lost, answer = in_loop(server.url, act, timeout_seconds=4)
+    assert isinstance(lost, StoreUnavailable)
+    assert answer == [1]
+
+
+def test_a_connection_that_redis_closed_meanwhile_is_replaced(
+    redis_client: redis.Redis, redis_server: RedisServer
+) -> None:
+    async def act(scripts: ScriptPipeline) -> list[Any]:
+        await scripts.run(push("idle", "a"))
+        (mine,) = [each for each in redis_client.client_list() if each["name"] == "openclaw-ingress-scripts"]
+        redis_client.client_kill_filter(_id=mine["id"])
+        await asyncio.sleep(0.1)  # the end of the connection arrives
+        return await scripts.run(push("idle", "b"))
+
+    assert in_loop(redis_server.url, act) == [2]
+
+
+def test_what_cannot_be_sent_fails_its_own_caller_only(redis_server: RedisServer) -> None:
+    async def act(scripts: ScriptPipeline) -> list[Any]:
+        calls = [scripts.run(push("sent", "a")), scripts.run(push("sent", "\ud800")), scripts.run(push("sent", "b"))]
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    first, second, third = in_loop(redis_server.url, act)
+    assert (first, third) == ([1], [2])
+    assert isinstance(second, UnicodeEncodeError)
+
+
 def test_a_redis_that_was_restarted_is_found_again() -> None:
     with RedisServer() as server:
 
