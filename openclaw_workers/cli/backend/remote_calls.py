@@ -33,10 +33,10 @@ class RemoteCalls:
             before = answer["first"]
         return found
 
-    def _get(self, path: str, **query: Any) -> Json:
+    def _get(self, path: str, /, **query: Any) -> Json:
         return self._request("GET", path, query=query)
 
-    def _post(self, path: str, **body: Any) -> Json:
+    def _post(self, path: str, /, **body: Any) -> Json:
         return self._request("POST", path, body={name: value for name, value in body.items() if value is not None})
 
     def _request(self, method: str, path: str, **parts: Any) -> Json:
