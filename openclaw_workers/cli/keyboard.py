@@ -58,8 +58,9 @@ def read_stdin() -> str:
     """All of standard input.
 
     Raises:
-        BadInput: it is not text in UTF-8.
+        BadInput: it is closed, or not text in UTF-8.
     """
+    check_stdin()
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.model_catalog import Catalog
 from openclaw_workers.config.model_names import display_names, has_key, usable_models
-from openclaw_workers.config.resolve import agent_ids, model_aliases, resolve_agent
+from openclaw_workers.config.resolve import agent_ids, default_model, model_aliases, resolve_agent
+from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import NotFound, ProviderError
 from openclaw_workers.store.llm.cooldowns import Cooldown, CooldownList
 from openclaw_workers.views.models import cooldown_json, model_json, ready_json
@@ -29,10 +31,10 @@ def keys_answer(place: Installation) -> dict[str, Any]:
 
 def models_answer(place: Installation) -> dict[str, Any]:
     """The models that agents use or people can choose: those that are configured, then others that have a key."""
-    loaded = place.loaded
-    settings, default = loaded.settings, loaded.default_model
+    settings = place.loaded.settings
+    default = default_model(settings, os.environ)
     catalog, names = Catalog(settings.models), display_names(settings)
-    aliases, users = _turned(model_aliases(settings)), _users(place)
+    aliases, users = _turned(model_aliases(settings)), _users(settings, default)
     rows = []
     for ref in dict.fromkeys([*configured_models(settings, default), *usable_models(settings)]):
         provider, _, name = ref.partition("/")
@@ -40,14 +42,21 @@ def models_answer(place: Installation) -> dict[str, Any]:
             info = catalog.model(provider, name) if provider not in ("offline", "cli") else None
         except ProviderError:
             info = None  # the check of the configuration names it
-        extra = {"name": names.get(ref), "aliases": aliases.get(ref, []), "agents": users.get(ref, [])}
-        rows.append(model_json(ref, info, has_key=has_key(settings, ref), **extra))
+        rows.append(
+            model_json(
+                ref,
+                info,
+                has_key=has_key(settings, ref),
+                name=names.get(ref),
+                aliases=aliases.get(ref, []),
+                agents=users.get(ref, []),
+            )
+        )
     return {"ok": True, "default": default, "models": rows}
 
 
-def _users(place: Installation) -> dict[str, list[str]]:
+def _users(settings: Settings, default: str) -> dict[str, list[str]]:
     """The agents that call a model first, by model."""
-    settings, default = place.loaded.settings, place.loaded.default_model
     first = {each: resolve_agent(settings, each, default_model=default).primary for each in agent_ids(settings)}
     return _turned(first)
 
