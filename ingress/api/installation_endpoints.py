@@ -85,7 +85,8 @@ INSTALLATION = (
         slow=True,
     ),
     Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
-    Endpoint("GET", "/models", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
+    Endpoint("GET", "/models", "The models that can be used", READ, models.list_models, answers.Done),
+    Endpoint("GET", "/models/keys", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
     Endpoint(
         "POST", "/models/resume", "End pauses of keys", ADMIN, models.resume, answers.Done, body=models.ResumeInput
     ),

@@ -207,6 +207,12 @@ class Asking:
         self.ask("status", "status")
         self.ask("subagents retry", "subagents", "retry", batch)
 
+    def logs(self) -> None:
+        folder = self.fleet.state_dir / "logs"
+        folder.mkdir(exist_ok=True)
+        (folder / "worker-main.log").write_text("2026-11-17 22:12:12 worker.ready lane=main\n")
+        self.ask("logs", "logs")
+
     def what_is_there(self) -> None:
         damaged = self.fleet.stores.keys.log(session_key("plain"))
         self.fleet.stores.redis.rpush(damaged, "garbage")
@@ -223,6 +229,8 @@ class Asking:
         for run in (self.plain["runId"], child, str(self.fleet.run(child).parent_run_id)):
             self.ask("runs show", "runs", "show", run)
         self.ask("usage", "usage")
+        self.logs()
+        self.ask("models list", "models", "list")
         self.ask("models status", "models", "status")
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")

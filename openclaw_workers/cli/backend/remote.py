@@ -179,6 +179,9 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
         return self._get("/usage", by=by, days=days)
 
     def keys(self) -> Json:
+        return self._get("/models/keys")
+
+    def models(self) -> Json:
         return self._get("/models")
 
     def resume_keys(self, wanted: str) -> Json:
