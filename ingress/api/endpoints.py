@@ -13,6 +13,7 @@ from ingress.api.handlers import (
     sending,
     sessions,
     subagents,
+    workers,
 )
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
@@ -223,6 +224,9 @@ ENDPOINTS = (
         body=pairing.RevokeInput,
     ),
     Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
+    Endpoint("GET", "/plugins", "Plugins of the workers", READ, workers.list_plugins, answers.Done),
+    Endpoint("GET", "/plugins/check", "What is wrong with them", READ, workers.check_plugins, answers.Done),
+    Endpoint("GET", "/mcp", "MCP servers of the workers", READ, workers.mcp_status, answers.Done),
     Endpoint("GET", "/models", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
     Endpoint(
         "POST", "/models/resume", "End pauses of keys", ADMIN, models.resume, answers.Done, body=models.ResumeInput
