@@ -18,7 +18,20 @@ MAX_SCHEMA_CHARS = 20_000
 _MAX_DEPTH = 24
 _PROPERTY: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _DROPPED: Final = frozenset(
-    {"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "title", "examples", "nullable", "$vocabulary"}
+    {
+        "$ref",
+        "$dynamicRef",
+        "$schema",
+        "$id",
+        "$anchor",
+        "$comment",
+        "$defs",
+        "definitions",
+        "title",
+        "examples",
+        "nullable",
+        "$vocabulary",
+    }
 )
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _OF_SCHEMAS: Final = frozenset({"properties", "patternProperties", "dependentSchemas"})
@@ -102,10 +115,12 @@ def _repaired(schema: dict[str, Any]) -> dict[str, Any]:
     for bound in ("exclusiveMinimum", "exclusiveMaximum", "required"):
         if isinstance(schema.get(bound), bool):  # draft 4
             del schema[bound]
-    if not isinstance(schema.get("required", []), list):
-        del schema["required"]
-    if not isinstance(schema.get("properties", {}), dict):
-        del schema["properties"]
+    if "required" in schema:
+        given = schema["required"] if isinstance(schema["required"], list) else []
+        schema["required"] = [name for name in given if isinstance(name, str)]
+    for key, kinds in (*((key, dict) for key in _OF_SCHEMAS), *((key, list) for key in (*_UNIONS, "prefixItems"))):
+        if not isinstance(schema.get(key, kinds()), kinds):
+            del schema[key]
     return schema
 
 

@@ -64,7 +64,8 @@ class ServerConnection:
             try:
                 await self._serve()
             except Exception as error:  # noqa: BLE001 - whatever it is, the server is started again
-                problem = failure_text(error, self._secrets())
+                known = ConnectionLost(self._loss) if self._loss else error
+                problem = failure_text(known, self._secrets())
             if anyio.current_time() - began > PROVEN_SECONDS:
                 self._state.proven()
             self._state.lost(problem)

@@ -86,8 +86,8 @@ class McpServers:
                 state.stopped()
 
 
-NO_SERVERS = McpServers(McpSettings())
-
-
 def _join(tools: tuple[ToolSet, ...]) -> ToolSet:
     return tuple(tool for some in tools for tool in some)
+
+
+NO_SERVERS = McpServers(McpSettings())

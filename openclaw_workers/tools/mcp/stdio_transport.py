@@ -34,18 +34,29 @@ class _Server:
     guard: FloodGuard
     on_lost: OnLost
     stderr: bytearray = field(default_factory=bytearray)
+    is_ending: bool = False
+    """We ended it."""
 
     async def read_messages(self, received: Any) -> None:
         try:
             async with received:
-                await self._read_lines(received)
-            code = await self._exit_code()
-            last = self.stderr.decode(errors="replace").strip()
-            self.on_lost(f"it ended with exit code {code}" + (f": {last}" if last else ""))
-        except Flooded as flood:
-            self.on_lost(str(flood))
+                self._lost(await self._read_to_the_end(received))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-            self.on_lost("its output can no longer be read")
+            self._lost("its output can no longer be read")
+
+    async def _read_to_the_end(self, received: Any) -> str:
+        """Pass messages on until there are no more; returns why. The reason must be known before the stream ends."""
+        try:
+            await self._read_lines(received)
+        except Flooded as flood:
+            return str(flood)
+        code = await self._exit_code()
+        last = self.stderr.decode(errors="replace").strip()
+        return f"it ended with exit code {code}" + (f": {last}" if last else "")
+
+    def _lost(self, reason: str) -> None:
+        if not self.is_ending:
+            self.on_lost(reason)
 
     async def _read_lines(self, received: Any) -> None:
         buffer = bytearray()
@@ -74,7 +85,7 @@ class _Server:
                     text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await self.process.stdin.send(text.encode(errors="replace") + b"\n")
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
-            self.on_lost("it no longer reads its input")
+            self._lost("it no longer reads its input")
 
     async def keep_stderr(self) -> None:
         assert self.process.stderr is not None
@@ -85,6 +96,7 @@ class _Server:
 
     async def end(self) -> None:
         """Ask it to exit, then make it: the whole process group."""
+        self.is_ending = True
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
             if self.process.stdin is not None:
                 await self.process.stdin.aclose()
@@ -99,6 +111,11 @@ class _Server:
                 break
         with suppress(ProcessLookupError, PermissionError):  # what it has left behind
             os.killpg(self.process.pid, signal.SIGKILL)
+        # Nothing public closes the pipes of a process whose descendants still hold the other ends.
+        transport = getattr(getattr(self.process, "_process", None), "_transport", None)
+        if transport is not None:
+            with suppress(PermissionError):
+                transport.close()
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -10,7 +9,6 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-import openclaw_workers
 from openclaw_workers import CallContext, tool
 from openclaw_workers.tools.base import Effect
 from openclaw_workers.tools.plugins.load import plugin_of
@@ -119,12 +117,3 @@ def test_what_cannot_become_a_tool_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises((TypeError, ValueError), match=problem.replace("(", r"\(").replace("[", r"\[")):
         tool(**options)(function)
-
-
-def test_the_package_stays_light() -> None:
-    code = "import sys, openclaw_workers; assert not {'pydantic', 'celery', 'redis'} & set(sys.modules)"
-    import subprocess  # noqa: PLC0415
-
-    subprocess.run([sys.executable, "-c", code], check=True)
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = openclaw_workers.nothing

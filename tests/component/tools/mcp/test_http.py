@@ -37,7 +37,8 @@ def sdk_server(port: int) -> Iterator[None]:
         process.wait()
 
 
-def test_a_server_is_used_restarted_and_used_again(make_servers: MakeServers) -> None:
+def test_a_server_is_used_restarted_and_used_again(make_servers: MakeServers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openclaw_workers.tools.mcp.connection.LAST_RETRY_SECONDS", 0.5)
     # Given a server that is not there yet
     port = free_port()
     address = {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": "Bearer planted"}}

@@ -213,7 +213,8 @@ def test_a_server_that_does_not_start_in_time_is_given_up_for_now(make_servers: 
 
 def test_servers_end_with_their_worker(make_servers: MakeServers, tmp_path: Path) -> None:
     log = tmp_path / "starts"
-    servers = make_servers(s=stub(env={"STARTS": str(log)}), hung=stub("silent", env={"STARTS": str(log)}))
+    hung = stub("silent", env={"STARTS": str(log)})
+    servers = make_servers(start_wait_seconds=0.1, s=stub(env={"STARTS": str(log)}), hung=hung)
     eventually(lambda: servers.names and len(starts(log)) == 2, within=60)
 
     servers.all.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import openclaw_workers
 from openclaw_workers.agent.tool_runner import ToolOutcome, run_call
 from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.domain.transcript import ToolCallBlock
@@ -212,3 +214,10 @@ def test_answers_are_limited_by_the_tool_or_by_the_configuration(folder: Path, c
     assert long.source == "tool long"
     assert len(much.text) < 6_000
     assert "bytes left out here" in much.text
+
+
+def test_the_package_stays_light() -> None:
+    code = "import sys, openclaw_workers; assert not {'pydantic', 'celery', 'redis'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = openclaw_workers.nothing
