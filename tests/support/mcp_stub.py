@@ -71,7 +71,7 @@ PICTURE = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name in DEEDS:
         DEEDS[name]()
-    answers = {
+    answers: dict[str, Callable[[], dict[str, Any]]] = {
         "echo": lambda: text(arguments["text"]),
         "odd.name": lambda: text(json.dumps(arguments)),
         "env": lambda: text(json.dumps({**os.environ, "cwd": os.getcwd()})),

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from openclaw_workers.domain.ids import WorkerId
-from openclaw_workers.engine.worker import report as module
-from openclaw_workers.engine.worker.report import WorkerReport
+from openclaw_workers.engine.worker.report import REPEAT_SECONDS, WorkerReport
 from openclaw_workers.store.workers import WorkerInfo
 from openclaw_workers.views.worker_reports import plugin_problems, plugins_json, servers_json
 
@@ -21,16 +20,15 @@ def plugin(name: str, origin: str = "p 1", *problems: str) -> dict[str, Any]:
     return {"plugin": name, "origin": origin, "state": "loaded", "tools": [], "problems": list(problems)}
 
 
-def test_a_part_is_sent_when_it_changes_and_now_and_then(monkeypatch: Any) -> None:
+def test_a_part_is_sent_when_it_changes_and_now_and_then() -> None:
     now, parts = [100.0], [1]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    report = WorkerReport({"host": "h"}, {"list": lambda: parts})
+    report = WorkerReport({"host": "h"}, {"list": lambda: parts}, clock=lambda: now[0])
 
     assert report.due() == {"host": "h", "list": "[1]"}
     assert report.due() == {"host": "h"}
     parts.append(2)
     assert report.due() == {"host": "h", "list": "[1, 2]"}
-    now[0] += module.REPEAT_SECONDS + 1
+    now[0] += REPEAT_SECONDS + 1
     assert report.due() == {"host": "h", "list": "[1, 2]"}
 
 

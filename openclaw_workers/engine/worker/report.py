@@ -16,14 +16,17 @@ Part = Callable[[], Any]
 class WorkerReport:
     """Facts that never change, and larger parts as JSON that are sent only when they change."""
 
-    def __init__(self, facts: Mapping[str, str], parts: Mapping[str, Part]) -> None:
+    def __init__(
+        self, facts: Mapping[str, str], parts: Mapping[str, Part], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._facts = dict(facts)
         self._parts = parts
+        self._clock = clock
         self._sent: dict[str, tuple[str, float]] = {}
 
     def due(self) -> dict[str, str]:
         """The fields to send with this tick."""
-        now, fields = time.monotonic(), dict(self._facts)
+        now, fields = self._clock(), dict(self._facts)
         for name, part in self._parts.items():
             text, (before, at) = json.dumps(part()), self._sent.get(name, ("", 0.0))
             if text != before or now - at > REPEAT_SECONDS:

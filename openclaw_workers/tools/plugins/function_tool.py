@@ -101,7 +101,7 @@ def tool(
     """
 
     def make(decorated: Callable[..., Any]) -> FunctionTool[..., Any]:
-        chosen = name or getattr(decorated, "__name__", "")
+        chosen = name or str(getattr(decorated, "__name__", ""))
         told = description or inspect.getdoc(decorated) or ""
         if not _NAME.fullmatch(chosen):
             raise ValueError(f"the tool name {chosen!r} is not valid: expected letters, digits, _ and -, 64 at most")

@@ -71,7 +71,8 @@ def _check(parameter: inspect.Parameter, annotation: Any, name: str) -> None:
 def _described(annotation: Any, alias: str) -> Any:
     """The annotation under the parameter's name. A plain text in `Annotated` is the description."""
     texts = [each for each in get_args(annotation)[1:] if isinstance(each, str)] if _is_annotated(annotation) else []
-    return Annotated[annotation, Field(alias=alias, description=texts[0] if texts else None)]
+    named = Annotated[annotation, Field(alias=alias)]
+    return Annotated[named, Field(description=texts[0])] if texts else named
 
 
 def _is_annotated(annotation: Any) -> bool:

@@ -57,6 +57,7 @@ def test_the_schema_comes_from_the_annotations() -> None:
                 "anyOf": [
                     {
                         "type": "object",
+                        "additionalProperties": False,
                         "properties": {"city": {"type": "string"}, "zip": {"type": "integer", "default": 0}},
                         "required": ["city"],
                     },
@@ -77,7 +78,7 @@ def test_called_directly_it_is_the_function() -> None:
         return 2 * x
 
     assert double(4) == 8
-    assert double.__name__ == "double"
+    assert repr(double) == "<tool double>"
 
 
 def no_type(x) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001

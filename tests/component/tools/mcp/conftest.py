@@ -37,7 +37,7 @@ class Servers:
     def report(self, index: int = 0) -> dict[str, Any]:
         return self.all.report()[index]
 
-    def call(self, name: str, /, *, within: float = 60, **arguments: Any) -> ToolOutcome:
+    def call(self, name: str, within: float = 60, /, **arguments: Any) -> ToolOutcome:
         context = ToolContext(
             workspace=self._workspace,
             call_id="call_1",

@@ -37,29 +37,6 @@ def sdk_server(port: int) -> Iterator[None]:
         process.wait()
 
 
-def test_a_server_is_used_restarted_and_used_again(make_servers: MakeServers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openclaw_workers.tools.mcp.connection.LAST_RETRY_SECONDS", 0.5)
-    # Given a server that is not there yet
-    port = free_port()
-    address = {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": "Bearer planted"}}
-    servers = make_servers(web={**address, "timeoutSeconds": 60})
-    assert servers.names == []
-    assert "planted" not in json.dumps(servers.all.report())
-
-    # When it is there, its tools are too
-    with sdk_server(port):
-        eventually(lambda: "web__add" in servers.names, within=60)
-        assert servers.call("web__add", a=2, b=3).output == "5"
-        assert servers.call("web__secret_of").output == "Bearer planted"
-        assert servers.call("web__change").output == "changed"
-        eventually(lambda: "web__added" in servers.names, within=60)
-
-    # When it is gone, a call says so; when it is back, calls work again
-    assert servers.call("web__add", a=1).failed
-    with sdk_server(port):
-        eventually(lambda: servers.call("web__add", a=4, b=3).output == "7", within=60)
-
-
 class _Plain(BaseHTTPRequestHandler):
     """Answers with one JSON object for each request."""
 
@@ -82,20 +59,46 @@ class _Plain(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def plain_url() -> Iterator[str]:
+@contextmanager
+def plain_server(port: int = 0) -> Iterator[str]:
     """A server of an older protocol that answers in plain JSON."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Plain)
+    server = ThreadingHTTPServer(("127.0.0.1", port), _Plain)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/mcp"
-    server.shutdown()
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
-def test_an_older_server_works_and_may_not_send_too_much(make_servers: MakeServers, plain_url: str) -> None:
-    servers = make_servers(old={"url": plain_url, "maxMessage": 100_000, "timeoutSeconds": 20})
+def test_a_server_is_used_restarted_and_used_again(make_servers: MakeServers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openclaw_workers.tools.mcp.connection.LAST_RETRY_SECONDS", 0.5)
+    # Given a server that is not there yet
+    port = free_port()
+    address = {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": "Bearer planted"}}
+    servers = make_servers(web={**address, "timeoutSeconds": 60})
+    assert servers.names == []
+    assert "planted" not in json.dumps(servers.all.report())
 
-    assert servers.call("old__echo", text="hello").output == "hello"
-    assert servers.call("old__huge").failed
-    eventually(lambda: servers.report()["restarts"] >= 1, within=60)
-    assert servers.call("old__echo", text="again").output == "again"
+    # When it is there, its tools are too
+    with sdk_server(port):
+        eventually(lambda: "web__add" in servers.names, within=60)
+        assert servers.call("web__add", a=2, b=3).output == "5"
+        assert servers.call("web__secret_of").output == "Bearer planted"
+        assert servers.call("web__change").output == "changed"
+        eventually(lambda: "web__added" in servers.names, within=60)
+
+    # When it is gone, a call says so; when another is there instead, its tools are used
+    assert servers.call("web__add", a=1).failed
+    with plain_server(port):
+        eventually(lambda: servers.call("web__echo", text="another").output == "another", within=60)
+
+
+def test_an_older_server_works_and_may_not_send_too_much(make_servers: MakeServers) -> None:
+    with plain_server() as url:
+        servers = make_servers(old={"url": url, "maxMessage": 100_000, "timeoutSeconds": 20})
+
+        assert servers.call("old__echo", text="hello").output == "hello"
+        assert servers.call("old__huge").failed
+        eventually(lambda: servers.report()["restarts"] >= 1, within=60)
+        assert servers.call("old__echo", text="again").output == "again"

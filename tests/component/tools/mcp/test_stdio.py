@@ -176,11 +176,11 @@ def test_changed_tools_are_noticed_and_the_others_stay_the_same_objects(make_ser
 def test_calls_above_the_limit_wait_for_their_turn(make_servers: MakeServers, tmp_path: Path) -> None:
     hangs = tmp_path / "hangs"
     servers = make_servers(s=stub(maxConcurrent=1, env={"HANGS": str(hangs)}))
-    hung = threading.Thread(target=servers.call, args=("s__hang",), kwargs={"within": 5})
+    hung = threading.Thread(target=servers.call, args=("s__hang", 5))
     hung.start()
     eventually(lambda: starts(hangs), within=60)
 
-    waited = servers.call("s__echo", text="x", within=0.3)
+    waited = servers.call("s__echo", 0.3, text="x")
     hung.join()
 
     assert "still waiting for one of its calls to end" in waited.text
