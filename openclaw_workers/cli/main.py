@@ -35,6 +35,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "models": ("models:models", "List models; show which keys are paused after failures, and end a pause."),
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
+        "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
+        "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),

@@ -76,6 +76,9 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.catalog import ToolCatalog
+from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
+from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -91,6 +94,8 @@ class WorkerEngine:
     worker: WorkerId
     _: KW_ONLY
     default_model: str
+    plugins: Plugins = NO_PLUGINS
+    mcp: McpServers = NO_SERVERS
 
     @cached_property
     def turns(self) -> Turns:
@@ -119,8 +124,13 @@ class WorkerEngine:
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
             memory=settings.memory,
             web=self.web,
+            catalog=self.catalog,
             disabled_tools=disabled_tools(settings.tools.web),
         )
+
+    @cached_property
+    def catalog(self) -> ToolCatalog:
+        return ToolCatalog(self.plugins, self.mcp)
 
     @cached_property
     def web(self) -> WebPort:

@@ -67,6 +67,8 @@ def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.
         "agents": {"list": [{"id": "main", "default": True}, wired]},
         "engine": {"leaseSeconds": 8.0},
         "budgets": {"tree": {"tokens": 1_000_000_000}},
+        "plugins": {"modules": ["no_such_plugin"]},
+        "mcp": {"startWaitSeconds": 0, "servers": {"gone": {"command": "no-such-program"}}},
     }
     with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
         fleet.workspace.mkdir(parents=True)
@@ -235,6 +237,10 @@ class Asking:
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
+        self.ask("plugins list", "plugins", "list")
+        self.ask("plugins check", "plugins", "check", code=1)
+        eventually(lambda: self.ocw("mcp", "status", "--json").json["workers"], within=60)
+        self.ask("mcp status", "mcp", "status")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.memory()

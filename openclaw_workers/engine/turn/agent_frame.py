@@ -22,6 +22,7 @@ from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
 from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.catalog import ToolCatalog, ToolSet
 from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
@@ -70,11 +71,13 @@ class AgentFrames:
         tool_timeout_seconds: float,
         memory: MemorySettings,
         web: WebPort,
+        catalog: ToolCatalog,
         disabled_tools: Collection[str] = (),
     ) -> None:
         self._agents = agents
         self._models = models
         self._web = web
+        self._catalog = catalog
         self._disabled_tools = disabled_tools
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
@@ -97,7 +100,7 @@ class AgentFrames:
         names = self._file_names(self._agents.resolve(agent_id, session, call), position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
-        return self._get(agent_id, session, call, position, shown, files)
+        return self._get(agent_id, session, call, position, shown, files, offered=self._catalog.tools())
 
     def default(self, agent_id: str) -> AgentFrame:
         """The frame of an agent's own session without any overrides.
@@ -107,15 +110,16 @@ class AgentFrames:
             ProviderError: its model is not known.
         """
         files = signature(self._agents.workspace(agent_id), FULL)
-        return self._get(agent_id, NOTHING, NOTHING, SessionPosition(0, Role.MAIN), Shown(), files)
+        position, offered = SessionPosition(0, Role.MAIN), self._catalog.tools()
+        return self._get(agent_id, NOTHING, NOTHING, position, Shown(), files, offered=offered)
 
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
-    def _get(self, *key: Any) -> AgentFrame:
+    def _get(self, *key: Any, offered: ToolSet) -> AgentFrame:
         """One thread builds a frame while the others wait: turns that start together would all build the same one."""
         with self._building:
-            return self._cached(*key)
+            return self._cached(*key, offered=offered)
 
     def _build(
         self,
@@ -125,11 +129,13 @@ class AgentFrames:
         position: SessionPosition,
         shown: Shown,
         _files: Signature,
+        *,
+        offered: ToolSet,
     ) -> AgentFrame:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = self._tools(agent, position)
+        tools = self._tools(agent, position, offered)
         facts = prompt_facts(
             agent,
             position,
@@ -168,7 +174,7 @@ class AgentFrames:
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
 
-    def _tools(self, agent: AgentConfig, position: SessionPosition) -> list[Tool[Any]]:
+    def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
         left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
-        offered = tools_at(position.depth, position.role, position.authority)
-        return [tool for tool in offered if tool.name not in left_out]
+        allowed = tools_at(position.depth, position.role, position.authority, offered)
+        return [tool for tool in allowed if tool.name not in left_out]

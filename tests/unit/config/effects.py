@@ -37,8 +37,15 @@ _JOBS: Final = "tests/component/engine/test_jobs.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
+_MCP: Final = "tests/component/tools/mcp/test_stdio.py"
+_MCP_HTTP: Final = "tests/component/tools/mcp/test_http.py::test_a_server_is_used_restarted_and_used_again"
+_MCP_TOOLS: Final = f"{_MCP}::test_tools_are_named_after_their_server_and_their_answers_are_untrusted"
+_MCP_ENVIRONMENT: Final = f"{_MCP}::test_a_server_gets_the_configured_environment_and_no_secrets"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
+_PLUGINS: Final = "tests/component/tools/plugins/test_load.py"
+_PLUGIN_MODULES: Final = f"{_PLUGINS}::test_modules_of_the_configuration_are_loaded_and_their_tools_offered"
+_PLUGINS_DENIED: Final = f"{_PLUGINS}::test_plugins_can_be_denied_one_by_one_or_all"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
@@ -348,6 +355,28 @@ EFFECTS: Final = {
     "tools.web.search.timeoutSeconds": f"{_WEB_SEARCH}::test_a_slow_service_ends_after_the_time_that_is_set",
     "tools.web.search.cacheTtlMinutes": f"{_WEB_SEARCH}::test_results_are_kept_for_a_while",
     "models.mode": _LISTED,
+    "plugins.enabled": _PLUGINS_DENIED,
+    "plugins.deny": _PLUGINS_DENIED,
+    "plugins.modules": _PLUGIN_MODULES,
+    "plugins.paths": _PLUGIN_MODULES,
+    "plugins.timeoutSeconds": (
+        f"{_PLUGINS}::test_a_call_ends_when_its_time_is_up_and_no_more_are_started_than_can_be_borne"
+    ),
+    "plugins.maxOutput": f"{_PLUGINS}::test_answers_are_limited_by_the_tool_or_by_the_configuration",
+    "mcp.startWaitSeconds": f"{_MCP}::test_a_turn_does_not_wait_for_a_server_that_is_slow_to_start",
+    "mcp.servers.*.enabled": _MCP_TOOLS,
+    "mcp.servers.*.command": _MCP_TOOLS,
+    "mcp.servers.*.args": _MCP_TOOLS,
+    "mcp.servers.*.env": _MCP_ENVIRONMENT,
+    "mcp.servers.*.cwd": _MCP_ENVIRONMENT,
+    "mcp.servers.*.url": _MCP_HTTP,
+    "mcp.servers.*.headers": _MCP_HTTP,
+    "mcp.servers.*.startTimeoutSeconds": f"{_MCP}::test_a_server_that_does_not_start_in_time_is_given_up_for_now",
+    "mcp.servers.*.timeoutSeconds": f"{_MCP}::test_a_server_that_hangs_costs_one_call_and_is_started_again",
+    "mcp.servers.*.maxOutput": f"{_MCP}::test_long_answers_are_cut",
+    "mcp.servers.*.maxMessage": f"{_MCP}::test_a_server_that_floods_is_started_again",
+    "mcp.servers.*.maxConcurrent": f"{_MCP}::test_calls_above_the_limit_wait_for_their_turn",
+    "mcp.servers.*.maxTools": f"{_MCP}::test_no_more_tools_are_used_than_the_limit",
     "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
     "models.providers.*.apiKey": f"{_REGISTRY}::test_a_key_alone_makes_a_provider_ready",
