@@ -15,6 +15,7 @@ from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.queue import MessagesSettings
 from openclaw_workers.config.session import SessionSettings
+from openclaw_workers.config.skills import SkillsSettings
 from openclaw_workers.config.tools import ToolsSettings
 
 
@@ -53,6 +54,9 @@ class Settings(Section):
 
     memory: MemorySettings = MemorySettings()
     """How answers cite memory."""
+
+    skills: SkillsSettings = SkillsSettings()
+    """Instructions for single tasks, which agents read when they need them."""
 
     cron: CronSettings = CronSettings()
     """Scheduled jobs."""
