@@ -190,6 +190,7 @@ class WorkerEngine:
             exchanges=stores.exchanges,
             agents=self.agents,
             settings=self.loaded.settings,
+            search_memory=self.memory.access.search,
         )
 
     @cached_property
@@ -231,7 +232,7 @@ class WorkerEngine:
             place=lambda: self.archives.place_id,
             worker=self.worker,
             cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
-            record=embedding_calls.record,
+            embedding_call=embedding_calls.call,
             making=threading.Lock(),
         )
 

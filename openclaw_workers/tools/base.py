@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -72,7 +71,7 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
-    environment: Mapping[str, str] = MappingProxyType({})
+    environment: Mapping[str, str] = field(default_factory=dict)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which may be read and not written."""

@@ -50,6 +50,7 @@ TOOL_SUMMARIES = {
     "sessions_yield": "End the turn and wait for sub-agents",
     "sessions_list": "List sessions",
     "sessions_history": "Read the messages of a session",
+    "sessions_search": "Search past conversations",
     "sessions_send": "Send a message to a session and wait for its answer",
     "session_status": "Show the state of a session, set its model",
 }
