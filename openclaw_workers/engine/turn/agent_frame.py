@@ -105,7 +105,7 @@ class AgentFrames:
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
         skills = self._skills_of(agent, position, workspace)
-        return self._get(agent_id, (session, call), position, shown, skills, files)
+        return self._get(agent_id, session, call, position, shown, files, skills=skills)
 
     def default(self, agent_id: str) -> AgentFrame:
         """The frame of an agent's own session without any overrides.
@@ -117,7 +117,7 @@ class AgentFrames:
         workspace, position = self._agents.workspace(agent_id), SessionPosition(0, Role.MAIN)
         files = signature(workspace, FULL)
         skills = self._skills_of(self._agents.resolve(agent_id), position, workspace)
-        return self._get(agent_id, (NOTHING, NOTHING), position, Shown(), skills, files)
+        return self._get(agent_id, NOTHING, NOTHING, position, Shown(), files, skills=skills)
 
     def _skills_of(self, agent: AgentConfig, position: SessionPosition, workspace: Path) -> AgentSkills:
         """Only a full prompt lists skills, and only those that are listed are given what they need."""
@@ -127,22 +127,24 @@ class AgentFrames:
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
-    def _get(self, *key: Any) -> AgentFrame:
+    def _get(self, *key: Any, skills: AgentSkills) -> AgentFrame:
         """One thread builds a frame while the others wait: turns that start together would all build the same one."""
         with self._building:
-            return self._cached(*key)
+            return self._cached(*key, skills=skills)
 
     def _build(
         self,
         agent_id: str,
-        overrides: tuple[Overrides, Overrides],
+        session: Overrides,
+        call: Overrides,
         position: SessionPosition,
         shown: Shown,
-        skills: AgentSkills,
         _files: Signature,
+        *,
+        skills: AgentSkills,
     ) -> AgentFrame:
-        agent = self._agents.resolve(agent_id, *overrides)
-        workspace = self._agents.workspace(agent_id, *overrides)
+        agent = self._agents.resolve(agent_id, session, call)
+        workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
         tools = self._tools(agent, position)
         if not any(tool.name == "read" for tool in tools):
