@@ -34,6 +34,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
         "models": ("models:models", "List models; show which keys are paused after failures, and end a pause."),
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
+        "skills": ("skills:skills", "List, show, check, begin and add skills."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),

@@ -50,6 +50,7 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         waker=waker,
         chats=chats_of(stores.settings),
         settings=stores.settings,
+        skills=stores.skill_commands,
     )
 
 

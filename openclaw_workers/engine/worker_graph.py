@@ -35,6 +35,8 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.skills.catalog_of import skill_catalog
+from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -58,6 +60,7 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.skills.catalog import SkillCatalog
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -125,12 +128,23 @@ class WorkerEngine:
             memory=settings.memory,
             web=self.web,
             catalog=self.catalog,
+            skills=self.skills,
             disabled_tools=disabled_tools(settings.tools.web),
         )
 
     @cached_property
     def catalog(self) -> ToolCatalog:
         return ToolCatalog(self.plugins, self.mcp)
+
+    @cached_property
+    def skills(self) -> SkillCatalog:
+        return skill_catalog(self.loaded.settings, self.loaded.state_dir)
+
+    @cached_property
+    def skill_publisher(self) -> SkillPublisher:
+        return SkillPublisher(
+            store=self.stores.skill_commands, catalog=self.skills, agents=self.agents, settings=self.loaded.settings
+        )
 
     @cached_property
     def web(self) -> WebPort:
@@ -186,6 +200,7 @@ class WorkerEngine:
             exchanges=stores.exchanges,
             agents=self.agents,
             settings=self.loaded.settings,
+            search_memory=self.memory.access.search,
         )
 
     @cached_property
@@ -227,7 +242,7 @@ class WorkerEngine:
             place=lambda: self.archives.place_id,
             worker=self.worker,
             cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
-            record=embedding_calls.record,
+            embedding_call=embedding_calls.call,
             making=threading.Lock(),
         )
 
@@ -366,7 +381,7 @@ class WorkerEngine:
             DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then),
             DueKind(FIRING, self.due_firings.handle),
             DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
-            DueKind(MEMORY_NOTE, notes.handle),
+            DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
 
 

@@ -244,6 +244,7 @@ class Asking:
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.memory()
+        self.skills()
         self.ask("completion", "completion", "bash")
 
     def memory(self) -> None:
@@ -257,6 +258,20 @@ class Asking:
         self.ask("memory files", "memory", "files")
         self.ask("memory doctor", "memory", "doctor")
         self.ask("sessions search", "sessions", "search", "done")
+
+    def skills(self) -> None:
+        requires = {"requires": {"bins": ["sh"]}, "os": ["linux", "darwin"], "primaryEnv": "KEY"}
+        metadata = json.dumps({"openclaw": {**requires, "install": [{"kind": "brew", "formula": "sh"}]}})
+        folder = self.directory / "sample"
+        folder.mkdir()
+        head = f"---\nname: sample\ndescription: d\nhomepage: https://example.org\nmetadata: {metadata}\n---\n"
+        (folder / "SKILL.md").write_text(head)
+        self.ask("skills add", "skills", "add", str(folder), "--yes")
+        self.ask("skills new", "skills", "new", "fresh")
+        (self.fleet.workspace / "skills" / "broken.md").write_text("nothing")
+        self.ask("skills list", "skills", "list", "--all")
+        self.ask("skills show", "skills", "show", "sample")
+        self.ask("skills check", "skills", "check", code=1)
 
     def outbox(self) -> None:
         store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Required, TypedDict, Unpack
 
 from openclaw_workers.config.model_names import find_model
@@ -14,6 +15,7 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_messag
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
 from openclaw_workers.domain.session_key import agent_of, chat_type
+from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import safe_line, wrap
@@ -23,6 +25,7 @@ from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
 from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_known, parse_command
+from openclaw_workers.engine.intake.skill_commands import AskedSkill, asked_skill
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
@@ -30,6 +33,7 @@ from openclaw_workers.store.client import ScriptCall
 from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Receipt, Refused
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.skill_commands import SkillCommands
 from openclaw_workers.store.tree import Tree
 
 MAX_TEXT_BYTES = 1_000_000
@@ -122,7 +126,9 @@ class Intake:
         waker: Waker,
         chats: ChatDelivery,
         settings: Settings,
+        skills: SkillCommands,
     ) -> None:
+        self._skills = skills
         self._inbox = inbox
         self._reader = reader
         self._sessions = sessions
@@ -208,10 +214,11 @@ class Intake:
         parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
         if parsed is not None and parsed.command.now is not None:
             return PreparedCommand(parsed, self._context(session, caller, delivery))
+        skill = None if parsed else self._asked_skill(text, session, caller, bot_name)
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else _clean(shown_as or _text_for_model(text, sender, authority)),
+            text=_text(parsed, skill, shown_as) or _clean(shown_as or _text_for_model(text, sender, authority)),
             route=route,
             sender=safe_line(sender),
             authority=authority,
@@ -221,7 +228,7 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
-            metadata={"replyTo": reply_to} if reply_to else {},
+            metadata={**({"replyTo": reply_to} if reply_to else {}), **(skill.metadata if skill else {})},
             attachments=tuple(attachments),
         )
         return self._prepared(message, mode, delivery, row)
@@ -255,12 +262,11 @@ class Intake:
         """The command that a message is, checked; None if it is an ordinary message.
 
         Raises:
-            BadInput: its sender may not give it, it is not understood, or it is nothing but an unknown `/word`.
+            BadInput: its sender may not give it, or it is not understood.
         """
         triggers = self._settings.session.reset_triggers
         parsed = parse_command(text, reset_triggers=triggers, bot_name=bot_name)
         if parsed is None:
-            check_known(text, reset_triggers=triggers)
             return None
         may = caller.command_authority.covers(parsed.command.authority)
         if parsed.is_stop_word and (has_files or not may):
@@ -272,6 +278,24 @@ class Intake:
         if parsed.command.now is not None:
             return parsed
         return replace(parsed, argument=parsed.command.checked(self._settings, parsed.argument))
+
+    def _asked_skill(self, text: str, session: SessionKey, caller: Caller, bot_name: str) -> AskedSkill | None:
+        """The skill that a message asks for by its slash command, if its sender may.
+
+        Raises:
+            BadInput: the message is nothing but an unknown `/word`, or `/skill` with an unknown name.
+        """
+        may = caller.command_authority.covers(Authority.AUTHORIZED)
+        known = self._skill_commands_of(session) if may else tuple
+        asked = asked_skill(text, bot_name, known) if may else None
+        if asked is None:
+            triggers = self._settings.session.reset_triggers
+            check_known(text, reset_triggers=triggers, more=lambda: [each.name for each in known()])
+        return asked
+
+    def _skill_commands_of(self, session: SessionKey) -> Callable[[], Sequence[SkillCommand]]:
+        seconds, agent = self._settings.engine.accept_timeout_seconds, agent_of(session)
+        return cache(lambda: within(seconds, lambda: self._skills.of_agent(agent)))
 
     def _now(self, parsed: ParsedCommand, context: CommandContext) -> Answered:
         seconds = self._settings.engine.accept_timeout_seconds
@@ -288,6 +312,7 @@ class Intake:
             control=self._control,
             post=self._post_for_command,
             delivery=delivery,
+            skill_commands=self._skill_commands_of(session),
         )
 
     def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:
@@ -358,6 +383,13 @@ class Intake:
             drop=queue.drop,
             debounce_ms=queue.debounce_ms_by_channel.get(channel, queue.debounce_ms),
         )
+
+
+def _text(parsed: ParsedCommand | None, skill: AskedSkill | None, shown_as: str) -> str:
+    """What is kept of a command, or of a message that asks for a skill; empty for all others."""
+    if parsed is not None:
+        return parsed.text
+    return _clean(skill.text(shown_as)) if skill is not None else ""
 
 
 def _text_for_model(text: str, sender: str, authority: Authority) -> str:

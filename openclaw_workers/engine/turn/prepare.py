@@ -25,6 +25,7 @@ from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
+from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
@@ -43,6 +44,7 @@ class Prepared:
     agent: AgentConfig
     report: str
     """The sizes of its system prompt, as JSON."""
+    skills: AgentSkills = NO_SKILLS
 
 
 class Preparer:
@@ -106,7 +108,7 @@ class Preparer:
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
-        return Prepared(setup, self._transcripts.load(taken, budget), agent, frame.stored_report)
+        return Prepared(setup, self._transcripts.load(taken, budget), agent, frame.stored_report, frame.skills)
 
     def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
         """As it is stored; where nothing is stored, from the chain of its parents and its key."""

@@ -55,10 +55,12 @@ def prompt_facts(
     tools: Sequence[ToolSpec],
     *,
     names: Sequence[str],
+    skills: str,
     citations: bool,
     model_aliases: Sequence[tuple[str, str]],
 ) -> PromptFacts:
-    """`names` are the workspace files for the prompt; `citations`: whether answers from memory name their source."""
+    """`names` are the workspace files for the prompt, `skills` the list of skills; `citations`: whether answers from
+    memory name their source."""
     limits = {"max_chars": agent.bootstrap_max_chars, "total_max_chars": agent.bootstrap_total_max_chars}
     return PromptFacts(
         agent_id=agent.id,
@@ -70,6 +72,7 @@ def prompt_facts(
         specs=tools,
         role=position.role,
         mode=agent.prompt_mode,
+        skills=skills,
         docs=_documents(),
         owners=agent.identity.owner_numbers,
         model_aliases=model_aliases,

@@ -52,6 +52,9 @@ _REGISTRY: Final = "tests/unit/providers/test_registry.py"
 _RESOLVE: Final = "tests/unit/config/test_resolve.py"
 _SEND_POLICY: Final = "tests/unit/engine/test_send_policy.py"
 _SESSIONS: Final = "tests/component/engine/test_session_tools.py"
+_SKILL_TURNS: Final = "tests/component/engine/test_skill_turns.py"
+_SKILLS: Final = "tests/component/skills/test_catalog.py"
+_SKILL_LIST: Final = "tests/unit/skills/test_listing.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
@@ -211,6 +214,7 @@ _AGENT: Final = {
     "bootstrapMaxChars": _TOLD,
     "bootstrapTotalMaxChars": f"{_FORCE}::test_files_of_the_workspace_share_one_limit",
     "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
+    "skills": f"{_SKILL_TURNS}::test_bundled_skills_are_offered_and_an_agent_may_name_those_it_wants",
     **_loops("tools.loopDetection"),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
@@ -435,6 +439,26 @@ EFFECTS: Final = {
     "memory.citations": f"{_MEMORY_TURNS}::test_sources_are_named_as_set",
     "memory.inGroupPrompts": f"{_MEMORY_TURNS}::test_personal_files_are_in_prompts_of_groups_only_if_set",
     "memory.sessionNotes": f"{_MEMORY_TURNS}::test_no_notes_where_they_are_switched_off",
+    "skills.allowBundled": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    "skills.load.extraDirs": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    "skills.load.watch": f"{_SKILLS}::test_skills_are_loaded_once_where_watching_is_off",
+    "skills.load.watchDebounceMs": f"{_SKILLS}::test_a_directory_is_looked_at_no_more_often_than_set",
+    **dict.fromkeys(
+        (
+            "skills.limits.maxCandidatesPerRoot",
+            "skills.limits.maxSkillsLoadedPerSource",
+            "skills.limits.maxSkillFileBytes",
+        ),
+        f"{_SKILLS}::test_limits_of_files_and_directories_hold_and_are_said",
+    ),
+    "skills.limits.maxSkillsInPrompt": f"{_SKILL_LIST}::test_no_more_skills_are_listed_than_set",
+    "skills.limits.maxSkillsPromptChars": f"{_SKILL_LIST}::test_the_list_is_no_longer_than_set",
+    "skills.entries.*.enabled": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    "skills.entries.*.config": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    **dict.fromkeys(
+        ("skills.entries.*.apiKey", "skills.entries.*.env"),
+        f"{_SKILL_TURNS}::test_variables_of_a_skill_are_given_to_commands_of_its_agent_alone",
+    ),
     "qdrant.url": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     "qdrant.apiKey": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
