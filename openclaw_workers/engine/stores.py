@@ -23,6 +23,7 @@ from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
+from openclaw_workers.store.session_index import SessionIndex
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.system_events import SystemEvents
 from openclaw_workers.store.tree import Tree
@@ -71,6 +72,7 @@ class Stores:
     channels: Channels
     system_events: SystemEvents
     schedules: Schedules
+    session_index: SessionIndex
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -103,6 +105,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
         schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
+        session_index=SessionIndex(redis, keys),
     )
 
 

@@ -151,7 +151,7 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
-            metadata={"replyTo": reply_to} if reply_to else {},
+            metadata=_metadata(replyTo=reply_to, senderId=safe_line(sender_id)),
             attachments=tuple(attachments),
         )
         return self._enqueue(message, mode, delivery, row)
@@ -293,6 +293,10 @@ class Intake:
             drop=queue.drop,
             debounce_ms=queue.debounce_ms_by_channel.get(channel, queue.debounce_ms),
         )
+
+
+def _metadata(**given: str) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value}
 
 
 def _text_for_model(text: str, sender: str, authority: Authority) -> str:
