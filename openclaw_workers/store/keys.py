@@ -104,11 +104,11 @@
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
     {ns}:s:{key}:bound             zset    with turn        messages the current run answers -> sequence number
     {ns}:s:{key}:receipts          hash    newest 2,000     message id -> how it stands (JSON)
-    {ns}:s:{key}:ages              zset    with receipts    message id -> accepted at (ms)
+    {ns}:s:{key}:ages              zset    newest 2,000     message id -> accepted at (ms)
     {ns}:s:{key}:log               list    with session     transcript entries (JSON), oldest first
     {ns}:s:{key}:events            stream  newest 2,000     what happened, for viewers
     {ns}:s:{key}:batches           zset    with batch       batches it spawned that are not announced -> spawned at (ms)
-    {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
+    {ns}:s:{key}:children          zset    newest 1,000     runs it spawned -> the order of spawning
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first

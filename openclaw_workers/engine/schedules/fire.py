@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import structlog
 
 from openclaw_workers.agent.prompt import texts
+from openclaw_workers.config.base import format_duration
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.job import PROVENANCE, Job, firing_id
 from openclaw_workers.domain.messages import Authority, InboundMessage
-from openclaw_workers.domain.schedule import Plan, plan
-from openclaw_workers.engine.delivery.notice_texts import JOB_STOPPED
+from openclaw_workers.domain.schedule import At, Plan, plan
+from openclaw_workers.engine.delivery.notice_texts import JOB_MISSED, JOB_STOPPED
 from openclaw_workers.engine.intake.accept import Intake, Rejected
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.schedules.delivery import JobDelivery
@@ -32,6 +33,8 @@ QUEUED_MS = 2_000
 BUSY = "requests-in-flight"
 BUSY_MS = 15_000
 """When a heartbeat is tried again that found its session busy."""
+KEPT_MS = 30 * 86_400_000
+"""How long a job is kept that failed or was missed and has no further time."""
 WITHDRAWN = "its maker is not an owner any more"
 
 
@@ -146,12 +149,12 @@ class DueJobs:
         if not self._is_enabled:
             self._due.later(item, OFF_MS)
             return
-        for _ in range(FIRED_AT_ONCE):
-            stored = self._store.get(job_id)
+        for number in range(FIRED_AT_ONCE):
+            stored, now = self._store.get(job_id), self._due.now_ms()
             if stored is None or stored.state.paused or stored.state.next_at is None:
-                self._due.done(item)
+                if number == 0:  # otherwise the script that took its last time has said when to look again
+                    self._retire(job_id, stored, now)
                 return
-            now = self._due.now_ms()
             if stored.state.next_at > now:
                 return
             if not self._step(stored, stored.state.next_at, now):
@@ -164,6 +167,8 @@ class DueJobs:
         if found.fire != due:
             reason = f"missed by {(now - due) // 1000:,} s"
             self._store.skip(job.id, due, _next(found), state="missed", reason=reason)
+            if _next(found) is None and job.removes_itself:
+                self._miss(job, due, now)
             return True
         if stored.at_work and job.overlap == "queue" and job.is_isolated:
             self._due.later(f"{JOB}{job.id}", QUEUED_MS)
@@ -180,6 +185,18 @@ class DueJobs:
             log.warning("job.not_fired", job=job.id, error=error.message)
             self._store.skip(job.id, due, found.following, state="skipped", reason=error.message)
         return True
+
+    def _retire(self, job_id: str, stored: StoredJob | None, now: int) -> None:
+        """Remove a job that has no further time for long; one that is paused, or gone, is not looked at again."""
+        if stored is not None and _is_over(stored, now):
+            self._store.remove(job_id)
+        self._due.done(f"{JOB}{job_id}")
+
+    def _miss(self, job: Job, due: int, now: int) -> None:
+        """A job that would have removed itself has missed its only time, and says so."""
+        said = JOB_MISSED.format(name=job.name or job.id, late=format_duration(timedelta(seconds=(now - due) // 1000)))
+        self._delivery.say(job, f"out-cron-{job.id}-{due}-missed", said, self._firing.session(job, due))
+        self._store.remove(job.id)
 
     def _stop(self, job: Job, due: int, following: int | None) -> None:
         """The maker is no owner any more. An owner who resumes the job takes it over."""
@@ -204,6 +221,12 @@ class DueJobs:
         # A session that is busy for long fills the run log with one line, not with one for each try.
         again = reason == BUSY and (stored.state.last_state, stored.state.last_error) == ("skipped", BUSY)
         self._store.skip(job.id, firing.time, following, state="skipped" if reason and not again else "", reason=reason)
+
+
+def _is_over(stored: StoredJob, now: int) -> bool:
+    """Whether a job had one time, which is long past, and nobody has removed or resumed it since."""
+    schedule = stored.job.schedule
+    return isinstance(schedule, At) and not stored.job.declared and now - schedule.at > KEPT_MS
 
 
 def _next(found: Plan) -> int | None:

@@ -154,7 +154,8 @@ if verb == "delete" then
 else
   cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, verb == "expire" and "stale" or "reset")
   if verb == "expire" then
-    redis.call("HSET", row, "updatedAt", unused_since) -- nobody has used it
+    -- Nobody has used it. The next message of a person is answered with a word about the reset.
+    redis.call("HSET", row, "updatedAt", unused_since, "rolledOver", 1)
   else
     touch(sessions, session, now)
   end

@@ -58,10 +58,13 @@ def test_only_agents_with_a_block_or_tasks_beat(make_engine: MakeEngine) -> None
     listed = [{"id": "main"}, {"id": "other", "heartbeat": {"every": "5m"}}]
     some = make_engine({"agents": {"list": listed}})
     assert some.built.heartbeats.beating() == ["other"]
+    (engine.loaded.state_dir / "workspace" / "HEARTBEAT.md").unlink()
     assert make_engine({"heartbeat": {"every": "0m"}}).built.heartbeats.beating() == []
     assert make_engine({"heartbeat": {}}).built.heartbeats.beating() == ["main"]
-    silent = [{"id": "main"}, {"id": "other", "heartbeat": None}]
-    assert make_engine({"heartbeat": {}, "agents": {"list": silent}}).built.heartbeats.beating() == ["main"]
+    both = [{"id": "main"}, {"id": "other", "heartbeat": None}]
+    assert make_engine({"heartbeat": {}, "agents": {"list": both}}).built.heartbeats.beating() == ["main", "other"]
+    nobody = [{"id": "main"}, {"id": "other", "heartbeat": {"every": "0m"}}]
+    assert make_engine({"heartbeat": {}, "agents": {"list": nobody}}).built.heartbeats.beating() == []
 
 
 def test_a_beat_is_a_job_that_every_worker_declares_alike(make_engine: MakeEngine) -> None:
@@ -213,7 +216,7 @@ def test_the_prompt_of_an_agent_that_beats_says_so(make_engine: MakeEngine) -> N
     assert "## Heartbeats" not in system({})
     assert "## Heartbeats" in system({"heartbeat": {}})
     assert "look into the garden" in system({"heartbeat": {"prompt": "look into the garden"}})
-    assert "## Heartbeats" not in system({"heartbeat": {}, "promptMode": "minimal"})
+    assert "## Heartbeats" not in system({"heartbeat": {}, "agents": {"defaults": {"promptMode": "minimal"}}})
     engine = make_engine()
     write_tasks(engine, "- look at the mail\n")
     assert "## Heartbeats" in engine.built.frames.default("main").setup.whole_system

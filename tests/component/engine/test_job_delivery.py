@@ -6,14 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+import redis
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import InboxEntry
 from openclaw_workers.domain.outgoing import WEBHOOK
 from openclaw_workers.errors import BadInput, ConfigurationError
+from openclaw_workers.store.keys import JOB
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.test_jobs import CHAT, TELEGRAM, add, fire, move, service, settle
+from tests.support.moved_time import MovedTime
 
+DAY_MS = 86_400_000
 ADDRESS = "https://example.com/hooks/jobs"
 WEBHOOKS = {"cron": {"webhooks": {"allow": ["https://example.com/hooks"]}}}
 DM = SessionKey("agent:main:telegram:dm:ann")
@@ -108,3 +112,36 @@ def test_a_jobs_turn_has_its_own_fallbacks_and_tools_in_prompt_and_calls(make_en
 
 def _workspace(engine: EngineHarness) -> Path:
     return engine.loaded.state_dir / "workspace"
+
+
+def test_a_reminder_that_was_missed_for_too_long_is_gone_and_its_chat_is_told(make_engine: MakeEngine) -> None:
+    engine = make_engine(TELEGRAM)
+    engine.say("hello", route=CHAT)
+    engine.work()
+    before = len(engine.stores.outbox.entries())
+    job = add(engine, at="1h", session_target="main", name="stretch")
+    move(engine, job, 25 * 3600)
+    fire(engine, job)
+
+    assert engine.stores.schedules.get(job.id) is None
+    assert [entry.state for entry in engine.stores.schedules.log(job.id)] == ["missed"]
+    entries = engine.stores.outbox.entries()
+    assert len(entries) == before + 1
+    assert "stretch did not run" in entries[0].message.text
+
+
+def test_a_job_that_failed_and_has_no_further_time_is_removed_after_a_month(
+    redis_client: redis.Redis, make_engine: MakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = MovedTime(redis_client, tmp_path / "clock", monkeypatch)
+    engine = make_engine()
+    job = add(engine, at="1h", session_target="main")
+    time = move(engine, job, 1)
+    fire(engine, job)
+    assert engine.stores.schedules.settle(job.id, time, state="error", reason="x") == "paused"
+    at = engine.stores.redis.zscore(engine.stores.keys.due, f"{JOB}{job.id}")
+    assert at is not None
+    assert at > engine.stores.due.now_ms() + 29 * DAY_MS
+    moved.advance(31 * DAY_MS // 1000)
+    fire(engine, job)
+    assert engine.stores.schedules.get(job.id) is None

@@ -14,7 +14,7 @@ from openclaw_workers.engine.client_graph import pairing_of
 from openclaw_workers.engine.schedules.fire import WITHDRAWN
 from openclaw_workers.store.tokens import Tokens
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
-from tests.component.engine.test_jobs import CHAT, fire, move, service, states
+from tests.component.engine.test_jobs import CHAT, fire, move, service, settle, states
 from tests.support.programs import as_text, call, program, say
 
 ADD = {"tool": "cron", "input": {"action": "add", "job": {"every": "1h", "message": "look"}}}
@@ -40,6 +40,7 @@ def test_a_job_of_an_owner_who_is_none_any_more_stops_and_says_so(make_engine: M
     move(engine, job, 1)
     fire(engine, job)
     assert engine.work() == 1, "an owner's job fires"
+    settle(engine)
 
     later = make_engine(telegram())
     before = len(later.stores.outbox.entries())

@@ -12,6 +12,7 @@ import redis
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.maintenance import Action, Reason
+from openclaw_workers.domain.messages import Route
 from openclaw_workers.engine.client_graph import maintenance_of
 from openclaw_workers.engine.maintenance.sessions import ITEM
 from openclaw_workers.store.turn_records import Taken
@@ -21,7 +22,9 @@ from tests.support.moved_time import MovedTime
 DAY = 86_400
 NOTES, DM = SessionKey("agent:main:notes"), SessionKey("agent:main:telegram:dm:ann")
 GROUP, TOPIC = SessionKey("agent:main:telegram:group:7"), SessionKey("agent:main:telegram:group:7:topic:3")
-ENFORCED = {"session": {"maintenance": {}}}
+ENFORCED: dict[str, Any] = {"session": {"maintenance": {}}}
+TELEGRAM = {"channels": {"telegram": {"enabled": True, "botToken": "1:x"}}}
+CHAT = Route(channel="telegram", to="42", account_id="default")
 NEVER_RESET = {"mode": "none"}
 
 
@@ -58,7 +61,7 @@ def session_id(engine: EngineHarness, session: SessionKey = SESSION) -> str:
 def test_an_expired_session_is_rolled_over_and_saved_although_no_message_came(
     moved: MovedTime, make_engine: MakeEngine
 ) -> None:
-    engine = make_engine()
+    engine = make_engine(TELEGRAM)
     talk(engine, SESSION, GROUP)
     before, used = session_id(engine), engine.stores.reader.row(SESSION)["updatedAt"]
     assert walk(engine) == {}
@@ -75,10 +78,12 @@ def test_an_expired_session_is_rolled_over_and_saved_although_no_message_came(
     assert note.session_key == SESSION
     assert not engine.stores.outbox.entries(), "nobody is told in the middle of the night"
 
-    after = session_id(engine)
-    moved.advance(DAY)
     assert walk(engine) == {}, "there is nothing left to roll over"
-    talk(engine, SESSION)
+    after = session_id(engine)
+    for count in (2, 3):
+        engine.say("hello", route=CHAT)
+        engine.work()
+        assert len(engine.stores.outbox.entries()) == count, "the reset is told once, with the next answer"
     assert session_id(engine) == after, "the message begins in the session that waits for it"
 
 
@@ -162,7 +167,7 @@ def test_a_walk_goes_in_bounded_steps_that_any_worker_continues(moved: MovedTime
     now = engine.stores.due.now_ms()
     for number in range(250):  # all of the same millisecond
         key = f"agent:main:s{number}"
-        row = {"sessionId": f"id-{number}", "sessionKey": key, "agentId": "main", "updatedAt": now}
+        row: Any = {"sessionId": f"id-{number}", "sessionKey": key, "agentId": "main", "updatedAt": now}
         engine.stores.redis.hset(engine.stores.keys.row(key), mapping=row)
         engine.stores.redis.zadd(engine.stores.keys.sessions, {key: now})
     moved.advance(31 * DAY)
@@ -180,9 +185,9 @@ def test_the_sweep_takes_the_steps_and_looks_again_later(moved: MovedTime, make_
     engine = make_engine(ENFORCED)
     talk(engine, NOTES)
     moved.advance(31 * DAY)
-    engine.sweeper.sweep()
-    moved.advance(5)
-    engine.sweeper.sweep()
+    for _ in range(3):
+        engine.sweeper.sweep()
+        moved.advance(1)
     assert there(engine) == set()
     at = engine.stores.redis.zscore(engine.stores.keys.due, ITEM)
     assert at is not None

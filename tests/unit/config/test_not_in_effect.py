@@ -50,14 +50,13 @@ def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) 
 
 
 def test_a_setting_that_repeats_its_default_is_also_reported(load_text: LoadText) -> None:
-    text = "agents: {defaults: {skills: null}}"
-    assert load_text(text).not_in_effect == {"agents.defaults.skills": "not in effect yet: there are no skills"}
+    assert load_text("tools: {alsoAllow: []}").not_in_effect == {"tools.alsoAllow": "not in effect yet"}
 
 
 def test_writing_all_defaults_does_not_stop_a_start(load_text: LoadText) -> None:
     loaded = load_text(example())
 
-    assert "agents.defaults.skills" in loaded.not_in_effect
+    assert "tools.alsoAllow" in loaded.not_in_effect
     assert loaded.unenforced == ()
 
 
