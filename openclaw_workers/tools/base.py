@@ -152,8 +152,8 @@ class Tool(ABC, Generic[InputT]):
         """The input as JSON schema, without the titles that pydantic derives from the names: they tell nothing."""
         schema: dict[str, Any] = self.input_type.model_json_schema()
         schema.pop("title", None)
-        for field in schema["properties"].values():
-            field.pop("title", None)
+        for each in schema["properties"].values():
+            each.pop("title", None)
         return schema
 
     @cached_property

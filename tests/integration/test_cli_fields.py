@@ -330,6 +330,9 @@ class Asking:
         self.ask("status --damaged", "status", "--damaged")
         self.ask("runs stop", "runs", "stop", run, "--wait")
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
+        row = self.fleet.stores.keys.row(session_key("plain"))
+        self.fleet.stores.redis.hset(row, "lastInteractionAt", "1")
+        self.ask("sessions cleanup", "sessions", "cleanup", "--dry-run")
         self.ask("sessions reset", "sessions", "reset", "busy")
         self.ask("sessions delete", "sessions", "delete", "busy", "--yes")
 

@@ -29,6 +29,15 @@ def session_table(found: Sequence[Fields]) -> str:
     return table(head, rows, right=("WAITING", "TURNS", "TOKENS"), cut=("LABEL", "SESSION"))
 
 
+def cleanup_table(found: Sequence[Fields]) -> str:
+    head = ("SESSION", "ACTION", "WHY", "UPDATED", "DONE")
+    rows = [
+        (each["sessionKey"], each["action"], each["why"], age(each["updatedAt"]), "yes" if each["done"] else "no")
+        for each in found
+    ]
+    return table(head, rows)
+
+
 def session_lines(session: Fields) -> list[tuple[str, object]]:
     """Name and value of each line that `ocw sessions show` prints."""
     row, state = session["row"], session["state"]

@@ -228,7 +228,10 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
-            metadata={**({"replyTo": reply_to} if reply_to else {}), **(skill.metadata if skill else {})},
+            metadata={
+                **_metadata(replyTo=reply_to, senderId=safe_line(sender_id)),
+                **(skill.metadata if skill else {}),
+            },
             attachments=tuple(attachments),
         )
         return self._prepared(message, mode, delivery, row)
@@ -390,6 +393,10 @@ def _text(parsed: ParsedCommand | None, skill: AskedSkill | None, shown_as: str)
     if parsed is not None:
         return parsed.text
     return _clean(skill.text(shown_as)) if skill is not None else ""
+
+
+def _metadata(**given: str) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value}
 
 
 def _text_for_model(text: str, sender: str, authority: Authority) -> str:

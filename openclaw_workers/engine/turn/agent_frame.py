@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -78,13 +78,16 @@ class AgentFrames:
         catalog: ToolCatalog,
         skills: SkillCatalog,
         disabled_tools: Collection[str] = (),
+        beats: Callable[[str], bool] = lambda agent_id: False,
     ) -> None:
+        """`beats`: whether the configuration makes an agent beat."""
         self._agents = agents
         self._models = models
         self._web = web
         self._catalog = catalog
         self._skills = skills
         self._disabled_tools = disabled_tools
+        self._beats = beats
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
         self._tool_timeout_seconds = tool_timeout_seconds
@@ -163,6 +166,7 @@ class AgentFrames:
             skills=skills.prompt,
             citations=shows_citations(self._memory.citations, is_group=position.is_group),
             model_aliases=self._model_aliases,
+            beats=self._beats(agent.id),
         )
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
@@ -197,5 +201,8 @@ class AgentFrames:
 
     def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
         left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
-        allowed = tools_at(position.depth, position.role, position.authority, offered)
-        return [tool for tool in allowed if tool.name not in left_out]
+        offered_here = tools_at(position.depth, position.role, position.authority, offered)
+        allowed = position.only_tools
+        return [
+            tool for tool in offered_here if tool.name not in left_out and (allowed is None or tool.name in allowed)
+        ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.domain.transcript import TranscriptEntry
@@ -104,11 +104,11 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
-            **_tools_left(frame.setup, bound),
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
-        return Prepared(setup, self._transcripts.load(taken, budget), agent, frame.stored_report, frame.skills)
+        seen = _seen(self._transcripts.load(taken, budget), bound, taken.lease.run)
+        return Prepared(setup, seen, agent, frame.stored_report, frame.skills)
 
     def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
         """As it is stored; where nothing is stored, from the chain of its parents and its key."""
@@ -130,17 +130,25 @@ class Preparer:
             taken.authority,
             is_private=is_direct and taken.authority.covers(Authority.OWNER),
             is_group=is_group(root),
-            is_light=bool(bound) and bound[0].metadata.get("lightContext") == "1",
+            only_files=_only_files(bound),
+            only_tools=_only_tools(bound),
         )
 
 
-def _tools_left(setup: TurnSetup, bound: Sequence[InboxEntry]) -> dict[str, Any]:
+def _only_files(bound: Sequence[InboxEntry]) -> tuple[str, ...] | None:
+    """The workspace files of a turn with a light context: none, or the one that its message names."""
+    light = bound[0].metadata.get("lightContext", "") if bound else ""
+    return None if not light else () if light == "none" else (light,)
+
+
+def _only_tools(bound: Sequence[InboxEntry]) -> frozenset[str] | None:
     """The tools of a turn whose message allows only some."""
     allowed = bound[0].metadata.get("toolsAllow", "") if bound else ""
-    if not allowed:
-        return {}
-    names = {canonical(name) for name in allowed.split(",")}
-    return {
-        "tools": {name: tool for name, tool in setup.tools.items() if name in names},
-        "specs": [spec for spec in setup.specs if spec.name in names],
-    }
+    return frozenset(canonical(name) for name in allowed.split(",")) if allowed else None
+
+
+def _seen(entries: list[TranscriptEntry], bound: Sequence[InboxEntry], run: RunId) -> list[TranscriptEntry]:
+    """What a turn sees of the transcript: all, or only its own part if its message wants no history."""
+    if not bound or bound[0].metadata.get("history") != "none":
+        return entries
+    return [entry for entry in entries if entry.run_id == run]

@@ -34,6 +34,7 @@ _HOOK_SESSIONS: Final = "tests/unit/ingress/test_hook_sessions.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
 _INGRESS: Final = "tests/integration/ingress"
 _JOBS: Final = "tests/component/engine/test_jobs.py"
+_JOB_DELIVERY: Final = "tests/component/engine/test_job_delivery.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
@@ -41,6 +42,7 @@ _MCP: Final = "tests/component/tools/mcp/test_stdio.py"
 _MCP_HTTP: Final = "tests/component/tools/mcp/test_http.py::test_a_server_is_used_restarted_and_used_again"
 _MCP_TOOLS: Final = f"{_MCP}::test_tools_are_named_after_their_server_and_their_answers_are_untrusted"
 _MCP_ENVIRONMENT: Final = f"{_MCP}::test_a_server_gets_the_configured_environment_and_no_secrets"
+_MAINTENANCE: Final = "tests/component/engine/test_maintenance.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PLUGINS: Final = "tests/component/tools/plugins/test_load.py"
@@ -63,6 +65,7 @@ _WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
 _WEB_PARTS: Final = "tests/unit/tools/test_web_parts.py"
 _WEB_SEARCH: Final = "tests/component/tools/test_web_search.py"
 _WEBHOOKS: Final = "tests/integration/ingress/test_webhooks.py"
+_WEBHOOK_ADAPTER: Final = "tests/component/ingress/test_webhook_adapter.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -87,6 +90,8 @@ _HEARTBEAT: Final = {
     "test_an_alert_goes_where_the_block_says": "target to accountId prompt",
     "test_no_more_than_a_few_characters_count_as_nothing": "ackMaxChars",
     "test_a_beat_has_its_own_model_and_few_files": "model lightContext",
+    "test_a_beat_without_history_sees_only_itself": "history",
+    "test_beats_keep_their_distance": "minSpacing",
 }
 
 
@@ -297,6 +302,15 @@ EFFECTS: Final = {
     "session.agentToAgent.maxPingPongTurns": (
         "tests/component/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
     ),
+    **{
+        f"session.maintenance.{name}": f"{_MAINTENANCE}::{test}"
+        for name, test in {
+            "mode": "test_nothing_is_removed_unless_the_block_is_written",
+            "pruneAfter": "test_unused_sessions_are_removed_and_saved_first",
+            "maxEntries": "test_surplus_sessions_are_removed_but_no_direct_chats_and_no_pointers",
+            "resetArchiveRetention": "test_archives_are_kept_as_long_as_set",
+        }.items()
+    },
     "messages.queue.mode": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.byChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.debounceMs": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
@@ -313,6 +327,8 @@ EFFECTS: Final = {
     "cron.enabled": f"{_JOBS}::test_switched_off_nothing_fires",
     "cron.maxConcurrent": f"{_JOBS}::test_an_isolated_job_runs_in_a_session_of_its_own_under_its_own_cap",
     "cron.sessionRetention": f"{_JOBS}::test_an_isolated_job_runs_in_a_session_of_its_own_under_its_own_cap",
+    "cron.webhooks.allow": f"{_JOB_DELIVERY}::test_only_allowed_addresses_are_webhooks",
+    "cron.webhooks.token": f"{_WEBHOOK_ADAPTER}::test_an_answer_is_posted_once_with_its_key_and_token",
     "cron.runLogEntries": f"{_JOBS}::test_the_sweep_fires_what_is_due_and_keeps_a_bounded_log",
     **dict.fromkeys(
         (f"cron.jobs.*.{field.alias}" for field in JobDraft.model_fields.values()),
