@@ -52,7 +52,7 @@ def metadata_block(fields: dict[str, Any]) -> dict[str, Any]:
         return {}
     if not isinstance(metadata, dict):
         raise BadFrontmatter('its metadata is no mapping; expected JSON such as {"openclaw": {"emoji": "…"}}')
-    block = next((metadata[name] for name in _BLOCKS if name in metadata), {})
+    block: Any = next((metadata[name] for name in _BLOCKS if name in metadata), {})
     if not isinstance(block, dict):
         raise BadFrontmatter("metadata.openclaw is no mapping; expected keys such as requires, os and emoji")
     return block

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Required, TypedDict, Unpack
 
 from openclaw_workers.config.model_names import find_model
@@ -15,7 +14,6 @@ from openclaw_workers.domain.ids import MessageId, RunId, SessionKey, new_messag
 from openclaw_workers.domain.messages import Authority, InboundMessage, MessageState, QueueMode, Route
 from openclaw_workers.domain.runs import lane_of
 from openclaw_workers.domain.session_key import agent_of, chat_type
-from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import safe_line, wrap
@@ -24,8 +22,8 @@ from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
-from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_known, parse_command
-from openclaw_workers.engine.intake.skill_commands import AskedSkill, asked_skill
+from openclaw_workers.engine.intake.commands.parse import ParsedCommand, parse_command
+from openclaw_workers.engine.intake.skill_commands import AskedSkill, SkillFinder
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
@@ -33,7 +31,6 @@ from openclaw_workers.store.client import ScriptCall
 from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Receipt, Refused
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
-from openclaw_workers.store.skill_commands import SkillCommands
 from openclaw_workers.store.tree import Tree
 
 MAX_TEXT_BYTES = 1_000_000
@@ -126,7 +123,7 @@ class Intake:
         waker: Waker,
         chats: ChatDelivery,
         settings: Settings,
-        skills: SkillCommands,
+        skills: SkillFinder,
     ) -> None:
         self._skills = skills
         self._inbox = inbox
@@ -214,7 +211,7 @@ class Intake:
         parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
         if parsed is not None and parsed.command.now is not None:
             return PreparedCommand(parsed, self._context(session, caller, delivery))
-        skill = None if parsed else self._asked_skill(text, session, caller, bot_name)
+        skill = None if parsed else self._skills.find(text, session, commands, bot_name)
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
@@ -282,24 +279,6 @@ class Intake:
             return parsed
         return replace(parsed, argument=parsed.command.checked(self._settings, parsed.argument))
 
-    def _asked_skill(self, text: str, session: SessionKey, caller: Caller, bot_name: str) -> AskedSkill | None:
-        """The skill that a message asks for by its slash command, if its sender may.
-
-        Raises:
-            BadInput: the message is nothing but an unknown `/word`, or `/skill` with an unknown name.
-        """
-        may = caller.command_authority.covers(Authority.AUTHORIZED)
-        known = self._skill_commands_of(session) if may else tuple
-        asked = asked_skill(text, bot_name, known) if may else None
-        if asked is None:
-            triggers = self._settings.session.reset_triggers
-            check_known(text, reset_triggers=triggers, more=lambda: [each.name for each in known()])
-        return asked
-
-    def _skill_commands_of(self, session: SessionKey) -> Callable[[], Sequence[SkillCommand]]:
-        seconds, agent = self._settings.engine.accept_timeout_seconds, agent_of(session)
-        return cache(lambda: within(seconds, lambda: self._skills.of_agent(agent)))
-
     def _now(self, parsed: ParsedCommand, context: CommandContext) -> Answered:
         seconds = self._settings.engine.accept_timeout_seconds
         return Answered(within(seconds, lambda: self._first_answer(parsed, context)))
@@ -315,7 +294,7 @@ class Intake:
             control=self._control,
             post=self._post_for_command,
             delivery=delivery,
-            skill_commands=self._skill_commands_of(session),
+            skill_commands=self._skills.known(session),
         )
 
     def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from openclaw_workers.agent.prompt import texts
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.skill_command import SkillCommand, command_name
 from openclaw_workers.domain.suggest import nearest
-from openclaw_workers.engine.intake.commands.parse import slash_word
+from openclaw_workers.engine.deadline import within
+from openclaw_workers.engine.intake.commands.parse import check_known, slash_word
 from openclaw_workers.errors import BadInput
+from openclaw_workers.store.skill_commands import SkillCommands
 
 COMMAND = "skillCommand"
 INPUT = "skillInput"
@@ -31,6 +37,34 @@ class AskedSkill:
         asked = texts.USE_SKILL.format(name=self.command.skill)
         more = shown_as or self.argument
         return f"{asked}\n\n{texts.SKILL_INPUT}\n{more}" if more else asked
+
+
+class SkillFinder:
+    """Finds the skill that a message asks for, by the names that workers have published."""
+
+    def __init__(self, store: SkillCommands, *, reset_triggers: Sequence[str], timeout_seconds: float) -> None:
+        self._store = store
+        self._triggers = reset_triggers
+        self._timeout_seconds = timeout_seconds
+
+    def known(self, session: SessionKey) -> Callable[[], Sequence[SkillCommand]]:
+        """Asks Redis when it is first called."""
+        agent = agent_of(session)
+        return cache(lambda: within(self._timeout_seconds, lambda: self._store.of_agent(agent)))
+
+    def find(self, text: str, session: SessionKey, authority: Authority, bot_name: str) -> AskedSkill | None:
+        """The skill that a message asks for, if its sender may; None if it is an ordinary message.
+
+        Raises:
+            BadInput: the message is nothing but an unknown `/word`, or `/skill` with an unknown name.
+            StoreUnavailable: it may be a command, and Redis does not say.
+        """
+        may = authority.covers(Authority.AUTHORIZED)
+        known = self.known(session) if may else tuple
+        asked = asked_skill(text, bot_name, known) if may else None
+        if asked is None:
+            check_known(text, reset_triggers=self._triggers, more=lambda: [each.name for each in known()])
+        return asked
 
 
 def asked_skill(text: str, bot_name: str, known: Callable[[], Sequence[SkillCommand]]) -> AskedSkill | None:

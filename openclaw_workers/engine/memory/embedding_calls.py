@@ -55,16 +55,15 @@ class EmbeddingCalls:
         is_query = tokens <= QUERY_TOKENS
         seconds = QUERY_SECONDS if is_query else INDEXING_SECONDS
         pause = 0.0 if is_query else INDEXING_PAUSE_SECONDS
-        late = threading.Timer(seconds, cancel.set, [TurnTimedOut(f"no key was free within {seconds:.0f} s")])
-        late.daemon = True
-        late.start()
+        is_over = threading.Event()
+        threading.Thread(target=_cancel_late, args=(is_over, cancel, seconds), daemon=True, name="ocw-embed").start()
         try:
             chain = self._models.embedding_chain(agent, provider, model, run, cancel, longest_pause_seconds=pause)
             candidate, call_id, answer = _ask_keys(chain, run, tokens, ask)
         except OpenClawError as error:
             raise EmbedderUnavailable(f"{provider}/{model} did not embed: {error.message}") from error
         finally:
-            late.cancel()
+            is_over.set()
         self._book(agent, candidate, run, call_id, answer.tokens)
         return answer
 
@@ -113,6 +112,11 @@ def _ask_keys(chain: ModelChain, run: RunId, tokens: int, ask: Ask) -> tuple[Can
             chain.succeeded(candidate, time.monotonic() - began)
             return candidate, call_id, answer
     raise AssertionError("counting ended")
+
+
+def _cancel_late(is_over: threading.Event, cancel: Cancel, seconds: float) -> None:
+    if not is_over.wait(seconds):
+        cancel.set(TurnTimedOut(f"no key was free within {seconds:.0f} s"))
 
 
 def _access(endpoint: Endpoint | None) -> EndpointAccess:

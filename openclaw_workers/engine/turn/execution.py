@@ -17,7 +17,6 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboxEntry
-from openclaw_workers.domain.transcript import ToolCallBlock
 from openclaw_workers.engine.llm.call_log import CallLog
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.tree.lineage import root_of
@@ -27,7 +26,7 @@ from openclaw_workers.engine.turn.journal import RedisJournal, persist
 from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.overrides import shown_in
 from openclaw_workers.engine.turn.prepare import Prepared, Preparer
-from openclaw_workers.engine.turn.skill_call import skill_call
+from openclaw_workers.engine.turn.skill_call import Answering, answering
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.worker.state import RunActivity, RunHandle, WorkerState
 from openclaw_workers.errors import (
@@ -114,8 +113,8 @@ class TurnExecution:
             return outcomes.failed(error, prepared.history, taken.lease.run)
         loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
         self._record_lost_calls(taken, prepared, calls, loop, journal)
-        call = skill_call(bound, prepared, taken.lease.run)
-        outcome = replace(self._loop(loop, handle, focus, call), worked=loop.worked)
+        answer = answering(loop, bound, prepared, taken.lease.run)
+        outcome = replace(self._loop(loop, handle, answer, focus), worked=loop.worked)
         if taken.row.get("deliver") == "1" or asker.reasoning != "off":
             # The commit shows the last text to the session's own viewers. Its parent's viewers, and those who follow
             # the model's thinking, need the events.
@@ -179,15 +178,12 @@ class TurnExecution:
         history = persist(lambda: self._transcripts.newest(session), self._process)
         return outcomes.failed(error, history, taken.lease.run)
 
-    def _loop(
-        self, loop: AgentLoop, handle: RunHandle, focus: str | None = None, call: ToolCallBlock | None = None
-    ) -> Outcome:
+    def _loop(self, loop: AgentLoop, handle: RunHandle, answer: Answering, focus: str | None = None) -> Outcome:
         run = handle.lease.run
         try:
             if focus is not None:
                 return outcomes.done(loop.compact(focus), loop)
-            answer = loop.run() if call is None else loop.call_tool(call)
-            return outcomes.answered(answer, handle.lease.session)
+            return outcomes.answered(answer(), handle.lease.session)
         except LeaseLost:
             raise
         except TurnParked as error:

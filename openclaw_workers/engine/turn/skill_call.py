@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from openclaw_workers.agent.loop import AgentLoop
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import InboxEntry
-from openclaw_workers.domain.transcript import ToolCallBlock
+from openclaw_workers.domain.transcript import AssistantEntry, ToolCallBlock
 from openclaw_workers.engine.intake.skill_commands import COMMAND, INPUT
 from openclaw_workers.engine.turn.prepare import Prepared
 from openclaw_workers.tools.aliases import canonical
+
+Answering = Callable[[], AssistantEntry]
+"""Runs the turn to its answer."""
+
+
+def answering(loop: AgentLoop, bound: Sequence[InboxEntry], prepared: Prepared, run: RunId) -> Answering:
+    """How a turn is answered: by the model, or by the one call that a skill's command stands for."""
+    call = skill_call(bound, prepared, run)
+    return loop.run if call is None else lambda: loop.call_tool(call)
 
 
 def skill_call(bound: Sequence[InboxEntry], prepared: Prepared, run: RunId) -> ToolCallBlock | None:

@@ -55,19 +55,22 @@ def files_of(engine: EngineHarness, session: SessionKey) -> Path:
     return workspace(engine, session.split(":")[1])
 
 
+def files_found(engine: EngineHarness, session: SessionKey) -> list[str]:
+    found = use(engine, "memory_search", session, query="vault code green box")
+    assert found["mode"] == "hybrid"
+    return [result["path"] for result in found["results"] if result["source"] == "memory"]
+
+
 def test_search_finds_only_its_own_although_the_vectors_are_shared(
     agents: EngineHarness, endpoint: tuple[str, EmbeddingServer]
 ) -> None:
-    for session, _ in PAIRS:
-        found = use(agents, "memory_search", session, query="vault code green box")
-        assert found["mode"] == "hybrid"
-        assert [result["path"] for result in found["results"] if result["source"] == "memory"] == ["MEMORY.md"]
+    assert files_found(agents, SESSION) == files_found(agents, OTHER) == ["MEMORY.md"]
     asked = [text for batch in endpoint[1].batches for text in batch if "vault code is kept" in text]
     assert len(asked) == 1, "the second agent's vector comes from the cache"
     (workspace(agents, "other") / "MEMORY.md").unlink()
     agents.built.memory.client.sync("other")
-    assert use(agents, "memory_search", OTHER, query="vault code green box")["results"] == []
-    assert use(agents, "memory_search", SESSION, query="vault code green box")["results"]
+    assert files_found(agents, OTHER) == []
+    assert files_found(agents, SESSION) == ["MEMORY.md"]
 
 
 def test_files_are_read_and_written_only_at_home(agents: EngineHarness) -> None:
@@ -76,7 +79,7 @@ def test_files_are_read_and_written_only_at_home(agents: EngineHarness) -> None:
         for path in (str(theirs / "MEMORY.md"), f"../{theirs.name}/MEMORY.md", f"memory/../../{theirs.name}/MEMORY.md"):
             assert "error" in use(agents, "memory_get", session, path=path)
             assert "error" in use(agents, "memory_write", session, content="- intruder", path=path)
-        assert (theirs / "MEMORY.md").read_text() == SAME
+        assert "intruder" not in (theirs / "MEMORY.md").read_text()
         use(agents, "memory_write", session, content=f"- written by {session}", path="MEMORY.md")
         assert session in (files_of(agents, session) / "MEMORY.md").read_text()
     for session, stranger in PAIRS:

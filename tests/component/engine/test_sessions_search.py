@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,7 +90,12 @@ def test_an_archived_conversation_is_found_until_its_file_is_removed(
 
     read: list[str] = []
     lines_of = transcripts.lines_of
-    monkeypatch.setattr(transcripts, "lines_of", lambda file: read.append(file.name) or lines_of(file))
+
+    def noted(file: Path) -> list[str]:
+        read.append(file.name)
+        return lines_of(file)
+
+    monkeypatch.setattr(transcripts, "lines_of", noted)
     client.sync("main")
     client.sync("main")
     assert read == [], "an archive that has not grown is not read again"

@@ -11,7 +11,7 @@ import pytest
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority
-from openclaw_workers.domain.transcript import ToolResultEntry
+from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry
 from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
@@ -58,6 +58,11 @@ def use(engine: EngineHarness, *steps: Any, session: SessionKey = SESSION) -> li
     engine.say(as_text(program(*steps, say("done"))), session)
     engine.work()
     return [entry.text for entry in engine.log(session) if isinstance(entry, ToolResultEntry)]
+
+
+def written(engine: EngineHarness) -> list[str]:
+    """What the user's messages became."""
+    return [entry.content[0].text for entry in engine.log() if isinstance(entry, UserEntry)]
 
 
 def read(path: Path | str) -> Any:
@@ -196,8 +201,7 @@ def test_a_slash_command_asks_for_a_skill(make_engine: MakeEngine, server: WireS
     ask(engine, "/code_review")
     ask(engine, "/skill code-review again")
 
-    said = [entry.text for entry in engine.log() if entry.role == "user"]
-    assert said == [
+    assert written(engine) == [
         'Use the "code-review" skill for this request.\n\nUser input:\nthe last commit',
         'Use the "code-review" skill for this request.',
         'Use the "code-review" skill for this request.\n\nUser input:\nagain',
@@ -224,7 +228,7 @@ def test_a_stranger_cannot_ask_for_a_skill(make_engine: MakeEngine, server: Wire
     engine.built.skill_publisher.publish()
     server.script += [Reply("no")]
     ask(engine, "/weather in Bergen", authority=Authority.ANYONE)
-    said = next(entry.text for entry in engine.log() if entry.role == "user")
+    (said,) = written(engine)
     assert "/weather in Bergen" in said
     assert "Use the" not in said
 
@@ -235,8 +239,8 @@ def test_a_command_may_call_a_tool_without_the_model(make_engine: MakeEngine, se
     engine.built.skill_publisher.publish()
     run = ask(engine, "/run echo from-$((40 + 2))")
 
-    assert "from-42" in run.text
-    assert "UNTRUSTED" not in run.text
+    assert "from-42" in str(run.text)
+    assert "UNTRUSTED" not in str(run.text)
     assert server.requests == []
     server.script += [Reply("I saw it")]
     ask(engine, "what was that?")
@@ -278,9 +282,8 @@ def test_bundled_skills_are_offered_and_an_agent_may_name_those_it_wants(
 ) -> None:
     provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [{"id": "m"}]}
     few = {"id": "few", "skills": ["reporter"]}
-    config = {"models": {"providers": {"wire": provider}}, "agents": {"defaults": {"model": "wire/m"}}}
-    config["agents"]["list"] = [{"id": "main", "default": True}, few]
-    engine = make_engine(config)
+    agents = {"defaults": {"model": "wire/m"}, "list": [{"id": "main", "default": True}, few]}
+    engine = make_engine({"models": {"providers": {"wire": provider}}, "agents": agents})
     server.script += [Reply("one"), Reply("two")]
     ask(engine, "hello")
     ask(engine, "hello", session=SessionKey("agent:few:main"))

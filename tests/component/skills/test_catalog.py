@@ -11,6 +11,7 @@ from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.skills import scan
 from openclaw_workers.skills.catalog import AgentSkills
 from openclaw_workers.skills.names import unknown_names
+from openclaw_workers.skills.skill import parse_skill
 from tests.component.skills.conftest import SkillHarness, put, text_of
 
 
@@ -68,7 +69,7 @@ def test_a_change_is_seen_by_the_next_turn_and_nothing_else_is_read(
     places: SkillHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    parse = scan.parse_skill
+    parse = parse_skill
 
     def counting(text: str, path: str, *rest: object, **more: object) -> object:
         read.append(Path(path).parent.name)

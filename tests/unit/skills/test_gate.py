@@ -94,4 +94,5 @@ def test_a_skill_of_a_workspace_cannot_ask_for_variables_of_the_worker() -> None
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "REDIS_URL", "OPENCLAW_TOKEN"])
 def test_keys_of_the_installation_are_given_to_no_skill(name: str) -> None:
-    assert host(**{name: "secret"}).run_environment(skill(Source.STATE, env=(name,), primary_env=name)) == {}
+    environment: dict[str, Any] = {name: "secret"}
+    assert host(**environment).run_environment(skill(Source.STATE, env=(name,), primary_env=name)) == {}
