@@ -11,6 +11,7 @@ from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake.skill_commands import SkillFinder
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.maintenance.decide import Rules
 from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
@@ -57,6 +58,11 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         waker=waker,
         chats=chats_of(stores.settings),
         settings=stores.settings,
+        skills=SkillFinder(
+            stores.skill_commands,
+            reset_triggers=stores.settings.session.reset_triggers,
+            timeout_seconds=stores.settings.engine.accept_timeout_seconds,
+        ),
     )
 
 

@@ -47,6 +47,8 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.skills.catalog_of import skill_catalog
+from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -70,6 +72,7 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.skills.catalog import SkillCatalog
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -89,6 +92,9 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.catalog import ToolCatalog
+from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
+from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -104,6 +110,8 @@ class WorkerEngine:
     worker: WorkerId
     _: KW_ONLY
     default_model: str
+    plugins: Plugins = NO_PLUGINS
+    mcp: McpServers = NO_SERVERS
 
     @cached_property
     def turns(self) -> Turns:
@@ -132,8 +140,24 @@ class WorkerEngine:
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
             memory=settings.memory,
             web=self.web,
+            catalog=self.catalog,
+            skills=self.skills,
             disabled_tools=disabled_tools(settings.tools.web),
             beats=lambda agent_id: has_block(settings, agent_id),
+        )
+
+    @cached_property
+    def catalog(self) -> ToolCatalog:
+        return ToolCatalog(self.plugins, self.mcp)
+
+    @cached_property
+    def skills(self) -> SkillCatalog:
+        return skill_catalog(self.loaded.settings, self.loaded.state_dir)
+
+    @cached_property
+    def skill_publisher(self) -> SkillPublisher:
+        return SkillPublisher(
+            store=self.stores.skill_commands, catalog=self.skills, agents=self.agents, settings=self.loaded.settings
         )
 
     @cached_property
@@ -190,6 +214,7 @@ class WorkerEngine:
             exchanges=stores.exchanges,
             agents=self.agents,
             settings=self.loaded.settings,
+            search_memory=self.memory.access.search,
         )
 
     @cached_property
@@ -237,7 +262,7 @@ class WorkerEngine:
             place=lambda: self.archives.place_id,
             worker=self.worker,
             cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
-            record=embedding_calls.record,
+            embedding_call=embedding_calls.call,
             making=threading.Lock(),
         )
 
@@ -396,7 +421,7 @@ class WorkerEngine:
                 is_slow=True,
             ),
             DueKind(MAINTENANCE, self.maintenance.handle, on_sweep=self.maintenance.ensure_due, is_slow=True),
-            DueKind(MEMORY_NOTE, notes.handle),
+            DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
 
 

@@ -52,6 +52,7 @@
     {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
                                                             started, for clients without Celery (JSON)
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
+    {ns}:skill_commands            hash    never            agent -> slash commands that its skills add (JSON)
     {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
     {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
     {ns}:limit:{id}:recent         zset    1 hour           calls of the last minute -> when they began (ms)
@@ -226,6 +227,10 @@ class Keys:
     @property
     def wake_messages(self) -> str:
         return f"{self.namespace}:wake_messages"
+
+    @property
+    def skill_commands(self) -> str:
+        return f"{self.namespace}:skill_commands"
 
     @property
     def tokens(self) -> str:

@@ -61,6 +61,27 @@ class Sessions:
         )
         return bool(reply[0] == "ok")
 
+    def begin(self, key: SessionKey, row: Mapping[str, str]) -> None:
+        """Create a session without a message; one that exists stays as it is.
+
+        Raises:
+            StoreFull: not created, because Redis has little memory left.
+        """
+        k = self._keys
+        reply = run_script(
+            self._redis,
+            "begin",
+            keys={**k.for_session(key, "row", "receipts", "ages", "events"), **k.shared("sessions", "memory")},
+            args={
+                "session": key,
+                "new_session_id": new_session_id(),
+                "agent": agent_of(key),
+                "row_new": json.dumps(dict(row)),
+            },
+        )
+        if reply[0] == "memory":
+            raise StoreFull(int(reply[1]))
+
     def seed(
         self, key: SessionKey, entries: Sequence[TranscriptEntry], *, row: Mapping[str, str], keep_seconds: int
     ) -> bool:

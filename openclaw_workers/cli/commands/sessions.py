@@ -9,18 +9,14 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
-from openclaw_workers.cli.memory_results import memory_of, show_results
+from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
 from openclaw_workers.cli.render.sessions import cleanup_table, session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
-from openclaw_workers.config.resolve import resolve_agent_id
 from openclaw_workers.engine.client_graph import maintenance_of
 from openclaw_workers.errors import BadInput
-from openclaw_workers.memory.scopes import Visibility
-from openclaw_workers.queries.session_answers import check_agent
-from openclaw_workers.queries.sessions import find_session
 from openclaw_workers.views.maintenance import finding_json
 
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
@@ -89,10 +85,8 @@ def session_tree(cli: CliContext, key: str | None) -> None:
 @pass_cli
 def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: int) -> None:
     """Search past conversations that are indexed, live and archived."""
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    everything = Visibility(agent, (), sees_all=True)
-    found = memory_of(cli).search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
-    show_results(cli, agent, found)
+    found = cli.backend.memory_search(query, agent=agent_id, session=None, limit=limit, only_sessions=True)
+    show_results(cli, found)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
@@ -149,13 +143,8 @@ Adds to what earlier exports wrote there, and refuses to replace any other file.
 @pass_cli
 def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
     """Write sessions as JSONL files in OpenClaw's layout."""
-    cli.require_local("`ocw sessions export`")
-    found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
-    rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
-    if agent_id is not None and not rows:
-        check_agent(cli, agent_id)
-    left_out = cli.stores.reader.unreadable
-    exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
+    rows, left_out = cli.backend.export_rows(agent_id, session)
+    exported = export_sessions(cli.backend, rows, out)
     if cli.json:
         files = [str(path) for path in exported.files]
         echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": left_out + exported.unreadable})

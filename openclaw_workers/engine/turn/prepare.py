@@ -20,15 +20,15 @@ from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
-from openclaw_workers.engine.turn.prompt_facts import SessionPosition
+from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
+from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.task_files import write_task_files
 
 NO_PORTS = TurnPorts()
@@ -43,6 +43,7 @@ class Prepared:
     agent: AgentConfig
     report: str
     """The sizes of its system prompt, as JSON."""
+    skills: AgentSkills = NO_SKILLS
 
 
 class Preparer:
@@ -106,7 +107,7 @@ class Preparer:
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
         seen = _seen(self._transcripts.load(taken, budget), bound, taken.lease.run)
-        return Prepared(setup, seen, agent, frame.stored_report)
+        return Prepared(setup, seen, agent, frame.stored_report, frame.skills)
 
     def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
         """As it is stored; where nothing is stored, from the chain of its parents and its key."""
@@ -128,21 +129,9 @@ class Preparer:
             taken.authority,
             is_private=is_direct and taken.authority.covers(Authority.OWNER),
             is_group=is_group(root),
-            only_files=_only_files(bound),
-            only_tools=_only_tools(bound),
+            only_files=only_files(bound),
+            only_tools=only_tools(bound),
         )
-
-
-def _only_files(bound: Sequence[InboxEntry]) -> tuple[str, ...] | None:
-    """The workspace files of a turn with a light context: none, or the one that its message names."""
-    light = bound[0].metadata.get("lightContext", "") if bound else ""
-    return None if not light else () if light == "none" else (light,)
-
-
-def _only_tools(bound: Sequence[InboxEntry]) -> frozenset[str] | None:
-    """The tools of a turn whose message allows only some."""
-    allowed = bound[0].metadata.get("toolsAllow", "") if bound else ""
-    return frozenset(canonical(name) for name in allowed.split(",")) if allowed else None
 
 
 def _seen(entries: list[TranscriptEntry], bound: Sequence[InboxEntry], run: RunId) -> list[TranscriptEntry]:

@@ -17,10 +17,11 @@ from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
-from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.turn.overrides import Shown
+from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 
 
@@ -51,6 +52,18 @@ class SessionPosition:
         return file_names(mode, self.role, is_private=self.is_private or (in_groups and self.is_group))
 
 
+def only_files(bound: Sequence[InboxEntry]) -> tuple[str, ...] | None:
+    """The workspace files of a turn with a light context: none, or the one that its message names."""
+    light = bound[0].metadata.get("lightContext", "") if bound else ""
+    return None if not light else () if light == "none" else (light,)
+
+
+def only_tools(bound: Sequence[InboxEntry]) -> frozenset[str] | None:
+    """The tools of a turn whose message allows only some."""
+    allowed = bound[0].metadata.get("toolsAllow", "") if bound else ""
+    return frozenset(canonical(name) for name in allowed.split(",")) if allowed else None
+
+
 def prompt_facts(
     agent: AgentConfig,
     position: SessionPosition,
@@ -59,11 +72,13 @@ def prompt_facts(
     tools: Sequence[ToolSpec],
     *,
     names: Sequence[str],
+    skills: str,
     citations: bool,
     model_aliases: Sequence[tuple[str, str]],
     beats: bool = False,
 ) -> PromptFacts:
-    """`names` are the workspace files for the prompt; `citations`: whether answers from memory name their source.
+    """`names` are the workspace files for the prompt, `skills` the list of skills; `citations`: whether answers from
+    memory name their source.
 
     `beats`: the configuration makes the agent beat. HEARTBEAT.md does too if it asks for something.
     """
@@ -80,6 +95,7 @@ def prompt_facts(
         specs=tools,
         role=position.role,
         mode=agent.prompt_mode,
+        skills=skills,
         docs=_documents(),
         owners=agent.identity.owner_numbers,
         model_aliases=model_aliases,

@@ -111,19 +111,16 @@ def test_every_environment_variable_is_in_effect(variable: str, load_text: LoadT
 
 def test_check_and_show_report_ineffective_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENCLAW_CONFIG", str(tmp_path / "openclaw.yaml"))
-    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\nagents: {defaults: {skills: [weather]}}\n")
+    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\n")
 
     def ocw(*words: str) -> str:
         return CliRunner().invoke(config, words).output
 
     assert f"note: tools.deny: {DENIED}\n" in ocw("check")
-    assert json.loads(ocw("check", "--json"))["pending"] == {
-        "agents.defaults.skills": "not in effect yet: there are no skills",
-        "tools.deny": DENIED,
-    }
+    assert json.loads(ocw("check", "--json"))["pending"] == {"tools.deny": DENIED}
     assert json.loads(ocw("check", "--json"))["unenforced"] == ["tools.deny"]
     assert f"start with tools.deny only if {ACCEPT_OPTION} is given\n" in ocw("check")
     assert ocw("show", "tools.deny").endswith("file, not in effect yet\n")
     rows = {row["path"]: row["pending"] for row in json.loads(ocw("show", "--json"))["values"]}
-    assert rows["agents.defaults.skills"] is True
+    assert rows["tools.deny"] is True
     assert rows["tools.loopDetection.enabled"] is False
