@@ -214,6 +214,7 @@ class Asking:
         folder.mkdir(exist_ok=True)
         (folder / "worker-main.log").write_text("2026-11-17 22:12:12 worker.ready lane=main\n")
         self.ask("logs", "logs")
+        self.ask("doctor", "doctor", "--no-probe")
 
     def what_is_there(self) -> None:
         damaged = self.fleet.stores.keys.log(session_key("plain"))
