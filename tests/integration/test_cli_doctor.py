@@ -11,7 +11,7 @@ def test_the_model_is_asked_and_lanes_without_a_worker_are_errors(live_fleet: Fl
     found = done.json["findings"]
     assert (done.code, done.json["ok"]) == (1, False), found
     assert {each["check"] for each in found if each["state"] == "error"} == {"lanes"}
-    assert {"check": "models", "state": "ok", "message": "offline/demo answers", "mend": ""} in found
+    assert {"check": "models", "state": "ok", "message": "offline/script answers", "mend": ""} in found
     assert live_fleet.stores.reader.session(session_key("doctor")) is None, "the session of the call is deleted"
     assert "answers" in ocw_cli("doctor", within=120).out
 
