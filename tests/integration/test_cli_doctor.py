@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from tests.support.fleet import Fleet
+from tests.support.fleet import Fleet, session_key
 from tests.support.ocw import Ocw
 
 
-def test_a_working_installation_has_no_error_and_its_model_is_asked(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_the_model_is_asked_and_lanes_without_a_worker_are_errors(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     done = ocw_cli("doctor", "--json", within=120)
     found = done.json["findings"]
-    assert (done.code, done.json["ok"]) == (0, True), found
+    assert (done.code, done.json["ok"]) == (1, False), found
+    assert {each["check"] for each in found if each["state"] == "error"} == {"lanes"}
     assert {"check": "models", "state": "ok", "message": "offline/script answers", "mend": ""} in found
-    assert live_fleet.stores.reader.session("agent:main:doctor") is None, "the session of the call is deleted"
+    assert live_fleet.stores.reader.session(session_key("doctor")) is None, "the session of the call is deleted"
     assert "answers" in ocw_cli("doctor", within=120).out
 
 
