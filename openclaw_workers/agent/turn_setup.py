@@ -18,6 +18,8 @@ from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.shell.approval_port import ApprovalPort
+from openclaw_workers.tools.shell.held import CommandDirectory
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -53,6 +55,10 @@ class TurnPorts:
     """The agent's memory, as this turn may see and use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,14 @@ class TurnSetup:
     loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables for the commands of this run alone."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None

@@ -79,7 +79,17 @@ class SubagentToolsSettings(Section):
 
 class ExecSettings(Section):
     timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
-    """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
+    """Seconds a command may take if the call sets no limit; none for one that is asked to run in the background."""
+
+    background_ms: StrictInt = Field(default=10_000, ge=10, le=120_000)
+    """Milliseconds a call waits for its command before the command goes on in the background."""
+
+    notify_on_exit: StrictBool = True
+    """Whether the end of a background command is reported to its session, which is woken for it. A command that
+    succeeds without output wakes nobody."""
+
+    cleanup_ms: StrictInt = Field(default=1_800_000, ge=60_000, le=10_800_000)
+    """Milliseconds the output of a background command is kept after its end."""
 
 
 class LoopDetectionSettings(Section):

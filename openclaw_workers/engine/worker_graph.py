@@ -35,6 +35,7 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.shell.finished import FinishedCommands
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -76,6 +77,7 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.shell.held import COMMANDS_DIR, CommandDirectory
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -202,7 +204,25 @@ class WorkerEngine:
             sessions=self.session_tools.for_turn(taken),
             memory=self.memory_tools.for_turn(taken),
             schedules=self.schedule_tools.for_turn(taken),
+            commands=self._commands_of(taken),
         )
+
+    def _commands_of(self, taken: Taken) -> CommandDirectory:
+        settings = self.agents.of_session(taken.lease.session).tools.exec
+        return CommandDirectory(
+            self.commands.root,
+            authority=taken.authority,
+            notifies=settings.notify_on_exit,
+            keep_ms=settings.cleanup_ms,
+        )
+
+    @cached_property
+    def commands(self) -> CommandDirectory:
+        return CommandDirectory(self.loaded.state_dir / COMMANDS_DIR)
+
+    @cached_property
+    def finished_commands(self) -> FinishedCommands:
+        return FinishedCommands(self.commands, system_events_of(self.stores, self.waker))
 
     @cached_property
     def memory(self) -> MemoryGraph:

@@ -79,6 +79,7 @@ class Worker:
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
         self.reader = stores.reader
         self._sweeper = engine.sweeper
+        self._finished_commands = engine.finished_commands
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
             stores.leases,
@@ -102,6 +103,7 @@ class Worker:
         self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
+        self._finished_commands.start()
         if self._memory_owner is not None:
             self._memory_owner.start()
         log.info("worker.started", worker=self.id)
@@ -118,6 +120,7 @@ class Worker:
 
     def stop(self) -> None:
         self._sweeper.stop()
+        self._finished_commands.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()

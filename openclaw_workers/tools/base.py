@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from openclaw_workers.tools.cron.port import SchedulePort
     from openclaw_workers.tools.memory.port import MemoryPort
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.shell.approval_port import ApprovalPort
+    from openclaw_workers.tools.shell.held import CommandDirectory
     from openclaw_workers.tools.web.port import WebPort
 
 
@@ -63,6 +65,16 @@ class ToolContext:
     """Show a line of output while the call runs. It never blocks and may drop lines."""
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables for the commands of this run alone."""
+    commands: CommandDirectory | None = None
+    """Commands in the background."""
+    may_background: bool = False
+    """Whether commands may go on in the background: the turn has the tool that reaches them."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
     memory: MemoryPort | None = None

@@ -258,6 +258,14 @@ EXCHANGE_OVER = (
 MESSAGE_FROM_PARENT = "[Message from {sender}, which started you]\n{text}"
 WAITS_FOR_YOU = "that session waits for your answer itself; it reads your message after that"
 
+# --- Background commands (`engine.shell`) ---------------------------------------------------------------------------
+
+COMMAND_ENDED = """Background command {id} has ended: {ending}.
+Command: {command}
+Last output:
+{output}"""
+COMMAND_WITHOUT_OUTPUT = "(none)"
+
 # --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
 
 SCHEDULED_TURN = """[Scheduled job {name}, due {time}. Nobody is waiting now: your final reply is the result.]

@@ -159,6 +159,7 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            yield_seconds=agent.tools.exec.background_ms / 1000,
             web=self._web,
             shows_results=shown.verbose == "full",
         )

@@ -102,6 +102,8 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
+            commands=ports.commands,
+            approvals=ports.approvals,
             **_tools_left(frame.setup, bound),
             view_of=view_of,
         )
