@@ -340,7 +340,6 @@ class AgentLoop:
             environment=setup.environment,
             commands=setup.commands,
             may_background="process" in setup.tools,
-            approvals=setup.approvals,
             sessions=setup.sessions,
             memory=setup.memory,
             web=setup.web,

@@ -18,7 +18,6 @@ from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
-from openclaw_workers.tools.shell.approval_port import ApprovalPort
 from openclaw_workers.tools.shell.held import CommandDirectory
 from openclaw_workers.tools.web.port import WebPort
 
@@ -57,8 +56,6 @@ class TurnPorts:
     """Scheduled jobs, for the cron tool."""
     commands: CommandDirectory | None = None
     """Commands in the background, for exec and process."""
-    approvals: ApprovalPort | None = None
-    """Which commands may run on the host; None allows all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +99,6 @@ class TurnSetup:
     """Further variables for the commands of this run alone."""
     commands: CommandDirectory | None = None
     """Commands in the background, for exec and process."""
-    approvals: ApprovalPort | None = None
-    """Which commands may run on the host; None allows all."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None

@@ -79,7 +79,7 @@ class SubagentToolsSettings(Section):
 
 class ExecSettings(Section):
     timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
-    """Seconds a command may take if the call sets no limit; none for one that is asked to run in the background."""
+    """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
 
     background_ms: StrictInt = Field(default=10_000, ge=10, le=120_000)
     """Milliseconds a call waits for its command before the command goes on in the background."""

@@ -103,7 +103,6 @@ class Preparer:
             memory=ports.memory,
             schedules=ports.schedules,
             commands=ports.commands,
-            approvals=ports.approvals,
             **_tools_left(frame.setup, bound),
             view_of=view_of,
         )

@@ -59,6 +59,12 @@ _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspa
 _LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
 _LIMITS_AT_A_TIME: Final = f"{_SPENDING}::test_who_is_over_a_concurrency_limit_waits_and_is_served"
 _OVER_BUDGET: Final = f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer"
+_COMMANDS: Final = "tests/component/engine/test_background_commands.py"
+_BACKGROUND: Final = {
+    "tools.exec.backgroundMs": f"{_COMMANDS}::test_how_long_a_call_waits_and_output_is_kept_are_settings",
+    "tools.exec.cleanupMs": f"{_COMMANDS}::test_how_long_a_call_waits_and_output_is_kept_are_settings",
+    "tools.exec.notifyOnExit": f"{_COMMANDS}::test_reports_can_be_turned_off",
+}
 _BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_chat"
 _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
@@ -206,6 +212,7 @@ _AGENT: Final = {
     "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
     **_loops("tools.loopDetection"),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_BACKGROUND,
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
@@ -327,6 +334,7 @@ EFFECTS: Final = {
     "engine.toolTimeoutSeconds": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     **_loops("tools.loopDetection"),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_BACKGROUND,
     "tools.agentToAgent.enabled": _SEEN,
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,
