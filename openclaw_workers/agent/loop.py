@@ -339,6 +339,8 @@ class AgentLoop:
             yield_seconds=setup.yield_seconds,
             environment=setup.environment,
             commands=setup.commands,
+            sandbox=setup.sandbox,
+            shown_workspace=setup.shown_workspace,
             may_background="process" in setup.tools,
             sessions=setup.sessions,
             memory=setup.memory,

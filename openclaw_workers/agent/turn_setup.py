@@ -19,6 +19,7 @@ from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
 from openclaw_workers.tools.shell.held import CommandDirectory
+from openclaw_workers.tools.shell.sandbox_port import SandboxPort
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -99,6 +100,10 @@ class TurnSetup:
     """Further variables for the commands of this run alone."""
     commands: CommandDirectory | None = None
     """Commands in the background, for exec and process."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None

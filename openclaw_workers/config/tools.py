@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import WEEK_SECONDS, Names, Protects, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Names, PeerIds, Protects, Section
 from openclaw_workers.config.web import WebSettings
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
@@ -134,12 +134,23 @@ class AgentToolsSettings(ToolPolicySettings):
     """The exec tool."""
 
 
+class ElevatedSettings(Section):
+    enabled: StrictBool = False
+    """Whether owners can let commands of a sandboxed session run on the host, with /elevated."""
+
+    allow_from: dict[str, PeerIds] = Field(default_factory=dict)
+    """Owners who may, by channel and id; * stands for every owner on that channel."""
+
+
 class ToolsSettings(AgentToolsSettings):
     agent_to_agent: AgentToAgentSettings = AgentToAgentSettings()
     """Messages between agents."""
 
     subagents: SubagentToolsSettings = SubagentToolsSettings()
     """Policy in spawned sessions."""
+
+    elevated: ElevatedSettings = ElevatedSettings()
+    """Commands of sandboxed sessions on the host."""
 
     sessions: SessionToolsSettings = SessionToolsSettings()
     """What the session tools may see."""

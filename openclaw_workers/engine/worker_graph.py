@@ -9,12 +9,14 @@ import threading
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from pathlib import Path
 
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
-from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.ids import SessionKey, WorkerId
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import chats_of, control_of, firing_of, intake_of, jobs_of, system_events_of
@@ -27,6 +29,8 @@ from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
+from openclaw_workers.engine.sandbox.report import SandboxReports
+from openclaw_workers.engine.sandbox.sandboxes import Sandboxes
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
 from openclaw_workers.engine.schedules.heartbeat import Heartbeats
@@ -49,6 +53,7 @@ from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.sweep.turn import DueTurns
 from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.lineage import is_sandboxed
 from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.execution import TurnExecution
@@ -59,6 +64,8 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.sandbox.bubblewrap import Bubblewrap
+from openclaw_workers.sandbox.directory import BACKEND_FILES, SANDBOXES_DIR, SandboxDirectory
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -78,6 +85,7 @@ from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.shell.held import COMMANDS_DIR, CommandDirectory
+from openclaw_workers.tools.shell.start import run_briefly
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -154,7 +162,14 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             tree=self.stores.tree,
+            sandboxes=self.sandboxes,
+            elevated=self.loaded.settings.tools.elevated,
+            main_key=self.loaded.settings.session.main_key,
         )
+
+    @cached_property
+    def sandboxes(self) -> Sandboxes:
+        return sandboxes_of(self.loaded)
 
     @cached_property
     def chats(self) -> ChatDelivery:
@@ -222,7 +237,8 @@ class WorkerEngine:
 
     @cached_property
     def finished_commands(self) -> FinishedCommands:
-        return FinishedCommands(self.commands, system_events_of(self.stores, self.waker))
+        events = system_events_of(self.stores, self.waker)
+        return FinishedCommands(self.commands, events, self.sandboxes.directory.prune)
 
     @cached_property
     def memory(self) -> MemoryGraph:
@@ -258,7 +274,23 @@ class WorkerEngine:
     def session_notes(self) -> SessionNotes:
         slugs = SlugModel(self.models, self.turns.record_calls)
         notes, access = self.stores.memory_notes, self.memory.access
-        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access)
+        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access, workspace_of=self.workspace_of)
+
+    @cached_property
+    def sandbox_reports(self) -> SandboxReports:
+        return SandboxReports(self.agents, self.sandboxes, self._is_sandboxed)
+
+    def _is_sandboxed(self, session: SessionKey) -> bool:
+        agent = self.agents.resolve(agent_of(session))
+        return is_sandboxed(agent, session, self.loaded.settings.session.main_key)
+
+    def workspace_of(self, session: SessionKey) -> Path:
+        """Where the files of a session are: in its sandbox, if that has a directory of its own."""
+        agent = self.agents.resolve(agent_of(session))
+        workspace = self.agents.workspace(agent.id)
+        if not self._is_sandboxed(session):
+            return workspace
+        return self.sandboxes.plan(session, agent, workspace).workspace
 
     @cached_property
     def sweep_wanted(self) -> threading.Event:
@@ -378,6 +410,12 @@ class WorkerEngine:
             DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
             DueKind(MEMORY_NOTE, notes.handle),
         )
+
+
+def sandboxes_of(loaded: Loaded) -> Sandboxes:
+    directory, defaults = SandboxDirectory(loaded.state_dir / SANDBOXES_DIR), loaded.settings.agents.defaults.sandbox
+    backend = Bubblewrap(directory.root / BACKEND_FILES, run_briefly, uid_base=defaults.uid_base)
+    return Sandboxes(directory, backend, defaults)
 
 
 def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:

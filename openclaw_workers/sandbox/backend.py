@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from openclaw_workers.sandbox.box import Box
 from openclaw_workers.sandbox.launch import Launch
@@ -28,7 +28,7 @@ class Availability:
 
 
 class Backend(Protocol):
-    name: str
+    name: ClassVar[str]
 
     def availability(self) -> Availability:
         """Whether a command can really be started here; asked by starting one, and remembered."""

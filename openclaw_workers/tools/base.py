@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openclaw_workers.tools.sessions.port import SessionPort
     from openclaw_workers.tools.shell.approval_port import ApprovalPort
     from openclaw_workers.tools.shell.held import CommandDirectory
+    from openclaw_workers.tools.shell.sandbox_port import SandboxPort
     from openclaw_workers.tools.web.port import WebPort
 
 
@@ -73,6 +74,10 @@ class ToolContext:
     """Commands in the background."""
     may_background: bool = False
     """Whether commands may go on in the background: the turn has the tool that reaches them."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
     approvals: ApprovalPort | None = None
     """Which commands may run on the host; None allows all."""
     sessions: SessionPort | None = None

@@ -86,6 +86,16 @@ DO_NOT_CITE = "Citations are disabled: do not mention file paths or line numbers
 
 WORKSPACE = "## Workspace\nYour working directory is {workspace}. Paths are relative to it."
 
+SANDBOXED_WORKSPACE = """## Workspace
+Your commands run in a sandbox. Your working directory there is {workspace}. Paths are relative to it.
+{access}{network}"""
+SANDBOX_ACCESS = {
+    "none": "It is your own: the agent's workspace on the host is not there.",
+    "ro": "It is the agent's workspace. You can read it, not change it; write to /tmp, which ends with each command.",
+    "rw": "It is the agent's workspace.",
+}
+SANDBOX_WITHOUT_NETWORK = " Commands have no network."
+
 DOCUMENTATION = """## Documentation
 OpenClaw docs, for the read tool: {docs}
 For questions about how you work, your settings or your commands, read these first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
@@ -31,8 +32,10 @@ COMMAND_CHARS = 200
 
 
 class FinishedCommands(threading.Thread):
-    def __init__(self, commands: CommandDirectory, events: SystemEvents) -> None:
+    def __init__(self, commands: CommandDirectory, events: SystemEvents, prune: Callable[[], object]) -> None:
+        """`prune` deletes what else is kept too long, once a minute."""
         super().__init__(name="ocw-commands", daemon=True)
+        self._prune = prune
         self._commands = commands
         self._events = events
         self._stopped = threading.Event()
@@ -45,6 +48,7 @@ class FinishedCommands(threading.Thread):
                 if time.monotonic() >= self._prune_at:
                     self._prune_at = time.monotonic() + PRUNE_SECONDS
                     self._commands.prune()
+                    self._prune()
             except StoreUnavailable as error:
                 log.debug("command.report_postponed", error=error.message)
             except Exception:

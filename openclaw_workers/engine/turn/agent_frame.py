@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -22,6 +23,7 @@ from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
 from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.files.changes import WRITING_TOOLS
 from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
@@ -93,7 +95,7 @@ class AgentFrames:
             NotFound: there is no such agent.
             ProviderError: its model is not known.
         """
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         names = self._file_names(self._agents.resolve(agent_id, session, call), position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
@@ -108,6 +110,9 @@ class AgentFrames:
         """
         files = signature(self._agents.workspace(agent_id), FULL)
         return self._get(agent_id, NOTHING, NOTHING, SessionPosition(0, Role.MAIN), Shown(), files)
+
+    def _workspace(self, agent_id: str, session: Overrides, call: Overrides, position: SessionPosition) -> Path:
+        return position.sandbox.workspace if position.sandbox else self._agents.workspace(agent_id, session, call)
 
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
@@ -127,7 +132,7 @@ class AgentFrames:
         _files: Signature,
     ) -> AgentFrame:
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         workspace.mkdir(parents=True, exist_ok=True)
         tools = self._tools(agent, position)
         facts = prompt_facts(
@@ -170,6 +175,8 @@ class AgentFrames:
         return replace(frame, report=report, stored_report=stored(report))
 
     def _tools(self, agent: AgentConfig, position: SessionPosition) -> list[Tool[Any]]:
+        is_read_only = position.sandbox is not None and position.sandbox.access == "ro"
         left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
+        left_out |= WRITING_TOOLS if is_read_only else set()
         offered = tools_at(position.depth, position.role, position.authority)
         return [tool for tool in offered if tool.name not in left_out]

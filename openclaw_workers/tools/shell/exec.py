@@ -19,7 +19,7 @@ from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
 from openclaw_workers.tools.output_limit import HeadAndTail
 from openclaw_workers.tools.shell.approval_port import Verdict
 from openclaw_workers.tools.shell.ending import ending_text
-from openclaw_workers.tools.shell.environment import command_environment
+from openclaw_workers.tools.shell.environment import check_variables, command_environment
 from openclaw_workers.tools.shell.held import CommandInfo
 from openclaw_workers.tools.shell.holder.spec import Exit
 from openclaw_workers.tools.shell.start import Attached, remove, shell_argv
@@ -76,8 +76,7 @@ class Exec(Tool[ExecInput]):
         access whatever the worker can.
         """
         _check(args, ctx)
-        launch = _on_host(args, ctx)
-        return _Call(args, ctx).run(launch)
+        return _Call(args, ctx).run(_launch(args, ctx))
 
 
 def _check(args: ExecInput, ctx: ToolContext) -> None:
@@ -87,12 +86,14 @@ def _check(args: ExecInput, ctx: ToolContext) -> None:
         raise ToolError("commands cannot run in the background here: this session does not have the process tool")
 
 
-def _on_host(args: ExecInput, ctx: ToolContext) -> Launch:
+def _launch(args: ExecInput, ctx: ToolContext) -> Launch:
     place = locate(ctx.workspace, args.workdir)
     with os_errors_as_tool_errors("run a command in", place):
         os.makedirs(place.root, exist_ok=True)
         if not os.path.isdir(place.path):
             raise FileNotFoundError(2, os.strerror(2))
+    if ctx.sandbox is not None:
+        return ctx.sandbox.launch(shell_argv(args.command), workdir=place.parts, env=check_variables(args.env))
     if ctx.approvals is not None:
         decision = ctx.approvals.check(args.command, cwd=place.path, place="host")
         if decision.verdict is not Verdict.ALLOWED:
@@ -107,11 +108,13 @@ class _Call:
         self._args = args
         self._ctx = ctx
         self._may_yield = ctx.may_background and ctx.commands is not None
+        self._max_seconds: float | None = None
         self._output = HeadAndTail()
         self._progress = _LineByLine(ctx.progress)
 
     def run(self, launch: Launch) -> str:
         ctx = self._ctx
+        self._max_seconds = launch.max_seconds
         commands = ctx.commands if self._may_yield else None
         directory = commands.new() if commands else Path(tempfile.mkdtemp(prefix="ocw-exec-"))
         is_kept = False
@@ -145,6 +148,10 @@ class _Call:
             raise ToolError(f"the command could not be started: {error.strerror or error}") from error
 
     def _timeout_seconds(self) -> float | None:
+        limits = [each for each in (self._own_timeout_seconds(), self._max_seconds) if each is not None]
+        return min(limits, default=None)
+
+    def _own_timeout_seconds(self) -> float | None:
         args, ctx = self._args, self._ctx
         if not self._may_yield:
             return min(args.timeout_seconds or ctx.exec_seconds, ctx.timeout_seconds)

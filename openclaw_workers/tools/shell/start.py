@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from openclaw_workers.tools.shell.holder.spec import Exit, Restriction, Spec
 from openclaw_workers.tools.shell.output_files import OutputFiles
 
 _TICK_SECONDS = 0.1
+_READS_PER_PUMP = 8
 # A command that is stopped gets 0.4 s; its holder then kills all it started for up to 5 s.
 _STOP_SECONDS = 8.0
 
@@ -100,11 +102,11 @@ class Attached:
                     self._tell(b"stop\n")
                     give_up = now + _STOP_SECONDS
                 if give_up is None and until is not None and now >= until:
-                    self._pump(on_output, on_skip)
+                    self._pump(on_output, on_skip, reads=_READS_PER_PUMP)
                     return None
                 ready = selector.select(_TICK_SECONDS if until is None else min(_TICK_SECONDS, max(0.0, until - now)))
                 ended = self._ended(is_ready=bool(ready), is_overdue=give_up is not None and now > give_up)
-                self._pump(on_output, on_skip)
+                self._pump(on_output, on_skip, reads=_READS_PER_PUMP if ended is None else None)
                 if ended is not None:
                     self._close()
                     return ended
@@ -144,9 +146,12 @@ class Attached:
         report: dict[str, Any] = json.loads(line)
         return report
 
-    def _pump(self, on_output: Callable[[bytes], None], on_skip: Callable[[int], None]) -> None:
+    def _pump(self, on_output: Callable[[bytes], None], on_skip: Callable[[int], None], *, reads: int | None) -> None:
+        """Pass on what is there. `reads` bounds it while the command runs: it may write faster than this reads."""
         before = self._output.skipped_bytes
-        while chunk := self._output.read():
+        for _ in range(reads) if reads is not None else count():
+            if not (chunk := self._output.read()):
+                return
             on_output(chunk)
             if skipped := self._output.skipped_bytes - before:
                 on_skip(skipped)

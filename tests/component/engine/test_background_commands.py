@@ -42,12 +42,12 @@ def last_message(engine: EngineHarness) -> str:
 
 def test_the_end_of_a_background_command_wakes_its_session_at_once(make_engine: MakeEngine) -> None:
     engine = make_engine()
-    held = start(engine, "echo built; exit 3")
+    held = start(engine, "sleep 0.5; echo built; exit 3")
     assert held.info.authority == Authority.OWNER
     assert report(engine) == 1
     told = last_message(engine)
     assert f"Background command {held.info.id} has ended: exit code 3." in told
-    assert "Command: echo built; exit 3" in told
+    assert "Command: sleep 0.5; echo built; exit 3" in told
     assert "Last output:\nbuilt" in told
     engine.built.finished_commands.report()
     assert engine.work() == 0
@@ -55,21 +55,21 @@ def test_the_end_of_a_background_command_wakes_its_session_at_once(make_engine: 
 
 def test_success_without_output_wakes_nobody(make_engine: MakeEngine) -> None:
     engine = make_engine()
-    start(engine, "true")
+    start(engine, "sleep 0.5")
     assert report(engine) == 0
     assert commands_of(engine).finished() == []
 
 
 def test_reports_can_be_turned_off(make_engine: MakeEngine) -> None:
     engine = make_engine({"tools": {"exec": {"notifyOnExit": False}}})
-    held = start(engine, "echo hi")
+    held = start(engine, "sleep 0.5; echo hi")
     eventually(held.exit, within=30)
     assert commands_of(engine).finished() == []
 
 
 def test_an_end_that_no_worker_saw_is_reported_by_the_next(make_engine: MakeEngine) -> None:
     engine = make_engine()
-    held = start(engine, "echo done")
+    held = start(engine, "sleep 0.5; echo done")
     eventually(lambda: commands_of(engine).finished(), within=30)
     other = make_engine()
     other.built.finished_commands.report()
@@ -101,5 +101,6 @@ def test_the_names_of_miniclaw_reach_background_commands(make_engine: MakeEngine
     kill = {"calls": [{"tool": "shell_kill", "input": {"job_id": held.info.id}}]}
     ask(engine, program(status, kill, {"text": "done"}))
     texts = [entry.content[0].text for entry in engine.log() if isinstance(entry, ToolResultEntry)]
-    assert "hi\n\n[running]" in texts[-2]
+    assert "hi\n" in texts[-3] + texts[-2]
+    assert "[running]" in texts[-2]
     assert texts[-1] == f"Ended {held.info.id} and all it started."

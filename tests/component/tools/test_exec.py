@@ -134,10 +134,10 @@ def test_a_background_child_does_not_delay_the_call_and_is_killed(workspace: Pat
     eventually(lambda: is_gone(pid_in(workspace / "pid")), within=10)
 
 
-@pytest.mark.parametrize("leave", ["setsid sh", "nohup sh", "setsid -f sh", "( setsid sh"])
+@pytest.mark.parametrize("leave", ["setsid sh {} &", "nohup sh {} &", "setsid -f sh {} &", "(setsid sh {} &);"])
 def test_a_process_that_left_its_group_and_its_parent_is_ended_too(workspace: Path, call: Call, leave: str) -> None:
-    close = " )" if leave.startswith("(") else ""
-    output = call("exec", command=f"{leave} -c 'echo $$ > pid; exec yes' &{close} sleep 0.2; echo hi")
+    command = leave.format("-c 'echo $$ > pid; exec yes'")
+    output = call("exec", command=f"{command} sleep 0.2; echo hi")
     assert output.endswith("[exit code 0]")
     assert is_gone(pid_in(workspace / "pid"))
 

@@ -32,6 +32,7 @@ class Shell:
 
     def __init__(self, context: ToolContext) -> None:
         self.context = context
+        self._answers: dict[str, str] = {}
 
     def __call__(self, tool: str, **arguments: Any) -> str:
         answer = answer_of(tool, arguments, self.context)
@@ -39,8 +40,10 @@ class Shell:
         return answer
 
     def start(self, command: str, **more: Any) -> str:
-        found = _ID.search(self("exec", command=command, **({"background": True} | more)))
-        assert found
+        answer = self("exec", command=command, **({"background": True} | more))
+        found = _ID.search(answer)
+        assert found, answer
+        self._answers[found[1]] = answer
         return found[1]
 
     def held(self, command_id: str) -> HeldCommand:
@@ -50,8 +53,8 @@ class Shell:
         return held
 
     def poll_until(self, command_id: str, text: str) -> str:
-        """What polls return, until it holds a text."""
-        seen: list[str] = []
+        """What its start and polls return, until it holds a text."""
+        seen = [self._answers.pop(command_id, "")]
 
         def look() -> bool:
             seen.append(self("process", action="poll", sessionId=command_id, timeout=500))
@@ -240,7 +243,7 @@ def test_a_background_command_outlives_its_worker_and_is_polled_by_another(shell
 def test_output_is_kept_for_a_time_after_the_end(shell: Shell) -> None:
     commands = shell.context.commands
     assert commands
-    running, ended = shell.start("sleep 1000"), shell.start("true")
+    running, ended = shell.start("sleep 1000"), shell.start("sleep 0.5")
     shell.poll_until(ended, "[exit code 0]")
     assert commands.prune() == 0
     held = shell.held(ended)
