@@ -35,7 +35,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
-        "sandbox": ("sandbox:sandbox", "List sandboxes, explain what holds a session in its own, delete unused ones."),
+        "sandbox": (
+            "sandbox:sandbox",
+            "Show sandboxes of this state directory, explain one, delete those that are not used.",
+        ),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),

@@ -61,6 +61,7 @@ from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
@@ -162,10 +163,13 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             tree=self.stores.tree,
-            sandboxes=self.sandboxes,
-            elevated=self.loaded.settings.tools.elevated,
-            main_key=self.loaded.settings.session.main_key,
+            sandboxes=self.turn_sandboxes,
         )
+
+    @cached_property
+    def turn_sandboxes(self) -> TurnSandboxes:
+        settings = self.loaded.settings
+        return TurnSandboxes(self.sandboxes, self.agents, settings.tools.elevated, settings.session.main_key)
 
     @cached_property
     def sandboxes(self) -> Sandboxes:

@@ -9,32 +9,28 @@ from typing import Any
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
-from openclaw_workers.config.resolve import AgentConfig, Overrides
-from openclaw_workers.config.tools import ElevatedSettings
-from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.sandbox.sandboxes import Sandboxes, SandboxPlan
 from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.tree.lineage import depth_of, is_sandboxed, role_of, root_of
+from openclaw_workers.engine.tree.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition
 from openclaw_workers.engine.turn.request_views import request_views
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
-from openclaw_workers.sandbox.box import WORKSPACE
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.task_files import write_task_files
-from openclaw_workers.tools.shell.sandbox_port import SandboxPort
 
 NO_PORTS = TurnPorts()
 INTERNAL = "internal"
@@ -63,9 +59,7 @@ class Preparer:
         calibration: Calibration,
         reader: Reader,
         tree: Tree,
-        sandboxes: Sandboxes,
-        elevated: ElevatedSettings,
-        main_key: str,
+        sandboxes: TurnSandboxes,
     ) -> None:
         self._agents = agents
         self._frames = frames
@@ -75,8 +69,6 @@ class Preparer:
         self._reader = reader
         self._tree = tree
         self._sandboxes = sandboxes
-        self._elevated = elevated
-        self._main_key = main_key
 
     def prepare(
         self,
@@ -94,8 +86,8 @@ class Preparer:
         session = taken.lease.session
         call = call_overrides(bound[0]) if bound else NOTHING
         overrides = session_overrides(session, taken.row)
-        plan = self._sandbox_plan(session, overrides, call)
-        position = replace(self._position(taken, bound), sandbox=plan)
+        sandbox = self._sandboxes.of_turn(taken, overrides, call)
+        position = replace(self._position(taken, bound), sandbox=sandbox.plan)
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
             frame = frame.adding(extra, position.role)
@@ -115,31 +107,13 @@ class Preparer:
             memory=ports.memory,
             schedules=ports.schedules,
             commands=ports.commands,
-            sandbox=self._sandbox(taken, plan),
-            shown_workspace=WORKSPACE if plan else "",
+            sandbox=sandbox.port,
+            shown_workspace=sandbox.shown_workspace,
             **_tools_left(frame.setup, bound),
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
         return Prepared(setup, self._transcripts.load(taken, budget), agent, frame.stored_report)
-
-    def _sandbox_plan(self, session: SessionKey, overrides: Overrides, call: Overrides) -> SandboxPlan | None:
-        agent = self._agents.resolve(agent_of(session), overrides, call)
-        if not is_sandboxed(agent, session, self._main_key):
-            return None
-        return self._sandboxes.plan(session, agent, self._agents.workspace(agent.id, overrides, call))
-
-    def _sandbox(self, taken: Taken, plan: SandboxPlan | None) -> SandboxPort | None:
-        """Where the commands of this turn run; None: on the host."""
-        if plan is None or self._elevation(taken) is not None:
-            return None
-        return self._sandboxes.for_session(taken.lease.session, plan)
-
-    def _elevation(self, taken: Taken) -> str | None:
-        """`on` or `full` if an owner asked for the turn, and the session's commands are to run on the host."""
-        level = taken.row.get("elevatedLevel", "")
-        is_allowed = self._elevated.enabled and taken.authority.covers(Authority.OWNER)
-        return level if is_allowed and level in ("on", "full") else None
 
     def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
         """As it is stored; where nothing is stored, from the chain of its parents and its key."""

@@ -8,9 +8,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from openclaw_workers.cli.commands.sandbox import sandbox
+from openclaw_workers.cli.main import run as run_cli
 from openclaw_workers.sandbox.box import Box
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from openclaw_workers.sandbox.cgroups import find_cgroups
@@ -131,14 +130,15 @@ def test_the_filter_of_system_calls_is_a_program_that_only_jumps_forward() -> No
     assert seccomp_filter("pdp11") is None
 
 
-def test_sandboxes_are_listed_and_deleted_by_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sandboxes_are_listed_and_deleted_by_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("OPENCLAW_STATE_DIR", str(tmp_path))
     directory = SandboxDirectory(tmp_path / "sandboxes")
 
     def ocw(*words: str) -> str:
-        done = CliRunner().invoke(sandbox, words)
-        assert done.exit_code == 0, done.output
-        return done.output
+        assert run_cli(["sandbox", *words]) == 0
+        return capsys.readouterr().out
 
     assert ocw("list") == "No sandboxes.\n"
     used(directory, info("agent-main", 1_000_000), 5_000)
