@@ -36,6 +36,7 @@ def _why_bubblewrap_is_refused() -> str:
 PROGRAMS: dict[str, Callable[[], bool]] = {
     "bubblewrap": _on_path("bwrap"),
     "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
+    "curl": _on_path("curl"),
     "ripgrep": _on_path("rg"),
 }
 
