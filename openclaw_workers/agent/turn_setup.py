@@ -18,6 +18,8 @@ from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.shell.held import CommandDirectory
+from openclaw_workers.tools.shell.sandbox_port import SandboxPort
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -53,6 +55,8 @@ class TurnPorts:
     """The agent's memory, as this turn may see and use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,14 @@ class TurnSetup:
     loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None

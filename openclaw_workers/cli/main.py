@@ -37,6 +37,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "skills": ("skills:skills", "List, show, check, begin and add skills."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
+        "sandbox": (
+            "sandbox:sandbox",
+            "Show sandboxes of this state directory, explain one, delete those that are not used.",
+        ),
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
         "agents": ("agents:agents", "List agents and show their system prompts."),

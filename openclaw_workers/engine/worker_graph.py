@@ -9,12 +9,14 @@ import threading
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from pathlib import Path
 
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
-from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.domain.ids import SessionKey, WorkerId
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import (
@@ -39,6 +41,8 @@ from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
+from openclaw_workers.engine.sandbox.report import SandboxReports
+from openclaw_workers.engine.sandbox.sandboxes import Sandboxes
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
 from openclaw_workers.engine.schedules.heartbeat import Heartbeats, has_block
@@ -47,6 +51,7 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.shell.finished import FinishedCommands
 from openclaw_workers.engine.skills.catalog_of import skill_catalog
 from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
@@ -62,6 +67,7 @@ from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.sweep.turn import DueTurns
 from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.lineage import is_sandboxed
 from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.execution import TurnExecution
@@ -69,9 +75,12 @@ from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.sandbox.bubblewrap import Bubblewrap
+from openclaw_workers.sandbox.directory import BACKEND_FILES, SANDBOXES_DIR, SandboxDirectory
 from openclaw_workers.skills.catalog import SkillCatalog
 from openclaw_workers.store.keys import (
     ARCHIVE,
@@ -95,6 +104,8 @@ from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.catalog import ToolCatalog
 from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
 from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
+from openclaw_workers.tools.shell.held import COMMANDS_DIR, CommandDirectory
+from openclaw_workers.tools.shell.start import run_briefly
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -190,7 +201,17 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             tree=self.stores.tree,
+            sandboxes=self.turn_sandboxes,
         )
+
+    @cached_property
+    def turn_sandboxes(self) -> TurnSandboxes:
+        settings = self.loaded.settings
+        return TurnSandboxes(self.sandboxes, self.agents, settings.tools.elevated, settings.session.main_key)
+
+    @cached_property
+    def sandboxes(self) -> Sandboxes:
+        return sandboxes_of(self.loaded)
 
     @cached_property
     def chats(self) -> ChatDelivery:
@@ -247,7 +268,26 @@ class WorkerEngine:
             sessions=self.session_tools.for_turn(taken),
             memory=self.memory_tools.for_turn(taken),
             schedules=self.schedule_tools.for_turn(taken),
+            commands=self._commands_of(taken),
         )
+
+    def _commands_of(self, taken: Taken) -> CommandDirectory:
+        settings = self.agents.of_session(taken.lease.session).tools.exec
+        return CommandDirectory(
+            self.commands.root,
+            authority=taken.authority,
+            notifies=settings.notify_on_exit,
+            keep_ms=settings.cleanup_ms,
+        )
+
+    @cached_property
+    def commands(self) -> CommandDirectory:
+        return CommandDirectory(self.loaded.state_dir / COMMANDS_DIR)
+
+    @cached_property
+    def finished_commands(self) -> FinishedCommands:
+        events = system_events_of(self.stores, self.waker)
+        return FinishedCommands(self.commands, events, self.sandboxes.directory.prune)
 
     @cached_property
     def memory(self) -> MemoryGraph:
@@ -283,7 +323,23 @@ class WorkerEngine:
     def session_notes(self) -> SessionNotes:
         slugs = SlugModel(self.models, self.turns.record_calls)
         notes, access = self.stores.memory_notes, self.memory.access
-        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access)
+        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access, workspace_of=self.workspace_of)
+
+    @cached_property
+    def sandbox_reports(self) -> SandboxReports:
+        return SandboxReports(self.agents, self.sandboxes, self._is_sandboxed)
+
+    def _is_sandboxed(self, session: SessionKey) -> bool:
+        agent = self.agents.resolve(agent_of(session))
+        return is_sandboxed(agent, session, self.loaded.settings.session.main_key)
+
+    def workspace_of(self, session: SessionKey) -> Path:
+        """Where the files of a session are: in its sandbox, if that has a directory of its own."""
+        agent = self.agents.resolve(agent_of(session))
+        workspace = self.agents.workspace(agent.id)
+        if not self._is_sandboxed(session):
+            return workspace
+        return self.sandboxes.plan(session, agent, workspace).workspace
 
     @cached_property
     def sweep_wanted(self) -> threading.Event:
@@ -423,6 +479,12 @@ class WorkerEngine:
             DueKind(MAINTENANCE, self.maintenance.handle, on_sweep=self.maintenance.ensure_due, is_slow=True),
             DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
+
+
+def sandboxes_of(loaded: Loaded) -> Sandboxes:
+    directory, defaults = SandboxDirectory(loaded.state_dir / SANDBOXES_DIR), loaded.settings.agents.defaults.sandbox
+    backend = Bubblewrap(directory.root / BACKEND_FILES, run_briefly, uid_base=defaults.uid_base)
+    return Sandboxes(directory, backend, defaults)
 
 
 def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:

@@ -99,12 +99,14 @@ class Worker:
         )
         self.runner = engine.runner
         self.frames = engine.frames
+        self.sandbox_reports = engine.sandbox_reports
         self.announcer = engine.announcer
         self.session_notes = engine.session_notes
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
         self._runs_turns = facts.lane != Lane.SERVICE
         self.reader = stores.reader
         self._sweeper = engine.sweeper
+        self._finished_commands = engine.finished_commands
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
         self._ticker = Ticker(
@@ -129,6 +131,7 @@ class Worker:
         self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
+        self._finished_commands.start()
         if self._runs_turns:
             self._mcp.start()
         if self._memory_owner is not None:
@@ -147,6 +150,7 @@ class Worker:
 
     def stop(self) -> None:
         self._sweeper.stop()
+        self._finished_commands.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from openclaw_workers.tools.cron.port import SchedulePort
     from openclaw_workers.tools.memory.port import MemoryPort
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.shell.approval_port import ApprovalPort
+    from openclaw_workers.tools.shell.held import CommandDirectory
+    from openclaw_workers.tools.shell.sandbox_port import SandboxPort
     from openclaw_workers.tools.web.port import WebPort
 
 
@@ -81,6 +84,18 @@ class ToolContext:
     """Show a line of output while the call runs. It never blocks and may drop lines."""
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    commands: CommandDirectory | None = None
+    """Commands in the background."""
+    may_background: bool = False
+    """Whether commands may go on in the background: the turn has the tool that reaches them."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
     memory: MemoryPort | None = None

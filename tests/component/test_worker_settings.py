@@ -102,7 +102,7 @@ def test_our_own_command_refuses_before_celery_is_started_and_hands_on_that_it_w
     monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    (tmp_path / "openclaw.json").write_text('{"sandbox": {"mode": "non-main"}}')
+    (tmp_path / "openclaw.json").write_text('{"tools": {"deny": ["exec"]}}')
 
     assert run(["worker", "--lane", "main", "--json"]) == 3
     assert started == []

@@ -64,3 +64,17 @@ def test_an_unknown_program_is_refused(run: pytest.Pytester) -> None:
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*test_marked needs chrome; expected one of bubblewrap, chromium, curl, ripgrep*"])
+
+
+def test_a_test_is_left_out_with_the_reason_where_the_kernel_refuses_its_program(
+    run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    refused = 'REFUSALS["bubblewrap"] = lambda: "the kernel refuses it"'
+    run.makeconftest(f"{Path(left_out.__file__).read_text()}\n{refused}\n")
+    (run.path / "bwrap").touch(mode=0o755)
+
+    result = outcome(run, "bubblewrap")
+
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.outlines[-1] == "left out: the kernel refuses it (1)"

@@ -25,6 +25,7 @@ from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_fa
 from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills, SkillCatalog
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.catalog import ToolCatalog, ToolSet
+from openclaw_workers.tools.files.changes import WRITING_TOOLS
 from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
@@ -106,7 +107,7 @@ class AgentFrames:
             ProviderError: its model is not known.
         """
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         names = self._file_names(agent, position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
@@ -130,6 +131,9 @@ class AgentFrames:
         mode = agent.prompt_mode or ("full" if position.role is Role.MAIN else "minimal")
         return self._skills.for_agent(agent, workspace) if mode == "full" else NO_SKILLS
 
+    def _workspace(self, agent_id: str, session: Overrides, call: Overrides, position: SessionPosition) -> Path:
+        return position.sandbox.workspace if position.sandbox else self._agents.workspace(agent_id, session, call)
+
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
@@ -151,7 +155,7 @@ class AgentFrames:
         skills: AgentSkills,
     ) -> AgentFrame:
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         workspace.mkdir(parents=True, exist_ok=True)
         tools = self._tools(agent, position, offered)
         if not any(tool.name == "read" for tool in tools):
@@ -187,6 +191,7 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            yield_seconds=agent.tools.exec.background_ms / 1000,
             web=self._web,
             shows_results=shown.verbose == "full",
             environment=skills.environment,
@@ -200,7 +205,9 @@ class AgentFrames:
         return replace(frame, report=report, stored_report=stored(report))
 
     def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
+        is_read_only = position.sandbox is not None and position.sandbox.access == "ro"
         left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
+        left_out |= WRITING_TOOLS if is_read_only else set()
         offered_here = tools_at(position.depth, position.role, position.authority, offered)
         allowed = position.only_tools
         return [

@@ -22,6 +22,7 @@ from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.request_views import request_views
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
@@ -59,6 +60,7 @@ class Preparer:
         calibration: Calibration,
         reader: Reader,
         tree: Tree,
+        sandboxes: TurnSandboxes,
     ) -> None:
         self._agents = agents
         self._frames = frames
@@ -67,6 +69,7 @@ class Preparer:
         self._calibration = calibration
         self._reader = reader
         self._tree = tree
+        self._sandboxes = sandboxes
 
     def prepare(
         self,
@@ -83,8 +86,9 @@ class Preparer:
         """
         session = taken.lease.session
         call = call_overrides(bound[0]) if bound else NOTHING
-        position = self._position(taken, bound)
         overrides = session_overrides(session, taken.row)
+        sandbox = self._sandboxes.of_turn(taken, overrides, call)
+        position = replace(self._position(taken, bound), sandbox=sandbox.plan)
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
             frame = frame.adding(extra, position.role)
@@ -103,6 +107,9 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
+            commands=ports.commands,
+            sandbox=sandbox.port,
+            shown_workspace=sandbox.shown_workspace,
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)

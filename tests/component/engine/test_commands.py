@@ -81,6 +81,7 @@ def test_some_commands_act_at_once_and_some_in_order() -> None:
         "context": When.NOW,
         "name": When.NOW,
         "send": When.NOW,
+        "elevated": When.NOW,
         "activation": When.NOW,
         "subagents": When.NOW,
         "new": When.IN_ORDER,

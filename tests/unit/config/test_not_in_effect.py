@@ -40,15 +40,6 @@ def test_an_ineffective_block_is_reported_under_the_path_in_the_file(
     assert load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=tmp_path).not_in_effect == expected
 
 
-def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) -> None:
-    settings = "agents: {profiles: {open: {sandbox: trusted}, public: {sandbox: restricted, tools: {deny: [exec]}}}}"
-
-    reported = load_text(settings).not_in_effect
-
-    assert set(reported) == {"agents.profiles.public.sandbox", "agents.profiles.public.tools.deny"}
-    assert reported["agents.profiles.public.sandbox"].endswith("every tool runs on the host")
-
-
 def test_a_setting_that_repeats_its_default_is_also_reported(load_text: LoadText) -> None:
     assert load_text("tools: {alsoAllow: []}").not_in_effect == {"tools.alsoAllow": "not in effect yet"}
 
@@ -68,11 +59,8 @@ def test_writing_all_defaults_does_not_stop_a_start(load_text: LoadText) -> None
         ("tools: {profile: minimal}", "tools.profile"),
         ("tools: {byProvider: {openai: {deny: [exec]}}}", "tools.byProvider"),
         ("tools: {subagents: {tools: {deny: [exec]}}}", "tools.subagents.tools.deny"),
-        ("sandbox: {mode: non-main}", "sandbox.mode"),
         ("sandbox: {tools: {deny: [exec]}}", "sandbox.tools.deny"),
-        ("sandbox: restricted", "sandbox"),
         ("agents: {list: [{id: main, tools: {deny: [exec]}}]}", "agents.list[0].tools.deny"),
-        ("agents: {profiles: {main: {sandbox: {mode: all}}}}", "agents.profiles.main.sandbox.mode"),
     ],
 )
 def test_an_ineffective_tool_restriction_stops_a_start(text: str, path: str, load_text: LoadText) -> None:
@@ -91,7 +79,7 @@ def test_an_ineffective_tool_restriction_stops_a_start(text: str, path: str, loa
         "",
         "tools: {deny: [], allow: [], profile: full}",
         "sandbox: trusted",
-        "sandbox: {mode: 'off', scope: session}",
+        "sandbox: restricted",
         "tools: {byProvider: {openai: {alsoAllow: [read]}}}",
         "contextPruning: {tools: {deny: [exec]}}",
         "agents: {defaults: {skills: [weather]}}",
