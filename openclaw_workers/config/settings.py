@@ -17,6 +17,7 @@ from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
 from openclaw_workers.config.session import SessionSettings
+from openclaw_workers.config.skills import SkillsSettings
 from openclaw_workers.config.tools import ToolsSettings
 
 
@@ -61,6 +62,9 @@ class Settings(Section):
 
     memory: MemorySettings = MemorySettings()
     """How answers cite memory."""
+
+    skills: SkillsSettings = SkillsSettings()
+    """Instructions for single tasks, which agents read when they need them."""
 
     cron: CronSettings = CronSettings()
     """Scheduled jobs."""

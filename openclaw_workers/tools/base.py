@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -89,6 +89,18 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables for commands of this run, from its skills."""
+    skill_paths: tuple[str, ...] = ()
+    """Folders and files of skills outside the workspace, which may be read and not written."""
+    skill_files: frozenset[str] = frozenset()
+    """Files of skills, whose text is instructions and not evidence."""
+
+
+class TrustedText(str):
+    """An answer that the model may follow, although other answers of the tool are quoted as untrusted."""
+
+    __slots__ = ()
 
 
 ToolAnswer = str | list[ContentBlock]
@@ -140,8 +152,8 @@ class Tool(ABC, Generic[InputT]):
         """The input as JSON schema, without the titles that pydantic derives from the names: they tell nothing."""
         schema: dict[str, Any] = self.input_type.model_json_schema()
         schema.pop("title", None)
-        for field in schema["properties"].values():
-            field.pop("title", None)
+        for each in schema["properties"].values():
+            each.pop("title", None)
         return schema
 
     @cached_property

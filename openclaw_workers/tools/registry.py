@@ -17,7 +17,7 @@ from openclaw_workers.tools.files.ls import Ls
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.files.write import Write
 from openclaw_workers.tools.memory.tools import MemoryGet, MemorySearch, MemoryWrite
-from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionStatus
+from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionsSearch, SessionStatus
 from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
 from openclaw_workers.tools.shell.exec import Exec
@@ -30,7 +30,7 @@ def _by_name() -> dict[str, Tool[Any]]:
     tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec()]
     tools += [WebSearch(), WebFetch()]
     tools += [SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
-    tools += [SessionsList(), SessionsHistory(), SessionStatus(), CronTool()]
+    tools += [SessionsList(), SessionsHistory(), SessionsSearch(), SessionStatus(), CronTool()]
     tools += [MemorySearch(), MemoryGet(), MemoryWrite()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 

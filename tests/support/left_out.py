@@ -34,6 +34,7 @@ def _bubblewrap_works() -> bool:
 PROGRAMS: dict[str, Callable[[], bool]] = {
     "bubblewrap": cache(_bubblewrap_works),
     "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
+    "curl": _on_path("curl"),
     "mcp-server-everything": _on_path("mcp-server-everything"),
     "mcp-server-time": _on_path("mcp-server-time"),
     "ripgrep": _on_path("rg"),

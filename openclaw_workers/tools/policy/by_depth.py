@@ -11,7 +11,15 @@ from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.registry import builtin_tools
 
 DENIED_TO_LEAVES = frozenset(
-    {"sessions_spawn", "sessions_yield", "subagents", "sessions_list", "sessions_history", "sessions_send"}
+    {
+        "sessions_spawn",
+        "sessions_yield",
+        "subagents",
+        "sessions_list",
+        "sessions_history",
+        "sessions_search",
+        "sessions_send",
+    }
 )
 """Leaves cannot have sub-agents, so they need no session control."""
 

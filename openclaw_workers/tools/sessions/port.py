@@ -9,7 +9,14 @@ from typing import Protocol
 
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import InputT, Tool, ToolContext
-from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, SendInput, StatusInput, SubagentsInput
+from openclaw_workers.tools.sessions.inputs import (
+    HistoryInput,
+    ListInput,
+    SendInput,
+    SessionsSearchInput,
+    StatusInput,
+    SubagentsInput,
+)
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 
 
@@ -30,6 +37,9 @@ class SessionPort(Protocol):
 
     def history(self, args: HistoryInput) -> str:
         """The messages of a session, newest last, bounded in size."""
+
+    def search(self, args: SessionsSearchInput) -> str:
+        """Search the transcripts that this session may see."""
 
     def status(self, args: StatusInput) -> str:
         """The status of a session; optionally set its model first."""
