@@ -21,6 +21,7 @@ from ingress.registration import Registration
 from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
 from ingress.services import Service, keep_running
 from openclaw_workers.config.loader import Loaded
+from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.errors import ConflictError
 
 STOP_SECONDS = 5
@@ -84,6 +85,9 @@ async def serve(context: IngressContext) -> None:
     ]
     services += [service for part in (channels, delivery) for service in part.services(context)]
     tasks = [asyncio.create_task(keep_running(service)) for service in services]
+    exporter = exporter_of(context.settings.metrics, context.stores.metrics, context.stores.workers)
+    if exporter is not None:
+        exporter.start()
     log.info("ingress.started", url=url_of(sock))
     try:
         await Server(config, context.end_streams).serve(sockets=[sock])
@@ -92,6 +96,8 @@ async def serve(context: IngressContext) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await registration.leave()
+        if exporter is not None:
+            await asyncio.to_thread(exporter.stop)
     log.info("ingress.stopped")
 
 

@@ -12,6 +12,7 @@ from openclaw_workers.config.engine import EngineSettings, LanesSettings, Qdrant
 from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.memory import MemorySettings
+from openclaw_workers.config.metrics import MetricsSettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.queue import MessagesSettings
 from openclaw_workers.config.session import SessionSettings
@@ -62,6 +63,9 @@ class Settings(Section):
 
     gateway: GatewaySettings = GatewaySettings()
     """The HTTP interface and the web page."""
+
+    metrics: MetricsSettings = MetricsSettings()
+    """Metrics for Prometheus."""
 
     hooks: HooksSettings = HooksSettings()
     """Webhooks."""

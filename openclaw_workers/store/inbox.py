@@ -183,7 +183,7 @@ class Inbox:
             self._redis,
             "accept",
             keys={
-                **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
+                **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
                 **k.for_session(key, "event_keys"),
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),
                 "event_list": k.system_events(key),

@@ -56,8 +56,12 @@ class Sessions:
         reply = run_script(
             self._redis,
             "patch_row",
-            keys={"row": self._keys.row(key), "dedupe": self._keys.dedupe(delivery)},
-            args={"changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
+            keys={
+                "row": self._keys.row(key),
+                "dedupe": self._keys.dedupe(delivery),
+                "label_prefix": self._keys.label(""),
+            },
+            args={"session": key, "changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
         )
         return bool(reply[0] == "ok")
 
@@ -140,7 +144,6 @@ class Sessions:
                         "receipts",
                         "log",
                         "events",
-                        "ages",
                         "live",
                         "children",
                         "files",
@@ -153,6 +156,7 @@ class Sessions:
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(RunId(run)),
                     "archive_prefix": k.archive(""),
+                    "label_prefix": k.label(""),
                 },
                 args={
                     "session": key,

@@ -31,6 +31,7 @@ from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, silence_shutdown_message
+from openclaw_workers.tasks.drain import stop_consuming_when
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.revoke import replace_revoke
@@ -47,6 +48,8 @@ class _Current:
     facts: WorkerFacts | None = None
     leaving = mmap.mmap(-1, 1)
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
+    drained = mmap.mmap(-1, 1)
+    """One byte that tells whoever consumes, the parent of a pool too, that the worker is drained."""
 
 
 def current_worker() -> Worker:
@@ -93,9 +96,10 @@ def _after_setup(instance: Any, **_: Any) -> None:
     keep_acks_across_reconnects()
     use_batch_fetch()
     replace_revoke()
+    stop_consuming_when(instance.app, lambda: _Current.drained[0] == 1)
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
-    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)
+    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool, on_drained=_set_drained)
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
         load_models()
@@ -107,7 +111,7 @@ def _after_setup(instance: Any, **_: Any) -> None:
 def _child_started(**_: Any) -> None:
     assert _Current.facts is not None
     lane, pool, leaving = _Current.facts.lane, _Current.facts.pool, _Current.leaving
-    _start(WorkerFacts(lane, 1, pool, told_to_leave=lambda: leaving[0] == 1))
+    _start(WorkerFacts(lane, 1, pool, told_to_leave=lambda: leaving[0] == 1, on_drained=_set_drained))
 
 
 @worker_process_shutdown.connect
@@ -143,9 +147,13 @@ def _log_unsafe_settings() -> None:
 @worker_shutting_down.connect
 def _leaving(**_: Any) -> None:
     if _Current.worker is not None:
-        _Current.worker.drain()
+        _Current.worker.leave()
     else:
         _Current.leaving[0] = 1
+
+
+def _set_drained(is_drained: bool) -> None:
+    _Current.drained[0] = int(is_drained)
 
 
 def _start(facts: WorkerFacts) -> None:

@@ -18,6 +18,7 @@ from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
@@ -52,6 +53,8 @@ class WorkerFacts:
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
     """How a pool child learns that its parent is shutting down."""
+    on_drained: Callable[[bool], None] = lambda _: None
+    """Told when the worker is drained or undrained: whoever consumes must stop or start."""
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
         host, pid, _ = worker_id.rsplit("/", 2)
@@ -79,6 +82,7 @@ class Worker:
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
         self.reader = stores.reader
         self._sweeper = engine.sweeper
+        self._exporter = exporter_of(settings.metrics, stores.metrics, stores.workers)
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         self._ticker = Ticker(
             stores.leases,
@@ -86,6 +90,7 @@ class Worker:
             self.id,
             lambda: fields,
             told_to_leave=facts.told_to_leave,
+            on_drained=facts.on_drained,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
@@ -104,6 +109,8 @@ class Worker:
         self._sweeper.start()
         if self._memory_owner is not None:
             self._memory_owner.start()
+        if self._exporter is not None:
+            self._exporter.start()
         log.info("worker.started", worker=self.id)
 
     def _keep_blanks(self) -> None:
@@ -112,15 +119,17 @@ class Worker:
         except StoreUnavailable as error:  # clients use older ones, or load Celery
             log.warning("worker.blanks_not_kept", error=error.message)
 
-    def drain(self) -> None:
+    def leave(self) -> None:
         """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""
-        self._process.drain()
+        self._process.leave()
 
     def stop(self) -> None:
         self._sweeper.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()
+        if self._exporter is not None:
+            self._exporter.stop()
         try:
             self._workers.leave(self.id)
         except StoreUnavailable as error:

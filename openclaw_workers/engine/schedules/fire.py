@@ -44,8 +44,8 @@ class Firing:
         self._events = events
         self._targets = targets
 
-    def fire(self, job: Job, firing: JobFiring) -> None:
-        """Fire one time of a job; a repeat changes nothing.
+    def fire(self, job: Job, firing: JobFiring) -> bool:
+        """Fire one time of a job; a repeat changes nothing. False if its session has a full inbox: try again later.
 
         Raises:
             NotFound, BadInput: its agent or session cannot be.
@@ -54,14 +54,18 @@ class Firing:
         session = self._targets.session(job, firing.time)
         if job.system_event:
             self._tell(job, firing, session)
-        else:
-            self.post(job, firing, self._message(job, firing.time, session))
+            return True
+        return self.post(job, firing, self._message(job, firing.time, session))
 
-    def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> None:
+    def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> bool:
+        """As `fire`, with a message that was made elsewhere."""
         posted = self._intake.post(message, firing=firing)
+        if isinstance(posted, Rejected) and posted.reason == "busy":
+            return False
         if isinstance(posted, Rejected):
             why = f"the session takes no message ({posted.reason})"
             self._store.settle(job.id, firing.time, state="error", reason=why, session=message.session_key)
+        return True
 
     def _tell(self, job: Job, firing: JobFiring, session: SessionKey) -> None:
         self._events.add(
@@ -147,23 +151,21 @@ class DueJobs:
             return True
         firing = JobFiring(job.id, due, found.following)
         try:
-            self._fire(job, firing)
+            return self._fire(job, firing)
         except (BadInput, NotFound) as error:
             log.warning("job.not_fired", job=job.id, error=error.message)
             self._store.skip(job.id, due, found.following, state="skipped", reason=error.message)
         return True
 
-    def _fire(self, job: Job, firing: JobFiring) -> None:
+    def _fire(self, job: Job, firing: JobFiring) -> bool:
         if not job.is_heartbeat:
-            self._firing.fire(job, firing)
-            return
+            return self._firing.fire(job, firing)
         message = self._beats.message(job, firing.time)
         if isinstance(message, InboundMessage):
-            self._firing.post(job, firing, message)
-        else:
-            self._store.skip(
-                job.id, firing.time, firing.following, state="skipped" if message else "", reason=message or ""
-            )
+            return self._firing.post(job, firing, message)
+        state = "skipped" if message else ""
+        self._store.skip(job.id, firing.time, firing.following, state=state, reason=message or "")
+        return True
 
 
 def _next(found: Plan) -> int | None:

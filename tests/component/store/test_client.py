@@ -32,8 +32,10 @@ def ask(client: Client) -> list[object]:
         keys={
             "row": Keys("t").row(SessionKey("agent:main:x")),
             "dedupe": "t:none",
+            "label_prefix": "t:label:",
         },
         args={
+            "session": "agent:main:x",
             "changes": "{}",
             "keep_s": 0,
         },
@@ -55,11 +57,13 @@ def write(client: Client) -> list[object]:
             "sweep": k.sweep,
             "waiting": k.archives_at(""),
             "stepped": k.due_before_step,
+            "workers": k.workers,
         },
         args={
             "lease_ms": 1000,
             "most": 1,
             "claim_ms": 1000,
+            "soon_ms": 1000,
         },
     )
 
@@ -114,8 +118,10 @@ def test_scripts_at_the_same_time_have_a_connection_each_and_get_their_own_answe
                         keys={
                             "row": row,
                             "dedupe": "t:none",
+                            "label_prefix": "t:label:",
                         },
                         args={
+                            "session": "agent:main:x",
                             "changes": '{"label": "y"}',
                             "keep_s": 0,
                         },
@@ -144,8 +150,10 @@ def test_an_answer_that_came_too_late_is_nobody_elses() -> None:
             keys={
                 "row": "t:nothing",
                 "dedupe": "t:none",
+                "label_prefix": "t:label:",
             },
             args={
+                "session": "agent:main:x",
                 "changes": "{}",
                 "keep_s": 0,
             },
@@ -168,8 +176,10 @@ def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
             keys={
                 "row": "t:nothing",
                 "dedupe": "t:none",
+                "label_prefix": "t:label:",
             },
             args={
+                "session": "agent:main:x",
                 "changes": "{}",
                 "keep_s": 0,
             },

@@ -38,6 +38,7 @@ _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
+_METRICS: Final = "tests/component/engine/test_metrics.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
@@ -444,6 +445,8 @@ EFFECTS: Final = {
     "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
     "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
     "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
+    "metrics.port": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
+    "metrics.bind": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
