@@ -21,6 +21,7 @@ from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.pace import SweepPace
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.store.llm.rate_limits import Amounts, Budget, RateLimits
+from openclaw_workers.store.turn_records import Taken
 from openclaw_workers.store.workers import Workers
 from tests.component.store.harness import LEASE_MS, StoreHarness
 
@@ -106,7 +107,8 @@ def _sessions(count: int) -> list[SessionKey]:
 
 def _turns(store: StoreHarness, sessions: list[SessionKey], mode: QueueMode) -> dict[str, float]:
     """Each script of a turn, once in each of these sessions."""
-    client, taken = store.redis, []
+    client = store.redis
+    taken: list[Taken] = []
     accept = _micros(
         client, lambda: [store.say("hello", session=key, id=f"new {key}", mode=mode, cap=1000) for key in sessions]
     )
@@ -121,8 +123,9 @@ def _with_sessions(store: StoreHarness, count: int) -> dict[str, float]:
     everyone = _sessions(count)
     pipe, keys = store.redis.pipeline(transaction=False), store.keys
     for number, key in enumerate(everyone):
-        row = {"sessionKey": key, "agentId": "main", "sessionId": f"id-{number}", "updatedAt": "1", "createdAt": "1"}
-        pipe.hset(keys.row(key), mapping={**row, "sessionStartedAt": "1", "lastInteractionAt": str(store.now())})  # type: ignore[arg-type]
+        row: dict[Any, Any] = {"sessionKey": key, "agentId": "main", "sessionId": f"id-{number}", "updatedAt": "1"}
+        row |= {"createdAt": "1", "sessionStartedAt": "1", "lastInteractionAt": str(10**13)}
+        pipe.hset(keys.row(key), mapping=row)
         pipe.hset(keys.ctl(key), mapping={"state": "idle", "seq": "0", "eseq": "0"})
         pipe.zadd(keys.sessions, {key: 1})
         pipe.zadd(keys.runs, {f"run-{number}": store.now() if number % 100 == 0 else 10**15})
@@ -148,8 +151,8 @@ def _with_calls(store: StoreHarness, count: int) -> dict[str, float]:
     limits, budget = RateLimits(store.redis, store.keys), Budget("day", tokens=1e15)
     once = Amounts(tokens=10, cost=0.1, calls=1)
 
-    def reserve(name: str) -> None:
-        limits.reserve(RunId(name), f"{name}:1:1", once, [budget])
+    def reserve(name: str) -> object:
+        return limits.reserve(RunId(name), f"{name}:1:1", once, [budget])
 
     for number in range(count):
         reserve(f"run-{number}")

@@ -25,7 +25,9 @@ class Counter:
 TURNS = Counter("openclaw_turns", "Turns that ended.", ("lane", "state", "reason"))
 TAKEOVERS = Counter("openclaw_lease_takeovers", "Turns taken over from a worker that died or was silent.", ("lane",))
 FENCED = Counter("openclaw_fenced_writes", "Writes refused because another worker owned the session.", ("lane",))
-FAILOVERS = Counter("openclaw_failovers", "Answers of another model than the one asked for.", ("wanted", "answered"))
+FAILOVERS = Counter(
+    "openclaw_failovers", "Calls that another model answered than the one asked for.", ("wanted", "answered")
+)
 TOKENS = Counter("openclaw_tokens", "Tokens of model calls.", ("model", "kind"))
 COST = Counter("openclaw_cost_dollars", "Dollars for model calls, as far as prices are known.", ("model",))
 DELIVERIES = Counter("openclaw_deliveries", "Parts of messages to chats, by how sending them ended.", ("state",))

@@ -11,7 +11,7 @@ LOOK_SECONDS = 0.5
 
 
 def stop_consuming_when(app: Celery, is_drained: Callable[[], bool]) -> None:
-    """Have the consumer of this process follow. Call it before the consumer is made."""
+    """Have the consumer of this process follow. Call it before the worker is set up."""
 
     class FollowDrain(bootsteps.StartStopStep):
         """Looks from the consumer's own event loop, and starts again with each connection."""

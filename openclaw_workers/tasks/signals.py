@@ -83,6 +83,11 @@ def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
 
 
 @celeryd_init.connect
+def _follow_drain(instance: Any, **_: Any) -> None:
+    stop_consuming_when(instance.app, lambda: _Current.drained[0] == 1)
+
+
+@celeryd_init.connect
 def _without_gossip_and_mingle(instance: Any, **_: Any) -> None:
     """Switch gossip and mingle off, also for Celery's own command: nothing here needs them, and there is no setting.
 
@@ -96,7 +101,6 @@ def _after_setup(instance: Any, **_: Any) -> None:
     keep_acks_across_reconnects()
     use_batch_fetch()
     replace_revoke()
-    stop_consuming_when(instance.app, lambda: _Current.drained[0] == 1)
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool, on_drained=_set_drained)

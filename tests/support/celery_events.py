@@ -15,7 +15,7 @@ class TaskStates:
     """The states that events have led to so far."""
 
     def __init__(self, app: Celery, connection: Any) -> None:
-        self._state = State()
+        self._state: Any = State()
         self.receiver: Any = app.events.Receiver(connection, handlers={"*": self._state.event}, app=app)
 
     def of(self, task_id: str) -> tuple[str, str]:

@@ -163,8 +163,9 @@ class DueJobs:
         message = self._beats.message(job, firing.time)
         if isinstance(message, InboundMessage):
             return self._firing.post(job, firing, message)
-        state = "skipped" if message else ""
-        self._store.skip(job.id, firing.time, firing.following, state=state, reason=message or "")
+        self._store.skip(
+            job.id, firing.time, firing.following, state="skipped" if message else "", reason=message or ""
+        )
         return True
 
 

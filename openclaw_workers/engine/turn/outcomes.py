@@ -45,7 +45,6 @@ from openclaw_workers.errors import (
     TurnTimedOut,
     TurnYielded,
 )
-from openclaw_workers.metrics import FAILOVERS
 from openclaw_workers.store.turn_records import Outcome, Taken
 
 PARTIAL_CHARS = 100_000
@@ -76,8 +75,6 @@ def complete(
             entries = [notice(chain.fallback, "warning", RunId(asker.run_id)), *entries]
         if chain.answered is not None:
             answered, wanted = chain.answered.name, chain.wanted
-            if answered != wanted:
-                FAILOVERS.add(wanted, answered)
             told = fallback_notice(wanted, answered, chain.failure, told_model)
             notices = (*notices, told) if told else notices
             row |= {TOLD_MODEL: "" if answered == wanted else answered} if told else {}

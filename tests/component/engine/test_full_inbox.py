@@ -68,7 +68,9 @@ def test_an_answer_for_a_session_with_a_full_inbox_stays_due(engine: EngineHarne
     assert engine.stores.redis.hlen(relays) == 1
 
     empty(engine, SESSION)
-    engine.stores.redis.zadd(engine.stores.keys.due, {f"relay|{name}": 1 for name in engine.stores.redis.hkeys(relays)})
+    engine.stores.redis.zadd(
+        engine.stores.keys.due, {f"relay|{name!s}": 1 for name in map(str, engine.stores.redis.hkeys(relays))}
+    )
     run_on(engine)
     assert engine.stores.redis.hlen(relays) == 0
 
