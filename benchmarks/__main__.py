@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ingress, measures, scale, trees
+from benchmarks import ingress, measures, scale, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -47,6 +47,8 @@ def main() -> None:
             "scale_calls": lambda: scale.by_calls(where),
             "scale_due": lambda: scale.by_due_items(where),
             "scale_workers": lambda: scale.by_workers(where),
+            "idle_jobs": lambda: schedules.idle_jobs(where),
+            "due_burst": lambda: schedules.due_burst(where),
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

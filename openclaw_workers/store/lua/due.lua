@@ -29,7 +29,7 @@ local ALIVE_MS = 5000
 local alive = redis.call("ZCOUNT", workers, now - ALIVE_MS, "+inf")
 local SHIFTED_AT_ONCE = 500
 local FROM_NOW = { turn = true, archive = true, batch = true, stop_children = true, relay = true, lost_call = true,
-  forget = true, cleanup = true, memory_note = true, firing = true }
+  forget = true, cleanup = true, memory_note = true, firing = true, maintenance = true }
 
 -- Returns whether some are left.
 local function shift()
