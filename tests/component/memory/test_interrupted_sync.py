@@ -87,7 +87,12 @@ def texts(collection: Collection, agent: str) -> list[tuple[str, str]]:
     return sorted((payload["path"], payload["text"]) for _, payload in found)
 
 
-EARLY: list[Document] = [Note("a.md", "early alpha"), Note("b.md", "early beta"), Note("gone.md", "old"), Talk(["hello"])]
+EARLY: list[Document] = [
+    Note("a.md", "early alpha"),
+    Note("b.md", "early beta"),
+    Note("gone.md", "old"),
+    Talk(["hello"]),
+]
 LATE: list[Document] = [
     Note("a.md", "late alpha", "2"),
     Note("b.md", "early beta"),
