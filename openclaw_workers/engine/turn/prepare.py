@@ -16,9 +16,9 @@ from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
+from openclaw_workers.engine.turn.attached_files import write_attached_files
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.request_views import request_views
@@ -30,7 +30,6 @@ from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.files.task_files import write_task_files
 
 NO_PORTS = TurnPorts()
 INTERNAL = "internal"
@@ -92,8 +91,8 @@ class Preparer:
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
             frame = frame.adding(extra, position.role)
-        if position.depth and (attached := self._tree.files(session)):
-            write_task_files(frame.setup.workspace, files_dir(session), attached)
+        if position.depth:
+            write_attached_files(self._tree, session, frame.setup.workspace)
         agent = frame.agent
         view_of = request_views(agent, frame.setup, position.role, self._calibration)
         view = view_of(self._models.first(agent))
