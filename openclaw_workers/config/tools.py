@@ -7,27 +7,26 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import WEEK_SECONDS, Names, Protects, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Names, Section
 from openclaw_workers.config.web import WebSettings
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
 
 
 class ToolFilter(Section):
-    allow: Annotated[Names | None, Protects(None, ())] = None
-    """Only these tools, by name, pattern or group:<name>; unset or [] allows all.
-    Not in effect yet: a session has every tool that its place in the tree allows."""
+    allow: Names | None = None
+    """Only these tools, by name, pattern or group:<name>; [] allows all."""
 
-    deny: Annotated[Names, Protects(())] = ()
-    """Never these tools; wins over allow. Not in effect yet: these tools are still offered."""
+    deny: Names = ()
+    """Never these tools; wins over allow."""
 
 
 class ProviderToolPolicy(ToolFilter):
-    profile: Annotated[Profile | None, Protects(None, "full")] = None
-    """Starting set: minimal, coding, messaging or full. Not in effect yet: it is always full."""
+    profile: Profile | None = None
+    """Starting set: minimal, coding, messaging or full; unset: full."""
 
     also_allow: Names = ()
-    """These tools in addition to the profile. Not in effect yet."""
+    """These tools in addition to the profile."""
 
     @model_validator(mode="after")
     def _allow_or_also_allow(self) -> Self:
@@ -38,7 +37,7 @@ class ProviderToolPolicy(ToolFilter):
 
 class ToolPolicySettings(ProviderToolPolicy):
     by_provider: dict[str, ProviderToolPolicy] = Field(default_factory=dict)
-    """Further policy by provider or by provider/model; the latter wins. Not in effect yet."""
+    """Further policy by provider or by provider/model; the latter wins."""
 
 
 class AgentToAgentRule(Section):
@@ -69,7 +68,7 @@ class AgentToAgentSettings(Section):
 
 class SandboxToolsSettings(Section):
     tools: ToolFilter = ToolFilter()
-    """Tools of sandboxed sessions."""
+    """Tools of sandboxed sessions; what is unset has a default of its own (docs/tools-policy.md)."""
 
 
 class SubagentToolsSettings(Section):
@@ -130,6 +129,10 @@ class ToolsSettings(AgentToolsSettings):
 
     subagents: SubagentToolsSettings = SubagentToolsSettings()
     """Policy in spawned sessions."""
+
+    non_owners: ToolFilter = ToolFilter()
+    """Tools of turns that no owner asked for. Unset: session, messaging and web tools, and what the group's own policy
+    or the sandbox allows."""
 
     sessions: SessionToolsSettings = SessionToolsSettings()
     """What the session tools may see."""

@@ -55,6 +55,7 @@ from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
@@ -76,6 +77,8 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.policy.policy import ToolPolicy
+from openclaw_workers.tools.registry import builtin_tools
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -119,8 +122,13 @@ class WorkerEngine:
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
             memory=settings.memory,
             web=self.web,
-            disabled_tools=disabled_tools(settings.tools.web),
+            policy=self.tool_policy,
         )
+
+    @cached_property
+    def tool_policy(self) -> ToolPolicy:
+        settings = self.loaded.settings
+        return ToolPolicy(settings, builtin_tools, disabled=disabled_tools(settings.tools.web))
 
     @cached_property
     def web(self) -> WebPort:
@@ -152,7 +160,12 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             tree=self.stores.tree,
+            main_key=self.loaded.settings.session.main_key,
         )
+
+    @cached_property
+    def tool_reports(self) -> ToolReports:
+        return ToolReports(self.agents, self.preparer, self.tool_policy, self.stores.reader)
 
     @cached_property
     def chats(self) -> ChatDelivery:

@@ -85,6 +85,10 @@ class Tool(ABC, Generic[InputT]):
     name: ClassVar[str]
     effect: ClassVar[Effect]
     input_type: type[InputT]
+    groups: tuple[str, ...] = ()
+    """The groups of its plugin or MCP server; those of built-in tools are in `policy.names`."""
+    owner_only: bool = False
+    """Whether only turns that an owner asked for have it."""
     batched: ClassVar[bool] = False
     """All calls of one assistant message run together, before its other calls, in one `run_batch`."""
     ends_turn: ClassVar[bool] = False

@@ -227,6 +227,8 @@ class Asking:
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
+        self.ask("tools list", "tools", "list")
+        self.ask("tools explain", "tools", "explain", "exec")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.memory()

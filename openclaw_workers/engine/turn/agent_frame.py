@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
@@ -21,9 +21,9 @@ from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, pr
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
-from openclaw_workers.tools.base import Tool
-from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
-from openclaw_workers.tools.policy.by_depth import tools_at
+from openclaw_workers.tools.memory.port import shows_citations
+from openclaw_workers.tools.policy.inputs import PolicyInputs
+from openclaw_workers.tools.policy.policy import ToolPolicy
 from openclaw_workers.tools.registry import specs
 from openclaw_workers.tools.web.port import WebPort
 
@@ -59,6 +59,20 @@ def with_prompt(setup: TurnSetup, parts: Sequence[PromptPart]) -> TurnSetup:
     return replace(setup, system=system, system_tail=tail, worker_line=worker, system_of_programs=of_programs)
 
 
+def policy_inputs(agent: AgentConfig, position: SessionPosition) -> PolicyInputs:
+    """What the tool policy of a turn depends on."""
+    return PolicyInputs(
+        agent_id=agent.id,
+        model=agent.primary,
+        depth=position.depth,
+        role=position.role,
+        authority=position.authority,
+        group=position.group,
+        is_sandboxed=position.is_sandboxed,
+        incompatible=position.incompatible_tools,
+    )
+
+
 class AgentFrames:
     def __init__(
         self,
@@ -70,12 +84,12 @@ class AgentFrames:
         tool_timeout_seconds: float,
         memory: MemorySettings,
         web: WebPort,
-        disabled_tools: Collection[str] = (),
+        policy: ToolPolicy,
     ) -> None:
         self._agents = agents
         self._models = models
         self._web = web
-        self._disabled_tools = disabled_tools
+        self._policy = policy
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
         self._tool_timeout_seconds = tool_timeout_seconds
@@ -129,7 +143,7 @@ class AgentFrames:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = self._tools(agent, position)
+        tools = self._policy.tools(policy_inputs(agent, position))
         facts = prompt_facts(
             agent,
             position,
@@ -167,8 +181,3 @@ class AgentFrames:
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
-
-    def _tools(self, agent: AgentConfig, position: SessionPosition) -> list[Tool[Any]]:
-        left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
-        offered = tools_at(position.depth, position.role, position.authority)
-        return [tool for tool in offered if tool.name not in left_out]

@@ -15,6 +15,7 @@ from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.group_place import GroupPlace
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
@@ -36,6 +37,12 @@ class SessionPosition:
     """An owner asked for it in a direct chat; otherwise private files stay out of the prompt."""
     is_group: bool = False
     """Several people read along."""
+
+    group: GroupPlace | None = None
+    """The group whose tool policy applies."""
+    is_sandboxed: bool = False
+    incompatible_tools: tuple[str, ...] = ()
+    """Tools that the channel cannot be used with."""
 
     is_light: bool = False
     """Of the workspace files, only HEARTBEAT.md is loaded."""

@@ -39,6 +39,7 @@ _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
+_POLICY: Final = "tests/unit/tools/policy/test_layers.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
@@ -142,6 +143,7 @@ def _access(path: str) -> dict[str, str]:
         f"{path}.groupPolicy": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
         f"{path}.groupAllowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
         **_place(f"{path}.groups.*"),
+        **_policy(f"{path}.groups.*.tools"),
         **_place(f"{path}.groups.*.topics.*"),
     }
 
@@ -189,6 +191,16 @@ _MEMORY_SEARCH: Final = {
     "cache.maxEntries": f"{_MEMORY}::test_what_was_embedded_before_is_not_embedded_again",
 }
 
+
+def _policy(path: str, *, lists_only: bool = False) -> dict[str, str]:
+    layers, also = (
+        f"{_POLICY}::test_each_layer_removes_what_it_names",
+        f"{_POLICY}::test_also_allow_adds_to_the_profile",
+    )
+    lists = {f"{path}.allow": layers, f"{path}.deny": layers}
+    return lists if lists_only else {**lists, f"{path}.profile": layers, f"{path}.alsoAllow": also}
+
+
 _AGENT: Final = {
     **{f"memorySearch.{path}": test for path, test in _MEMORY_SEARCH.items()},
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
@@ -205,6 +217,9 @@ _AGENT: Final = {
     "bootstrapTotalMaxChars": f"{_FORCE}::test_files_of_the_workspace_share_one_limit",
     "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
     **_loops("tools.loopDetection"),
+    **_policy("tools"),
+    **_policy("tools.byProvider.*"),
+    **_policy("tools.sandbox.tools", lists_only=True),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
@@ -325,6 +340,11 @@ EFFECTS: Final = {
     "engine.taskEvents": f"{_CELERY}::test_task_events_are_sent_only_where_they_are_wanted",
     "engine.maxSteps": f"{_TURN}::test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript",
     "engine.toolTimeoutSeconds": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_policy("tools"),
+    **_policy("tools.byProvider.*"),
+    **_policy("tools.sandbox.tools", lists_only=True),
+    **_policy("tools.subagents.tools", lists_only=True),
+    **_policy("tools.nonOwners", lists_only=True),
     **_loops("tools.loopDetection"),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     "tools.agentToAgent.enabled": _SEEN,
