@@ -284,10 +284,15 @@ class AgentLoop:
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
         """Finish a call that an earlier owner left open, as far as its effect allows (I5)."""
         tool = self._tool(call)
-        if tool is not None and tool.effect is Effect.ONCE and call.id == self._setup.started_call:
+        started = call.id == self._setup.started_call and not self._was_held(call)
+        if tool is not None and tool.effect is Effect.ONCE and started:
             log.warning("tool.interrupted", tool=call.name, call_id=call.id)
             return result_for(call, WORKER_DIED_DURING_CALL, is_error=True)
         return self._execute(call)
+
+    def _was_held(self, call: ToolCallBlock) -> bool:
+        """Whether the call waited for an approval when its owner gave the turn up: then it has not run."""
+        return self._setup.approvals is not None and self._setup.approvals.was_held(call.id)
 
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
         setup, verdict = self._setup, self._judge(call)
@@ -340,6 +345,9 @@ class AgentLoop:
             memory=setup.memory,
             web=setup.web,
             schedules=setup.schedules,
+            messages=setup.messages,
+            questions=setup.questions,
+            approvals=setup.approvals.for_call(call.id) if setup.approvals else None,
         )
 
     def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:

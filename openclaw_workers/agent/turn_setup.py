@@ -17,7 +17,9 @@ from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
+from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.shell.approval_port import ApprovalPort
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -53,6 +55,22 @@ class TurnPorts:
     """The agent's memory, as this turn may see and use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: CallApprovals | None = None
+    """Which commands may run on the host; None allows all."""
+
+
+class CallApprovals(Protocol):
+    """Approvals of one turn."""
+
+    def for_call(self, call_id: str) -> ApprovalPort:
+        """The approvals of one of its tool calls."""
+
+    def was_held(self, call_id: str) -> bool:
+        """Whether a call that was started only waited for an approval, and has not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +116,12 @@ class TurnSetup:
     """The web, as the configuration lets agents use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: CallApprovals | None = None
+    """Which commands may run on the host; None allows all."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

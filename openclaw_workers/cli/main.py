@@ -36,6 +36,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
+        "approvals": ("approvals:approvals", "List what waits for a person, and allow, deny or answer it."),
         "tools": ("tools:tools", "Show which tools a session has, and what took the others away."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import WEEK_SECONDS, Names, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Duration, Names, Section
 from openclaw_workers.config.web import WebSettings
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
@@ -76,7 +77,34 @@ class SubagentToolsSettings(Section):
     """Tools of spawned sessions; this can only remove tools that their depth allows."""
 
 
+def _waitable(value: timedelta) -> timedelta:
+    if not timedelta(seconds=1) <= value <= timedelta(days=7):
+        raise ValueError("expected a time from 1s to 7d")
+    return value
+
+
 class ExecSettings(Section):
+    security: Literal["deny", "allowlist", "full"] | None = None
+    """Which commands may run on the host: none, those of the allow-list, or all. Unset: full in direct chats of an
+    owner, else allowlist."""
+
+    ask: Literal["off", "on-miss", "always"] | None = None
+    """When owners are asked: never, for commands that the list does not name, or for each. Unset: off where security is
+    full in direct chats of an owner, else on-miss."""
+
+    ask_fallback: Literal["deny", "allowlist", "full"] = "deny"
+    """What holds if nobody answers in time."""
+
+    allowlist: Names = ()
+    """Commands that may run, such as `git`, `git status` or `npm run *`. Each part of a pipeline must be one; commands
+    with more than plain words never are."""
+
+    approval_timeout: Annotated[Duration, AfterValidator(_waitable)] = timedelta(minutes=10)
+    """How long a command waits for an owner's decision."""
+
+    approval_for: Annotated[Duration, AfterValidator(_waitable)] = timedelta(hours=1)
+    """How long `allow for a time` allows exactly the same command in the same directory."""
+
     timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
     """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
 

@@ -6,6 +6,7 @@ from openclaw_workers.clock import now_ms
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.access.pairing import PairingService
+from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
@@ -40,8 +41,13 @@ def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:
     return SystemEvents(store=stores.system_events, intake=intake_of(stores, waker), reader=stores.reader)
 
 
+def answers_of(stores: Stores, waker: Waker) -> Answers:
+    return Answers(stores.questions, stores.standing_approvals, stores.reader, waker)
+
+
 def intake_of(stores: Stores, waker: Waker) -> Intake:
     return Intake(
+        answers=answers_of(stores, waker),
         inbox=stores.inbox,
         reader=stores.reader,
         sessions=stores.sessions,

@@ -21,6 +21,7 @@ from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.questions import Questions, StandingApprovals
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.sessions import Sessions
@@ -71,6 +72,8 @@ class Stores:
     channels: Channels
     system_events: SystemEvents
     schedules: Schedules
+    questions: Questions
+    standing_approvals: StandingApprovals
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -103,6 +106,8 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
         schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
+        questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
+        standing_approvals=StandingApprovals(redis, keys),
     )
 
 

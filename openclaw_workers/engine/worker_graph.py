@@ -16,6 +16,8 @@ from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.approvals.turn_approvals import ExecApprovals
+from openclaw_workers.engine.approvals.turn_questions import QuestionTools
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import chats_of, control_of, firing_of, intake_of, jobs_of, system_events_of
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
@@ -27,6 +29,7 @@ from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
+from openclaw_workers.engine.messaging.turn_messages import MessageTools
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
 from openclaw_workers.engine.schedules.heartbeat import Heartbeats
@@ -210,8 +213,37 @@ class WorkerEngine:
             transcripts=self.transcripts,
         )
 
+    @cached_property
+    def question_tools(self) -> QuestionTools:
+        stores, settings = self.stores, self.loaded.settings
+        return QuestionTools(
+            questions=stores.questions,
+            outbox=stores.outbox,
+            reader=stores.reader,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+        )
+
+    @cached_property
+    def message_tools(self) -> MessageTools:
+        stores, settings = self.stores, self.loaded.settings
+        return MessageTools(
+            outbox=stores.outbox,
+            reader=stores.reader,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+        )
+
+    @cached_property
+    def exec_approvals(self) -> ExecApprovals:
+        return ExecApprovals(agents=self.agents, standing=self.stores.standing_approvals)
+
     def _ports_of(self, taken: Taken) -> TurnPorts:
+        questions = self.question_tools.for_turn(taken)
         return TurnPorts(
+            messages=self.message_tools.for_turn(taken),
+            questions=questions,
+            approvals=self.exec_approvals.for_turn(questions),
             sessions=self.session_tools.for_turn(taken),
             memory=self.memory_tools.for_turn(taken),
             schedules=self.schedule_tools.for_turn(taken),

@@ -20,7 +20,9 @@ from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 if TYPE_CHECKING:
     from openclaw_workers.tools.cron.port import SchedulePort
     from openclaw_workers.tools.memory.port import MemoryPort
+    from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.shell.approval_port import ApprovalPort
     from openclaw_workers.tools.web.port import WebPort
 
 
@@ -71,6 +73,12 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
 
 
 ToolAnswer = str | list[ContentBlock]

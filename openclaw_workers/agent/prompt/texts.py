@@ -52,6 +52,9 @@ TOOL_SUMMARIES = {
     "sessions_history": "Read the messages of a session",
     "sessions_send": "Send a message to a session and wait for its answer",
     "session_status": "Show the state of a session, set its model",
+    "agents_list": "List agents that may be spawned",
+    "message": "Send, edit and react to messages in chats",
+    "ask_user": "Ask the user a question with choices and wait for the answer",
 }
 """The list of tools in the system prompt, in this order. Other tools follow by name, with their own first sentence."""
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
+    from openclaw_workers.engine.wake import Waker
 
 
 class Opened(Installation, Protocol):
@@ -18,6 +19,9 @@ class Opened(Installation, Protocol):
 
     @property
     def intake(self) -> Intake: ...
+
+    @property
+    def waker(self) -> Waker: ...
 
     @property
     def control(self) -> Control: ...

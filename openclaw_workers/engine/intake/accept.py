@@ -16,6 +16,7 @@ from openclaw_workers.domain.session_key import agent_of, chat_type
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.transcript import Attachment
 from openclaw_workers.domain.untrusted import safe_line, wrap
+from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
@@ -78,6 +79,7 @@ class Intake:
         sessions: Sessions,
         tree: Tree,
         control: Control,
+        answers: Answers,
         waker: Waker,
         chats: ChatDelivery,
         settings: Settings,
@@ -87,6 +89,7 @@ class Intake:
         self._sessions = sessions
         self._tree = tree
         self._control = control
+        self._answers = answers
         self._waker = waker
         self._chats = chats
         self._settings = settings
@@ -216,6 +219,7 @@ class Intake:
             tree=self._tree,
             settings=self._settings,
             control=self._control,
+            answers=self._answers,
             post=self._post_for_command,
             delivery=delivery,
         )

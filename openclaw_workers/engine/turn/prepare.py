@@ -107,6 +107,9 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
+            messages=ports.messages,
+            questions=ports.questions,
+            approvals=ports.approvals,
             **_tools_left(frame.setup, bound),
             view_of=view_of,
         )

@@ -15,6 +15,7 @@ _ACCEPT: Final = "tests/component/engine/test_accept.py"
 _ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
+_APPROVALS: Final = "tests/component/engine/test_approvals.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
 _BEATS: Final = "tests/component/engine/test_heartbeat.py"
 _BINDING: Final = "tests/integration/ingress/test_binding.py"
@@ -24,6 +25,7 @@ _CHAT: Final = "tests/component/providers/test_openai_chat.py"
 _CHATS: Final = "tests/component/engine/test_chat_delivery.py"
 _CLI: Final = "tests/component/providers/test_program.py"
 _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
+_EXEC_RULES: Final = "tests/unit/engine/test_exec_rules.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
@@ -192,6 +194,18 @@ _MEMORY_SEARCH: Final = {
 }
 
 
+def _exec(path: str) -> dict[str, str]:
+    return {
+        f"{path}.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+        f"{path}.security": f"{_EXEC_RULES}::test_security_and_ask_decide",
+        f"{path}.ask": f"{_EXEC_RULES}::test_security_and_ask_decide",
+        f"{path}.askFallback": f"{_APPROVALS}::test_if_nobody_answers_in_time_the_fallback_holds",
+        f"{path}.allowlist": f"{_APPROVALS}::test_listed_commands_run_without_asking",
+        f"{path}.approvalTimeout": f"{_APPROVALS}::test_the_time_to_wait_is_configured_and_is_not_time_of_the_turn",
+        f"{path}.approvalFor": f"{_APPROVALS}::test_allow_for_a_time_allows_exactly_this_operation",
+    }
+
+
 def _policy(path: str, *, lists_only: bool = False) -> dict[str, str]:
     layers, also = (
         f"{_POLICY}::test_each_layer_removes_what_it_names",
@@ -220,7 +234,7 @@ _AGENT: Final = {
     **_policy("tools"),
     **_policy("tools.byProvider.*"),
     **_policy("tools.sandbox.tools", lists_only=True),
-    "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_exec("tools.exec"),
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
@@ -346,7 +360,7 @@ EFFECTS: Final = {
     **_policy("tools.subagents.tools", lists_only=True),
     **_policy("tools.nonOwners", lists_only=True),
     **_loops("tools.loopDetection"),
-    "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_exec("tools.exec"),
     "tools.agentToAgent.enabled": _SEEN,
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,

@@ -9,6 +9,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage, QueueMode, Route
 from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.control import Control
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader
@@ -38,6 +39,7 @@ class CommandContext:
     tree: Tree
     settings: Settings
     control: Control
+    answers: Answers
     post: Callable[[InboundMessage, QueueMode], RunId | None]
     """Sends a message into another session; raises BadInput if that session does not take it."""
     delivery: str = ""
