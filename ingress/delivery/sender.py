@@ -16,6 +16,7 @@ import structlog
 from ingress.channels.adapter import Adapter, Part
 from ingress.delivery.actions import parts_of
 from ingress.delivery.part_outcomes import Ended, send_part
+from ingress.delivery.sending_hook import HeldBack
 from openclaw_workers.domain.outgoing import OutgoingFile, OutgoingMessage
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.outbox import Outbox
@@ -154,6 +155,8 @@ class Sender:
             part = await self._complete(claim, stored[index]) if stored else None
         except StoreUnavailable:
             raise
+        except HeldBack as held:
+            return await self._record(claim, index, Ended(PartOutcome.FAILED, error=f"held back: {held}"))
         except Exception as error:
             log.exception("message.render_failed", message=entry.id)
             failed = Ended(PartOutcome.FAILED, error=f"it could not be rendered: {type(error).__name__}: {error}")

@@ -14,6 +14,7 @@ from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.hooks import Hooks
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
@@ -61,6 +62,10 @@ class TurnPorts:
     """Questions to people, for ask_user."""
     approvals: CallApprovals | None = None
     """Which commands may run on the host; None allows all."""
+    hooks: Hooks | None = None
+    """Hooks of plugins around tool calls and compaction."""
+    secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
+    """The secrets that a tool is handed, by name."""
 
 
 class CallApprovals(Protocol):
@@ -122,6 +127,10 @@ class TurnSetup:
     """Questions to people, for ask_user."""
     approvals: CallApprovals | None = None
     """Which commands may run on the host; None allows all."""
+    hooks: Hooks | None = None
+    """Hooks of plugins around tool calls and compaction."""
+    secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
+    """The secrets that a tool is handed, by name."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

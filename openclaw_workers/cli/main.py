@@ -37,7 +37,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "approvals": ("approvals:approvals", "List what waits for a person, and allow, deny or answer it."),
-        "tools": ("tools:tools", "Show which tools a session has, and what took the others away."),
+        "tools": ("tools:tools", "Show which tools a session has, and which layer of the policy removed the others."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),
         "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),

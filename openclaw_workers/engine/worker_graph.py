@@ -14,6 +14,7 @@ from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
+from openclaw_workers.config.secrets import secret_values
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.approvals.turn_approvals import ExecApprovals
@@ -60,8 +61,12 @@ from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.hooks import Hooks
+from openclaw_workers.redaction import protect
+from openclaw_workers.store.archives import Archive
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -81,6 +86,7 @@ from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.policy.policy import ToolPolicy
+from openclaw_workers.tools.policy.tool_secrets import ToolSecrets
 from openclaw_workers.tools.registry import builtin_tools
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
@@ -225,6 +231,16 @@ class WorkerEngine:
         )
 
     @cached_property
+    def tool_secrets(self) -> ToolSecrets:
+        protect(secret_values(self.loaded.settings))
+        return ToolSecrets(self.loaded.settings.secrets)
+
+    @cached_property
+    def hooks(self) -> Hooks:
+        engine = self.loaded.settings.engine
+        return Hooks(seconds=engine.hook_timeout_seconds, failure=engine.hook_failure)
+
+    @cached_property
     def message_tools(self) -> MessageTools:
         stores, settings = self.stores, self.loaded.settings
         return MessageTools(
@@ -244,6 +260,8 @@ class WorkerEngine:
             messages=self.message_tools.for_turn(taken),
             questions=questions,
             approvals=self.exec_approvals.for_turn(questions),
+            hooks=self.hooks,
+            secrets=self.tool_secrets.of,
             sessions=self.session_tools.for_turn(taken),
             memory=self.memory_tools.for_turn(taken),
             schedules=self.schedule_tools.for_turn(taken),
@@ -303,6 +321,7 @@ class WorkerEngine:
             process=self.process,
             waker=self.waker,
             chats=self.chats,
+            hooks=TurnHooks(self.hooks, self.stores.reader),
             max_attempts=self.loaded.settings.engine.max_attempts,
             on_delayed=self.sweep_wanted.set,
         )
@@ -314,7 +333,13 @@ class WorkerEngine:
     @cached_property
     def archives(self) -> ArchiveWriter:
         stores, loaded = self.stores, self.loaded
-        return ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
+        return ArchiveWriter(
+            stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes, on_written=self._session_ended
+        )
+
+    def _session_ended(self, archive: Archive) -> None:
+        about = {"sessionKey": archive.session_key, "sessionId": archive.session_id, "agentId": archive.agent_id}
+        self.hooks.fire("session_end", {**about, "deleted": archive.is_deleted})
 
     @cached_property
     def sweeper(self) -> Sweeper:

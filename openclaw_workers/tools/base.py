@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
@@ -77,6 +77,8 @@ class ToolContext:
     """Messages to chats, for the message tool."""
     questions: QuestionPort | None = None
     """Questions to people, for ask_user."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables for the commands of this call: the secrets that name the tool."""
     approvals: ApprovalPort | None = None
     """Which commands may run on the host; None allows all."""
 

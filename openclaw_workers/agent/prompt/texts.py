@@ -141,6 +141,7 @@ TRIMMED = "\n[… trimmed: {chars:,} characters in all, only the start and the e
 
 NO_SUCH_TOOL = "there is no tool {name!r}; you have {tools}"
 TOOL_BROKEN = "{name} failed unexpectedly: {error}"
+BLOCKED_BY_HOOK = "this call is not allowed: {why}"
 WORKER_DIED_DURING_CALL = (
     "[interrupted] The worker running this call died before its result was recorded. It may or may not have taken "
     "effect, and it was not run again. Check the state of things before you repeat it."

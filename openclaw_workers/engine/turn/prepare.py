@@ -110,6 +110,8 @@ class Preparer:
             messages=ports.messages,
             questions=ports.questions,
             approvals=ports.approvals,
+            hooks=ports.hooks,
+            secrets=ports.secrets,
             **_tools_left(frame.setup, bound),
             view_of=view_of,
         )

@@ -254,7 +254,7 @@ def test_new_messages_wait_and_an_interrupting_one_cancels_the_call(chat: Engine
 def test_a_stop_ends_the_wait(chat: EngineHarness) -> None:
     queued = run_in_group(chat)
     chat.work()
-    chat.control.stop(GROUP)
+    chat.intake.accept("/stop", session=GROUP, route=IN_GROUP, authority=Authority.OWNER)
     run_on(chat)
 
     assert chat.run_of(queued).state is RunState.KILLED
@@ -294,7 +294,7 @@ def test_a_sub_agents_command_is_asked_for_in_the_chat_of_its_root(chat: EngineH
     child = program(call(execute("echo below")), say("child done"))
     chat.say(text(spawn(child), say("spawned"), say("heard")), GROUP, route=IN_GROUP)
     run_on(chat)
-    (message,) = [each for each in outgoing(chat) if each["buttons"]]
+    (message,) = [each for each in outgoing(chat) if each.get("buttons")]
 
     assert message["route"]["to"] == "-100"
     allow(chat)

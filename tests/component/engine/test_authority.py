@@ -150,7 +150,8 @@ def test_a_turn_for_a_stranger_does_not_choose_the_model(engine: EngineHarness, 
     assert chosen == (None if authority is Authority.ANYONE else "demo")
 
 
-def test_a_message_of_somebody_trusted_less_is_not_steered_into_a_running_turn(engine: EngineHarness) -> None:
+def test_a_message_of_somebody_trusted_less_is_not_steered_into_a_running_turn(make_engine: MakeEngine) -> None:
+    engine = make_engine({"tools": {"exec": {"security": "full", "ask": "off"}}})
     first = ask(engine, text(EXEC, say("for the owner")), Authority.OWNER, GROUP)
     lower = ask(engine, text(EXEC, say("for a member")), Authority.AUTHORIZED, GROUP, mode=QueueMode.STEER)
     same = ask(engine, text(say("steered")), Authority.OWNER, GROUP, mode=QueueMode.STEER)

@@ -30,6 +30,7 @@ _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
 _GATE: Final = "tests/component/engine/test_access_gate.py"
+_HOOKS: Final = "tests/component/engine/test_hooks.py"
 _HOSTILE: Final = "tests/integration/ingress/test_hostile.py"
 _HOOK_ACTIONS: Final = "tests/unit/ingress/test_hook_actions.py"
 _HOOK_SESSIONS: Final = "tests/unit/ingress/test_hook_sessions.py"
@@ -50,6 +51,7 @@ _SEND_POLICY: Final = "tests/unit/engine/test_send_policy.py"
 _SESSIONS: Final = "tests/component/engine/test_session_tools.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
+_TOOL_SECRETS: Final = "tests/component/engine/test_tool_secrets.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
 _TELEGRAM: Final = "tests/integration/telegram"
 _WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
@@ -352,6 +354,8 @@ EFFECTS: Final = {
     ),
     "engine.namespace": f"{_FORCE}::test_two_installations_share_one_redis_under_two_names",
     "engine.taskEvents": f"{_CELERY}::test_task_events_are_sent_only_where_they_are_wanted",
+    "engine.hookTimeoutSeconds": f"{_HOOKS}::test_a_hook_has_so_much_time_as_is_set",
+    "engine.hookFailure": f"{_HOOKS}::test_a_hook_that_fails_blocks_unless_the_setting_lets_it_pass",
     "engine.maxSteps": f"{_TURN}::test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript",
     "engine.toolTimeoutSeconds": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     **_policy("tools"),
@@ -478,6 +482,8 @@ EFFECTS: Final = {
     "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
     "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
     "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
+    "secrets.*.value": f"{_TOOL_SECRETS}::test_a_named_tool_gets_the_secret_and_nobody_sees_it",
+    "secrets.*.tools": f"{_TOOL_SECRETS}::test_other_tools_and_unnamed_secrets_get_nothing",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
