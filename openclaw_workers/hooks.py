@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Final, Literal, get_args
 
@@ -91,10 +92,33 @@ def register(name: HookName, function: Callable[[Event], Any], *, priority: int 
     _registry.add(Hook(name, function, priority, plugin or getattr(function, "__module__", "")))
 
 
+class _Choice:
+    """Which plugins of installed packages are used in this process."""
+
+    is_enabled = True
+    denied: frozenset[str] = frozenset()
+
+
+def configure(*, is_enabled: bool, denied: Iterable[str]) -> None:
+    """Say which plugins are used, before the first hook is due."""
+    _Choice.is_enabled, _Choice.denied = is_enabled, frozenset(denied)
+
+
+def load_modules(modules: Iterable[str]) -> None:
+    """Import modules of the configuration, which register their hooks. One that fails is only logged."""
+    for module in modules:
+        try:
+            import_module(module)
+        except Exception:
+            log.exception("hook.load_failed", plugin=module)
+
+
 @cache
 def load_entry_points() -> None:
     """Import the plugins that installed packages announce, once per process. One that fails is only logged."""
-    for entry in entry_points(group=GROUP):
+    for entry in entry_points(group=GROUP) if _Choice.is_enabled else ():
+        if entry.name in _Choice.denied:
+            continue
         try:
             loaded = entry.load()
         except Exception:

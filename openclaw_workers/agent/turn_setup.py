@@ -131,6 +131,12 @@ class TurnSetup:
     """Hooks of plugins around tool calls and compaction."""
     secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
     """The secrets that a tool is handed, by name."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables for commands of this run, from its skills."""
+    skill_paths: tuple[str, ...] = ()
+    """Folders and files of skills outside the workspace, which the read tool may open."""
+    skill_files: frozenset[str] = frozenset()
+    """Files of skills, whose text is instructions and not evidence."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

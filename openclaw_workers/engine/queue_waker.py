@@ -36,12 +36,31 @@ class QueueWaker:
         self._blanks: Blanks | None = None
         self._read_at = 0.0
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can write wake-ups without reading anything first."""
+        return self._blanks is not None and self._clock() - self._read_at <= KNOWN_SECONDS
+
+    def refresh(self) -> None:
+        """Read the blanks again."""
+        try:
+            self._read()
+        except TransientError as error:
+            log.warning("wake.blanks_unread", error=error.message)
+
     def turn(self, session: SessionKey, run: RunId) -> bool:
         if self._known() is None:
             return self._other().turn(session, run)
         return self._push(lane_of(session), self.sealed(session, run), run)
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
+        """The wake-up as text, for a script that stores it with a message.
+
+        Raises:
+            StoreUnavailable: the blanks were never read, and Redis does not answer: the script would fail too.
+        """
+        if self._blanks is None:
+            self._read()
         blanks, lane = self._known(), queue_of(lane_of(session))
         if blanks is None:
             return self._other().sealed(session, run)
@@ -81,14 +100,13 @@ class QueueWaker:
         return self._other().oldest_ms(lane)
 
     def _known(self) -> Blanks | None:
-        now = self._clock()
-        if self._blanks is None or now - self._read_at > KNOWN_SECONDS:
-            try:
-                self._blanks = self._store.load()
-            except TransientError as error:
-                log.warning("wake.blanks_unread", error=error.message)
-            self._read_at = now
+        if not self.is_ready:
+            self.refresh()
         return self._blanks
+
+    def _read(self) -> None:
+        self._read_at = self._clock()
+        self._blanks = self._store.load()
 
     def _push(self, lane: Lane, message: str, run: RunId) -> bool:
         try:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
-    from openclaw_workers.engine.wake import Waker
+    from openclaw_workers.engine.queue_waker import QueueWaker
+    from openclaw_workers.tasks.waker import CeleryWaker
 
 
 class Opened(Installation, Protocol):
@@ -21,13 +22,19 @@ class Opened(Installation, Protocol):
     def intake(self) -> Intake: ...
 
     @property
-    def waker(self) -> Waker: ...
-
-    @property
     def control(self) -> Control: ...
 
     @property
     def conversations(self) -> BlockingReader: ...
+
+    @property
+    def waker(self) -> QueueWaker: ...
+
+    @property
+    def celery_waker(self) -> CeleryWaker: ...
+
+    @property
+    def ingress_url(self) -> str: ...
 
     @property
     def main_key(self) -> str: ...

@@ -1,7 +1,7 @@
 --[[
   Answer a question that a run waits for, and wake the run.
 
-  includes  clock, hashes, events, tree, questions
+  includes  clock, hashes, tree, questions
 
   keys
     ctl       hash    control record of the session that asked

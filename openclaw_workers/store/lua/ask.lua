@@ -1,7 +1,7 @@
 --[[
   Ask people something that a running turn needs, or say how that question stands.
 
-  includes  clock, fence, events, questions
+  includes  clock, hashes, fence, events, questions
 
   keys
     ctl       hash    session control record
@@ -27,8 +27,7 @@
     that allows something is handed to one owner of the run only: if that one dies, nobody knows what it did (I5).
     Waiting does not count as time of the turn.
 ]]
-local owns, c = check_lease(ctl, lease, "run", "abort")
-if not owns then
+if not check_lease(ctl, lease) then
   return { "lost" }
 end
 local now = now_ms()

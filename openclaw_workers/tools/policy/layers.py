@@ -32,17 +32,16 @@ from openclaw_workers.tools.policy.pipeline import Rule, Step
 OWNER_ONLY: Final = ("gateway", "cron", "nodes")
 NON_OWNER_TOOLS: Final = ("group:sessions", "group:messaging", "group:web", "group:agents")
 """What others than owners have if nothing is configured: no files, commands or memory of the host."""
-SANDBOX_ALLOW: Final = (
-    *("group:runtime", "group:fs", "image", "sessions_list", "sessions_history", "sessions_send", "sessions_spawn"),
-    *("sessions_yield", "subagents", "session_status"),
-)
+SANDBOX_ALLOW: Final = ("group:runtime", "group:fs", "group:sessions", "image")
 SANDBOX_DENY: Final = ("browser", "canvas", "nodes", "cron", "gateway")
 CHANGES_FILES: Final = ("write", "edit", "apply_patch")
 DENIED_TO_LEAVES: Final = (
-    *("sessions_spawn", "sessions_yield", "subagents", "sessions_list", "sessions_history", "sessions_send"),
+    *("sessions_spawn", "sessions_yield", "subagents", "sessions_list", "sessions_history", "sessions_search"),
+    "sessions_send",
 )
 """Leaves cannot have sub-agents, so they need no session control."""
-MEMORY_TOOLS: Final = ("group:memory",)
+MEMORY_TOOLS: Final = ("group:memory", "sessions_search")
+"""What needs the memory index or its files."""
 
 
 def steps_of(settings: Settings, agent: AgentConfig, inputs: PolicyInputs, catalogue: Catalogue) -> list[Step]:

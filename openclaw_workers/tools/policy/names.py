@@ -20,8 +20,8 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "web": ("web_search", "web_fetch"),
     "memory": ("memory_search", "memory_get", "memory_write"),
     "sessions": (
-        *("sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "sessions_yield"),
-        *("subagents", "session_status"),
+        *("sessions_list", "sessions_history", "sessions_search", "sessions_send", "sessions_spawn"),
+        *("sessions_yield", "subagents", "session_status"),
     ),
     "ui": ("browser", "canvas"),
     "messaging": ("message", "ask_user"),

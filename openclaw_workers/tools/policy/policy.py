@@ -36,9 +36,8 @@ class ToolPolicy:
         self._cached = lru_cache(maxsize=1024)(self._decide)
         self._warned: set[str] = set()
 
-    def tools(self, inputs: PolicyInputs) -> list[Tool[Any]]:
-        """The tools of a turn, in their usual order."""
-        tools = tuple(self._tools())
+    def tools(self, inputs: PolicyInputs, tools: tuple[Tool[Any], ...]) -> list[Tool[Any]]:
+        """Those of these tools that a turn has, in their order."""
         allowed = frozenset(self._cached(inputs, tools).allowed)
         return [tool for tool in tools if tool.name in allowed]
 

@@ -51,7 +51,7 @@ def test_an_owner_has_all_tools_and_others_have_nothing_of_the_host(engine: Engi
         offered[authority] = tools_of(engine, engine.take(session))
 
     session_tools = {
-        *("sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history"),
+        *("sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history", "sessions_search"),
         *("session_status", "subagents"),
     }
     host = {"exec", "read", "write", "edit", "apply_patch", "grep", "find", "ls", "memory_search", "cron"}

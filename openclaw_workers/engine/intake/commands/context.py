@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage, QueueMode, Route
+from openclaw_workers.domain.session_key import chat_type
 from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
@@ -31,6 +34,15 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandServices:
+    """What commands use and messages do not."""
+
+    sessions: Sessions
+    tree: Tree
+    answers: Answers
+
+
+@dataclass(frozen=True, slots=True)
 class CommandContext:
     session: SessionKey
     caller: Caller
@@ -42,6 +54,8 @@ class CommandContext:
     answers: Answers
     post: Callable[[InboundMessage, QueueMode], RunId | None]
     """Sends a message into another session; raises BadInput if that session does not take it."""
+    skill_commands: Callable[[], Sequence[SkillCommand]] = tuple
+    """What the skills of the session's agent add."""
     delivery: str = ""
     """The same each time its channel delivers it; "" if it does so once."""
 
@@ -52,6 +66,11 @@ class CommandContext:
 
     def row(self) -> SessionEntry | None:
         return self.reader.session(self.session)
+
+    def begin(self) -> None:
+        """Begin the session if it has not begun, for a command that says how its chat is treated from the start."""
+        new = {"sessionKind": "main", "chatType": chat_type(self.session), **delivery_fields(self.caller.route)}
+        self.sessions.begin(self.session, new)
 
     def patch(self, what: str, fields: dict[str, str]) -> None:
         """Set fields of the session's row; an empty value clears one.

@@ -27,7 +27,7 @@ def tool(name: str, *groups: str, owner_only: bool = False) -> Tool[ToolInput]:
             return ""
 
     made = Named()
-    made.name, made.groups, made.owner_only = name, groups, owner_only  # type: ignore[misc]
+    made.name, made.groups, made.owner_only = name, groups, owner_only
     return made
 
 

@@ -226,7 +226,8 @@ def test_an_unknown_name_warns_with_the_nearest(decide: Decide) -> None:
             2,
             Role.LEAF,
             {"gateway", "cron", "message"}
-            | {"sessions_spawn", "sessions_yield", "subagents", "sessions_list", "sessions_history", "sessions_send"},
+            | {"sessions_spawn", "sessions_yield", "subagents", "sessions_list", "sessions_history", "sessions_send"}
+            | {"sessions_search"},
         ),
     ],
 )
