@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ingress, measures, scale, schedules, trees
+from benchmarks import commands, ingress, measures, scale, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -49,6 +49,7 @@ def main() -> None:
             "scale_workers": lambda: scale.by_workers(where),
             "idle_jobs": lambda: schedules.idle_jobs(where),
             "due_burst": lambda: schedules.due_burst(where),
+            "command_start": commands.command_start,
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

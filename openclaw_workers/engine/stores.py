@@ -22,6 +22,7 @@ from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.metrics import Metrics
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.questions import Questions, StandingApprovals
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.session_index import SessionIndex
@@ -77,6 +78,8 @@ class Stores:
     metrics: Metrics
     skill_commands: SkillCommands
     session_index: SessionIndex
+    questions: Questions
+    standing_approvals: StandingApprovals
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -117,6 +120,8 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         metrics=Metrics(redis, keys),
         skill_commands=SkillCommands(redis, keys),
         session_index=SessionIndex(redis, keys),
+        questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
+        standing_approvals=StandingApprovals(redis, keys),
     )
 
 

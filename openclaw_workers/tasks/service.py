@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from openclaw_workers.domain.ids import BatchId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.signals import current_worker
-from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT, SANDBOX
+from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT, SANDBOX, TOOLS
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)
@@ -34,3 +35,9 @@ def prompt(agent_id: str) -> dict[str, Any]:
 def sandbox(session: str) -> dict[str, Any]:
     """Where the commands of a session run on this host."""
     return current_worker().sandbox_reports.report(SessionKey(session))
+
+
+@app.task(name=TOOLS, ignore_result=False, resultrepr_maxsize=1)
+def tools(session: str, authority: str) -> dict[str, Any]:
+    """Which tools a session's turns have here, and why not the others. Workers know plugins and MCP servers."""
+    return current_worker().tool_reports.report(SessionKey(session), Authority(authority))

@@ -29,6 +29,7 @@ SUBAGENT = "openclaw.subagent"
 ANNOUNCE = "openclaw.announce"
 PROMPT = "openclaw.prompt"
 SANDBOX = "openclaw.sandbox"
+TOOLS = "openclaw.tools"
 MEMORY_NOTE = "openclaw.memory_note"
 CHORD_OVER_SECONDS = 86_400
 UNREACHABLE = (OperationalError, RedisError, OSError)
@@ -106,6 +107,15 @@ class CeleryWaker:
             BadInput: it could not tell.
         """
         return self._ask_service(SANDBOX, [session], f"the sandbox of {session} cannot be told", seconds)
+
+    def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
+        """Ask a worker of the service lane which tools a session's turns have.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not tell.
+        """
+        return self._ask_service(TOOLS, [session, authority], f"the tools of {session} cannot be told", seconds)
 
     def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float) -> dict[str, Any]:
         try:

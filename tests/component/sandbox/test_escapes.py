@@ -15,6 +15,13 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.needs("bubblewrap")
 SECRET = "planted-secret-4417"
+FORKS = (
+    "import os, time\n"
+    "for made in range(60):\n"
+    "    try:\n"
+    "        if os.fork() == 0: time.sleep(100); os._exit(0)\n"
+    "    except OSError as error: print(made, error); break\n"
+)
 
 
 def test_a_command_runs_in_its_own_workspace(run: Run, harness: SandboxHarness) -> None:
@@ -94,14 +101,7 @@ def test_a_fork_bomb_ends_with_its_command(run: Run) -> None:
 
 
 def test_no_more_processes_than_allowed_run_at_a_time(run: Run) -> None:
-    forks = (
-        "import os, time\n"
-        "for made in range(60):\n"
-        "    try:\n"
-        "        if os.fork() == 0: time.sleep(100); os._exit(0)\n"
-        "    except OSError as error: print(made, error); break\n"
-    )
-    output = run(f"exec python3 -c '{forks}'", limits={"processes": 20})
+    output = run(f"exec python3 -c '{FORKS}'", limits={"processes": 20})
     assert "Resource temporarily unavailable" in output
     assert int(output.split()[0]) < 20
 
@@ -180,3 +180,10 @@ def _is_sandboxed(process: psutil.Process) -> bool:
         return "/sandbox/workspace" in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
+
+
+def test_where_no_cgroup_can_be_made_rlimits_hold(run: Run, harness: SandboxHarness) -> None:
+    harness.sandboxes.backend.__dict__["cgroups"] = None
+    limits = {"memory": "256mb", "processes": 20}
+    assert "MemoryError" in run("exec python3 -c 'x = bytearray(1 << 30)'", limits=limits)
+    assert "Resource temporarily unavailable" in run(f"exec python3 -c '{FORKS}'", limits=limits)
