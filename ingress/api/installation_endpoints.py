@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.api.handlers import channels, events, installation, models, outbox, pairing, tokens
+from ingress.api.handlers import channels, events, installation, models, outbox, pairing, tokens, workers
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
@@ -85,7 +85,11 @@ INSTALLATION = (
         slow=True,
     ),
     Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
-    Endpoint("GET", "/models", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
+    Endpoint("GET", "/plugins", "Plugins of the workers", READ, workers.list_plugins, answers.Done),
+    Endpoint("GET", "/plugins/check", "What is wrong with them", READ, workers.check_plugins, answers.Done),
+    Endpoint("GET", "/mcp", "MCP servers of the workers", READ, workers.mcp_status, answers.Done),
+    Endpoint("GET", "/models", "The models that can be used", READ, models.list_models, answers.Done),
+    Endpoint("GET", "/models/keys", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
     Endpoint(
         "POST", "/models/resume", "End pauses of keys", ADMIN, models.resume, answers.Done, body=models.ResumeInput
     ),

@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import redis
 from hiredis import pack_command
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import (
+    AuthenticationError,
     MasterDownError,
     NoPermissionError,
     NoScriptError,
@@ -27,11 +27,12 @@ from redis.exceptions import (
     RedisError,
     ResponseError,
 )
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
-from openclaw_workers.errors import CorruptRecord, StoreFull, StoreUnavailable
+from openclaw_workers.errors import CorruptRecord, StoreFull, StoreRefused, StoreUnavailable
 from openclaw_workers.store import scripts
 
 Client = redis.Redis
@@ -79,6 +80,10 @@ def store_errors() -> Iterator[None]:
     """Turn what redis-py raises into the one error callers handle."""
     try:
         yield
+    except AuthenticationError as error:  # redis-py calls it a failed connection
+        raise StoreRefused(
+            f"Redis refused the user or password ({error})", hint="check them in REDIS_URL, or in the configuration"
+        ) from error
     except (RedisConnectionError, RedisTimeoutError) as error:
         raise StoreUnavailable(
             f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
@@ -86,7 +91,7 @@ def store_errors() -> Iterator[None]:
     except OutOfMemoryError as error:
         raise StoreFull from error
     except (ReadOnlyError, MasterDownError, NoPermissionError) as error:
-        raise StoreUnavailable(
+        raise StoreRefused(
             f"Redis cannot take writes now ({error})",
             hint="check that it is the primary, and what its user may do",
         ) from error
@@ -94,7 +99,7 @@ def store_errors() -> Iterator[None]:
         if _says(error, FULL):
             raise StoreFull from error
         if _says(error, REFUSALS):
-            raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
+            raise StoreRefused(f"Redis cannot take writes now ({error})") from error
         raise CorruptRecord("a record in Redis", str(error)) from error
     except RedisError as error:
         raise StoreUnavailable(f"Redis failed ({error})") from error

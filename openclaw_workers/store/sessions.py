@@ -141,6 +141,10 @@ class Sessions:
         """Delete a session that nobody has used since; otherwise it stays, and the answer is None too."""
         return self._end(key, lane, _Order("delete", cap, unused_since=unused_since))
 
+    def expire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> SessionEnded | None:
+        """Start a new session under the key of one that nobody has used since; otherwise it stays: None."""
+        return self._end(key, lane, _Order("expire", cap, unused_since=unused_since))
+
     def _end(self, key: SessionKey, lane: Lane, order: _Order) -> SessionEnded | None:
         k = self._keys
         while True:

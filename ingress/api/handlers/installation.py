@@ -9,6 +9,7 @@ from typing import Any
 from ingress.api.models.inputs import ConfigCheckInput, ConfigQuery, UsageQuery
 from ingress.api.table import Call, NoInput
 from openclaw_workers.config.loader import load
+from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.engine.intake.commands.registry import list_commands
 from openclaw_workers.errors import ConfigurationError, NotFound
 from openclaw_workers.queries.agent_answers import agents_answer
@@ -47,8 +48,11 @@ def get_prompt(call: Call[NoInput, NoInput]) -> dict[str, Any]:
 
 def commands(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     """Those that whoever asks may use."""
-    triggers = call.context.settings.session.reset_triggers
-    return {"ok": True, "commands": list_commands(triggers, call.principal.command_authority)}
+    settings = call.context.settings
+    agent = call.principal.agent or default_agent_id(settings)
+    skills = call.context.stores.skill_commands.of_agent(agent)
+    known = list_commands(settings.session.reset_triggers, call.principal.command_authority, skills)
+    return {"ok": True, "commands": known}
 
 
 def get_config(call: Call[ConfigQuery, NoInput]) -> dict[str, Any]:

@@ -179,6 +179,9 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
         return self._get("/usage", by=by, days=days)
 
     def keys(self) -> Json:
+        return self._get("/models/keys")
+
+    def models(self) -> Json:
         return self._get("/models")
 
     def resume_keys(self, wanted: str) -> Json:
@@ -200,6 +203,15 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
             raise BadInput(f"{path} cannot be read: {error}") from error
         form = "json" if path.suffix in (".json", ".json5") else "yaml"
         return {**self._post("/config/check", text=text, format=form), "source": str(path)}
+
+    def plugins(self) -> Json:
+        return self._get("/plugins")
+
+    def plugin_check(self) -> Json:
+        return self._get("/plugins/check")
+
+    def mcp_status(self) -> Json:
+        return self._get("/mcp")
 
     def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json:
         return self._get("/outbox", limit=min(limit, MOST_LISTED), state=state, all=with_sent)

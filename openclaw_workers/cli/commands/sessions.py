@@ -1,4 +1,4 @@
-"""`ocw sessions`: list, read, export, label, reset and delete sessions."""
+"""`ocw sessions`: list, read, export, label, reset, delete and clean up sessions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
 from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
-from openclaw_workers.cli.render.sessions import session_lines, session_table
+from openclaw_workers.cli.render.sessions import cleanup_table, session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
+from openclaw_workers.engine.client_graph import maintenance_of
 from openclaw_workers.errors import BadInput
+from openclaw_workers.views.maintenance import finding_json
 
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
@@ -32,7 +34,7 @@ KEY is a whole key (agent:main:main) or a short one of the default agent (main, 
 """
 )
 def sessions() -> None:
-    """List, read, search, export, label, reset and delete sessions."""
+    """List, read, search, export, label, reset, delete and clean up sessions."""
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
@@ -211,6 +213,30 @@ def delete_session(cli: CliContext, key: str, yes: bool) -> None:
         echo_json(answer)
     else:
         click.echo(f"{session} is deleted")
+
+
+@sessions.command(
+    "cleanup",
+    epilog="""\b
+Examples:
+  ocw sessions cleanup --dry-run
+  ocw sessions cleanup --json | jq '.sessions[].why'
+Workers do the same by themselves; they remove sessions only if the configuration has
+a block session.maintenance with mode enforce.
+""",
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be done, and why.")
+@json_option
+@pass_cli
+def clean_up(cli: CliContext, dry_run: bool) -> None:
+    """Roll over expired sessions, and remove unused and surplus ones. Their transcripts are kept on disk."""
+    cli.require_local("`ocw sessions cleanup`")
+    maintenance = maintenance_of(cli.stores, cli.waker, cli.archives)
+    found = [finding_json(each) for each in maintenance.clean_up(is_dry_run=dry_run)]
+    if cli.json:
+        echo_json({"ok": True, "dryRun": dry_run, "sessions": found})
+    else:
+        click.echo(cleanup_table(found) if found else "nothing to clean up")
 
 
 def _report_unreadable(count: int) -> None:

@@ -22,7 +22,8 @@ from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
-from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_known, parse_command
+from openclaw_workers.engine.intake.commands.parse import ParsedCommand, parse_command
+from openclaw_workers.engine.intake.skill_commands import AskedSkill, SkillFinder
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
@@ -122,7 +123,9 @@ class Intake:
         waker: Waker,
         chats: ChatDelivery,
         settings: Settings,
+        skills: SkillFinder,
     ) -> None:
+        self._skills = skills
         self._inbox = inbox
         self._reader = reader
         self._sessions = sessions
@@ -208,10 +211,11 @@ class Intake:
         parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
         if parsed is not None and parsed.command.now is not None:
             return PreparedCommand(parsed, self._context(session, caller, delivery))
+        skill = None if parsed else self._skills.find(text, session, commands, bot_name)
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else _clean(shown_as or _text_for_model(text, sender, authority)),
+            text=_text(parsed, skill, shown_as) or _clean(shown_as or _text_for_model(text, sender, authority)),
             route=route,
             sender=safe_line(sender),
             authority=authority,
@@ -221,7 +225,10 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
-            metadata={"replyTo": reply_to} if reply_to else {},
+            metadata={
+                **_metadata(replyTo=reply_to, senderId=safe_line(sender_id)),
+                **(skill.metadata if skill else {}),
+            },
             attachments=tuple(attachments),
         )
         return self._prepared(message, mode, delivery, row)
@@ -255,12 +262,11 @@ class Intake:
         """The command that a message is, checked; None if it is an ordinary message.
 
         Raises:
-            BadInput: its sender may not give it, it is not understood, or it is nothing but an unknown `/word`.
+            BadInput: its sender may not give it, or it is not understood.
         """
         triggers = self._settings.session.reset_triggers
         parsed = parse_command(text, reset_triggers=triggers, bot_name=bot_name)
         if parsed is None:
-            check_known(text, reset_triggers=triggers)
             return None
         may = caller.command_authority.covers(parsed.command.authority)
         if parsed.is_stop_word and (has_files or not may):
@@ -288,6 +294,7 @@ class Intake:
             control=self._control,
             post=self._post_for_command,
             delivery=delivery,
+            skill_commands=self._skills.known(session),
         )
 
     def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:
@@ -358,6 +365,17 @@ class Intake:
             drop=queue.drop,
             debounce_ms=queue.debounce_ms_by_channel.get(channel, queue.debounce_ms),
         )
+
+
+def _text(parsed: ParsedCommand | None, skill: AskedSkill | None, shown_as: str) -> str:
+    """What is kept of a command, or of a message that asks for a skill; empty for all others."""
+    if parsed is not None:
+        return parsed.text
+    return _clean(skill.text(shown_as)) if skill is not None else ""
+
+
+def _metadata(**given: str) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value}
 
 
 def _text_for_model(text: str, sender: str, authority: Authority) -> str:

@@ -268,6 +268,11 @@ class MemoryService:
         for path, session_key in over.items():
             if path in found:
                 continue
+            facts = known.get(("sessions", path), {})
+            size = self._transcripts.archived_bytes(agent.id, path)
+            if size and not force and facts.get("fileBytes") == size:
+                found[path] = _Unchanged(path, str(facts["version"]))
+                continue
             archived = self._transcripts.archived(agent.id, path, session_key, tokens=tokens)
             if archived is not None:
                 found[path] = archived

@@ -99,6 +99,7 @@ def without_ages(text: str) -> str:
         ["subagents", "log", "{child}"],
         ["usage"],
         ["usage", "--by", "day"],
+        ["models", "list"],
         ["models", "status"],
         ["agents", "list"],
         ["config", "show", "engine"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.config.settings import Settings
@@ -10,6 +10,7 @@ from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage, QueueMode, Route
 from openclaw_workers.domain.session_key import chat_type
 from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.errors import BadInput
@@ -42,6 +43,8 @@ class CommandContext:
     control: Control
     post: Callable[[InboundMessage, QueueMode], RunId | None]
     """Sends a message into another session; raises BadInput if that session does not take it."""
+    skill_commands: Callable[[], Sequence[SkillCommand]] = tuple
+    """What the skills of the session's agent add."""
     delivery: str = ""
     """The same each time its channel delivers it; "" if it does so once."""
 
