@@ -55,6 +55,9 @@ class DyingCollection:
     def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
         return self._inner.search(queries)
 
+    def payloads(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return self._inner.payloads(ids)
+
     def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
         return self._inner.scroll(where)
 
@@ -87,7 +90,12 @@ def texts(collection: Collection, agent: str) -> list[tuple[str, str]]:
     return sorted((payload["path"], payload["text"]) for _, payload in found)
 
 
-EARLY: list[Document] = [Note("a.md", "early alpha"), Note("b.md", "early beta"), Note("gone.md", "old"), Talk(["hello"])]
+EARLY: list[Document] = [
+    Note("a.md", "early alpha"),
+    Note("b.md", "early beta"),
+    Note("gone.md", "old"),
+    Talk(["hello"]),
+]
 LATE: list[Document] = [
     Note("a.md", "late alpha", "2"),
     Note("b.md", "early beta"),
