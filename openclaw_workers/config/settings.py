@@ -11,8 +11,10 @@ from openclaw_workers.config.cron import CronSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
 from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.hooks import HooksSettings
+from openclaw_workers.config.mcp import McpSettings
 from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.models import ModelsSettings
+from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
 from openclaw_workers.config.session import SessionSettings
 from openclaw_workers.config.skills import SkillsSettings
@@ -45,6 +47,12 @@ class Settings(Section):
 
     tools: ToolsSettings = ToolsSettings()
     """Tool policy for all agents."""
+
+    plugins: PluginsSettings = PluginsSettings()
+    """Python packages that add tools."""
+
+    mcp: McpSettings = McpSettings()
+    """MCP servers that add tools."""
 
     models: ModelsSettings = ModelsSettings()
     """Providers, their keys and model names."""

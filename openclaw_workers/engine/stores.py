@@ -23,6 +23,7 @@ from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
+from openclaw_workers.store.session_index import SessionIndex
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.skill_commands import SkillCommands
 from openclaw_workers.store.system_events import SystemEvents
@@ -73,11 +74,17 @@ class Stores:
     system_events: SystemEvents
     schedules: Schedules
     skill_commands: SkillCommands
+    session_index: SessionIndex
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
     """Connects on first use, so this never fails by itself."""
-    redis = connect(redis_url, timeout_seconds=settings.engine.accept_timeout_seconds, max_connections=max_connections)
+    timeout = settings.engine.accept_timeout_seconds
+    return stores_on(connect(redis_url, timeout_seconds=timeout, max_connections=max_connections), settings)
+
+
+def stores_on(redis: Client, settings: Settings) -> Stores:
+    """The stores on a connection that exists."""
     keys = Keys(settings.engine.namespace)
     timing = Timing(int(settings.engine.lease_seconds * 1000))
     reader = Reader(redis, keys)
@@ -106,6 +113,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
         system_events=SystemEvents(redis, keys),
         schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
         skill_commands=SkillCommands(redis, keys),
+        session_index=SessionIndex(redis, keys),
     )
 
 

@@ -17,10 +17,22 @@ from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import chats_of, control_of, firing_of, intake_of, jobs_of, system_events_of
-from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
+from openclaw_workers.engine.client_graph import (
+    chats_of,
+    control_of,
+    firing_of,
+    intake_of,
+    job_delivery_of,
+    jobs_of,
+    maintenance_of,
+    makers_of,
+    system_events_of,
+)
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.maintenance.archive_files import ArchiveFiles
+from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
 from openclaw_workers.engine.memory.embedding_calls import EmbeddingCalls
 from openclaw_workers.engine.memory.graph import MemoryGraph
 from openclaw_workers.engine.memory.owner import MemoryOwner
@@ -29,7 +41,7 @@ from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
-from openclaw_workers.engine.schedules.heartbeat import Heartbeats
+from openclaw_workers.engine.schedules.heartbeat import Heartbeats, has_block
 from openclaw_workers.engine.schedules.settle import DueFirings
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
@@ -69,6 +81,7 @@ from openclaw_workers.store.keys import (
     FORGET,
     JOB,
     LOST_CALL,
+    MAINTENANCE,
     MEMORY_NOTE,
     RELAY,
     STOP_CHILDREN,
@@ -79,6 +92,9 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.catalog import ToolCatalog
+from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
+from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -94,6 +110,8 @@ class WorkerEngine:
     worker: WorkerId
     _: KW_ONLY
     default_model: str
+    plugins: Plugins = NO_PLUGINS
+    mcp: McpServers = NO_SERVERS
 
     @cached_property
     def turns(self) -> Turns:
@@ -122,9 +140,15 @@ class WorkerEngine:
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
             memory=settings.memory,
             web=self.web,
+            catalog=self.catalog,
             skills=self.skills,
             disabled_tools=disabled_tools(settings.tools.web),
+            beats=lambda agent_id: has_block(settings, agent_id),
         )
+
+    @cached_property
+    def catalog(self) -> ToolCatalog:
+        return ToolCatalog(self.plugins, self.mcp)
 
     @cached_property
     def skills(self) -> SkillCatalog:
@@ -195,8 +219,14 @@ class WorkerEngine:
 
     @cached_property
     def schedule_tools(self) -> ScheduleTools:
-        system_events = system_events_of(self.stores, self.waker)
-        return ScheduleTools(jobs_of(self.stores, self.waker), system_events, self.targets, self.stores.reader)
+        stores = self.stores
+        return ScheduleTools(
+            jobs=jobs_of(stores, self.waker),
+            events=system_events_of(stores, self.waker),
+            targets=self.targets,
+            reader=stores.reader,
+            makers=makers_of(stores),
+        )
 
     @cached_property
     def execution(self) -> TurnExecution:
@@ -309,6 +339,7 @@ class WorkerEngine:
             agents=self.agents,
             reader=self.stores.reader,
             events=self.stores.system_events,
+            schedules=self.stores.schedules,
             targets=self.targets,
         )
 
@@ -319,9 +350,15 @@ class WorkerEngine:
     @cached_property
     def due_jobs(self) -> DueJobs:
         stores = self.stores
-        firing = firing_of(stores, self.waker)
-        enabled = self.loaded.settings.cron.enabled
-        return DueJobs(stores.schedules, stores.due, firing, self.heartbeats, is_enabled=enabled)
+        return DueJobs(
+            store=stores.schedules,
+            due=stores.due,
+            firing=firing_of(stores, self.waker),
+            beats=self.heartbeats,
+            makers=makers_of(stores),
+            delivery=job_delivery_of(stores),
+            is_enabled=self.loaded.settings.cron.enabled,
+        )
 
     @cached_property
     def due_firings(self) -> DueFirings:
@@ -333,12 +370,19 @@ class WorkerEngine:
             reader=stores.reader,
             sessions=stores.sessions,
             tree=stores.tree,
-            outbox=stores.outbox,
-            targets=self.targets,
-            policy=settings.session.send_policy,
-            push_channels=push_channels(settings),
+            delivery=job_delivery_of(stores),
             retention_ms=int(settings.cron.session_retention.total_seconds() * 1000),
         )
+
+    @cached_property
+    def maintenance(self) -> SessionMaintenance:
+        return maintenance_of(self.stores, self.waker, self.archives)
+
+    @cached_property
+    def archive_files(self) -> ArchiveFiles:
+        block, place = self.loaded.settings.session.maintenance, lambda: self.archives.place_id
+        retention = block.reset_archive_retention if block else None
+        return ArchiveFiles(self.stores.session_index, self.loaded.state_dir, place, retention)
 
     @cached_property
     def due_kinds(self) -> Sequence[DueKind]:
@@ -370,7 +414,13 @@ class WorkerEngine:
             DueKind(CLEANUP, DueCleanups(due, reader, tree, control).handle),
             DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then),
             DueKind(FIRING, self.due_firings.handle),
-            DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
+            DueKind(
+                ARCHIVE,
+                DueArchives(due, self.archives).handle,
+                on_sweep=self.archive_files.prune_now_and_then,
+                is_slow=True,
+            ),
+            DueKind(MAINTENANCE, self.maintenance.handle, on_sweep=self.maintenance.ensure_due, is_slow=True),
             DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
 

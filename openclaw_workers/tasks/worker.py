@@ -19,6 +19,7 @@ from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.stores import open_stores
+from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.engine.worker_graph import WorkerEngine
@@ -28,6 +29,9 @@ from openclaw_workers.store.wake_messages import WakeMessages
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
+from openclaw_workers.tools.catalog import reserved_names
+from openclaw_workers.tools.mcp.servers import McpServers
+from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins, load_plugins
 
 log = structlog.get_logger(__name__)
 
@@ -43,6 +47,16 @@ def load_models() -> None:
     log.info("models.loaded", models=len(names), seconds=round(time.monotonic() - began, 1))
 
 
+def load_configured_plugins() -> Plugins:
+    """Import the plugins now, before any fork and before the first turn."""
+    began = time.monotonic()
+    plugins = load_plugins(loaded().settings.plugins, reserved_names())
+    if plugins.all:
+        seconds = round(time.monotonic() - began, 1)
+        log.info("plugins.loaded", plugins=len(plugins.all), tools=len(plugins.tools), seconds=seconds)
+    return plugins
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerFacts:
     """What `ocw status` shows of a worker."""
@@ -52,6 +66,7 @@ class WorkerFacts:
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
     """How a pool child learns that its parent is shutting down."""
+    plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
         host, pid, _ = worker_id.rsplit("/", 2)
@@ -71,20 +86,32 @@ class Worker:
         self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
         self._wake_messages = WakeMessages(stores.redis, stores.keys)
         model = default_model(settings, os.environ)
-        engine = WorkerEngine(configured, stores, self._waker, self._process, self.id, default_model=model)
+        self._mcp = McpServers(settings.mcp)
+        engine = WorkerEngine(
+            configured,
+            stores,
+            self._waker,
+            self._process,
+            self.id,
+            default_model=model,
+            plugins=facts.plugins,
+            mcp=self._mcp,
+        )
         self.runner = engine.runner
         self.frames = engine.frames
         self.announcer = engine.announcer
         self.session_notes = engine.session_notes
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
+        self._runs_turns = facts.lane != Lane.SERVICE
         self.reader = stores.reader
         self._sweeper = engine.sweeper
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
+        report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
         self._ticker = Ticker(
             stores.leases,
             self._process,
             self.id,
-            lambda: fields,
+            report.due,
             told_to_leave=facts.told_to_leave,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
@@ -102,6 +129,8 @@ class Worker:
         self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
+        if self._runs_turns:
+            self._mcp.start()
         if self._memory_owner is not None:
             self._memory_owner.start()
         log.info("worker.started", worker=self.id)
@@ -121,6 +150,7 @@ class Worker:
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()
+        self._mcp.stop()
         try:
             self._workers.leave(self.id)
         except StoreUnavailable as error:

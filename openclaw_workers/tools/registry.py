@@ -41,19 +41,4 @@ def builtin_tools() -> list[Tool[Any]]:
 
 def specs(tools: Iterable[Tool[Any]] | None = None) -> list[ToolSpec]:
     """The given tools, or all, as a model sees them. The order is stable, so that prompts stay cacheable."""
-    return [_spec(tool.name) for tool in (builtin_tools() if tools is None else tools)]
-
-
-@cache
-def _spec(name: str) -> ToolSpec:
-    tool = _by_name()[name]
-    return ToolSpec(tool.name, tool.description(), _schema(tool))
-
-
-def _schema(tool: Tool[Any]) -> dict[str, Any]:
-    """The input schema without the titles that pydantic derives from the names: they are useless to a model."""
-    schema: dict[str, Any] = tool.input_type.model_json_schema()
-    schema.pop("title", None)
-    for field in schema["properties"].values():
-        field.pop("title", None)
-    return schema
+    return [tool.spec for tool in (builtin_tools() if tools is None else tools)]

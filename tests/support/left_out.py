@@ -33,6 +33,7 @@ def _bubblewrap_works() -> bool:
 PROGRAMS: dict[str, Callable[[], bool]] = {
     "bubblewrap": cache(_bubblewrap_works),
     "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
+    "curl": _on_path("curl"),
     "ripgrep": _on_path("rg"),
 }
 

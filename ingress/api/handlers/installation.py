@@ -11,9 +11,10 @@ from ingress.api.table import Call, NoInput
 from openclaw_workers.config.loader import load
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.engine.intake.commands.registry import list_commands
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import ConfigurationError, NotFound
 from openclaw_workers.queries.agent_answers import agents_answer
 from openclaw_workers.queries.config_answers import check_answer, failed_check_answer, values_answer
+from openclaw_workers.queries.prompt_answers import prompt_answer
 from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
 
 
@@ -35,6 +36,14 @@ def list_agents(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     answer = agents_answer(call.context.loaded)
     wanted = call.principal.agent
     return {**answer, "agents": [each for each in answer["agents"] if wanted in (None, each["agentId"])]}
+
+
+def get_prompt(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    """A worker of the service lane builds it, because it contains files of the agent's workspace."""
+    wanted = call.path["id"]
+    if call.principal.agent not in (None, wanted.lower()):
+        raise NotFound(f"no agent {wanted!r}")
+    return prompt_answer(call.context, wanted, lambda agent: call.context.celery().prompt(agent))
 
 
 def commands(call: Call[NoInput, NoInput]) -> dict[str, Any]:

@@ -112,6 +112,11 @@ SILENT = f"""## Silent Replies
 When you have nothing to say, answer with exactly {NO_REPLY} and nothing else; it is not sent.
 Never add it to a real reply."""
 
+HEARTBEATS = """## Heartbeats
+From time to time nobody speaks to you, but you are asked: {prompt}
+If nothing needs attention then, answer with exactly HEARTBEAT_OK; it is not sent.
+If something does, answer with the alert alone, without HEARTBEAT_OK."""
+
 REASONING_SHOWN = "Your reasoning is shown to the user. Leave out of it what they should not read."
 
 EXTRA_HEADING = "## Additional Instructions"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import InputT, Tool, ToolContext
@@ -61,7 +61,7 @@ class SessionPort(Protocol):
 class SessionTool(Tool[InputT]):
     """A tool whose results are JSON objects with a status."""
 
-    max_output_bytes: ClassVar[int] = 256 * 1024
+    max_output_bytes = 256 * 1024
     """More than the port returns: JSON that is cut cannot be read."""
 
     def is_refusal(self, answer: str) -> bool:
