@@ -43,8 +43,7 @@ class OfflineEmbedder:
         found: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
             batch = [text if text.strip() else "." for text in texts[start : start + BATCH]]
-            encoded = files.tokenizer.encode_batch_fast(batch, add_special_tokens=False)
-            found += [_mean(each.ids, files.vectors) for each in encoded]
+            found += [_mean(each.ids, files.vectors) for each in _encoded(batch, files.tokenizer)]
         return found
 
     @cached_property
@@ -65,6 +64,13 @@ class OfflineEmbedder:
                 return _Files(tokenizer, weights.get_tensor("embedding.weight"))
         except Exception as error:
             raise EmbedderUnavailable(f"the files of wordllama cannot be loaded: {error}") from error
+
+
+def _encoded(texts: list[str], tokenizer: Any) -> Any:
+    """The tokens of each text. A query comes alone, and must not wait for the threads that share a batch."""
+    if len(texts) == 1:
+        return [tokenizer.encode(texts[0], add_special_tokens=False)]
+    return tokenizer.encode_batch_fast(texts, add_special_tokens=False)
 
 
 def _mean(tokens: Sequence[int], vectors: Any) -> list[float]:
