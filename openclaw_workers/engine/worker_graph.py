@@ -57,6 +57,7 @@ from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
 from openclaw_workers.engine.shell.finished import FinishedCommands
 from openclaw_workers.engine.skills.catalog_of import skill_catalog
+from openclaw_workers.engine.skills.plugin_folders import plugin_folders
 from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
@@ -175,7 +176,7 @@ class WorkerEngine:
 
     @cached_property
     def skills(self) -> SkillCatalog:
-        return skill_catalog(self.loaded.settings, self.loaded.state_dir)
+        return skill_catalog(self.loaded.settings, self.loaded.state_dir, plugin_folders(self.plugins))
 
     @cached_property
     def skill_publisher(self) -> SkillPublisher:

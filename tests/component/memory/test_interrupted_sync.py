@@ -55,6 +55,9 @@ class DyingCollection:
     def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
         return self._inner.search(queries)
 
+    def payloads(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return self._inner.payloads(ids)
+
     def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
         return self._inner.scroll(where)
 
