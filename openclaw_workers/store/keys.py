@@ -39,6 +39,7 @@
     {ns}:run:{id}                  hash    7 days after end the run record; a child's goes with its batch
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
+    {ns}:worker:{id}:report        hash    2 minutes        its plugins and MCP servers (JSON)
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
     {ns}:ingress:{id}              hash    1 minute         host, pid, url
@@ -401,6 +402,9 @@ class Keys:
 
     def worker(self, worker_id: str) -> str:
         return f"{self.namespace}:worker:{worker_id}"
+
+    def worker_report(self, worker_id: str) -> str:
+        return f"{self.namespace}:worker:{worker_id}:report"
 
     def archive(self, archive_id: str) -> str:
         return f"{self.namespace}:archive:{archive_id}"

@@ -106,12 +106,18 @@ class Worker:
         self.reader = stores.reader
         self._sweeper = engine.sweeper
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
-        report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
+        parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
+        report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
+
+        def fields_of_tick() -> dict[str, str]:
+            report.send_if_due()
+            return fields
+
         self._ticker = Ticker(
             stores.leases,
             self._process,
             self.id,
-            report.due,
+            fields_of_tick,
             told_to_leave=facts.told_to_leave,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
