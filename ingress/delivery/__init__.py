@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,9 +16,17 @@ def services(context: IngressContext) -> list[Service]:
         return []
     from ingress.delivery.new_messages import NewMessages  # noqa: PLC0415
     from ingress.delivery.sender import Sender  # noqa: PLC0415
+    from ingress.delivery.sending_hook import through_hooks  # noqa: PLC0415
     from ingress.delivery.usage_footer import with_usage  # noqa: PLC0415
     from ingress.services import Service  # noqa: PLC0415
+    from openclaw_workers.hooks import Hooks, configure, load_modules  # noqa: PLC0415
 
+    engine = context.settings.engine
+    plugins = context.settings.plugins
+    configure(is_enabled=plugins.enabled, denied=plugins.deny)
+    sys.path += [path for path in map(str, plugins.paths) if path not in sys.path]
+    load_modules(plugins.modules if plugins.enabled else ())
+    hooks = Hooks(seconds=engine.hook_timeout_seconds, failure=engine.hook_failure)
     seconds = context.settings.engine.accept_timeout_seconds
     news = NewMessages(context.redis, context.stores.keys, timeout_seconds=seconds)
     sender = Sender(
@@ -25,6 +34,6 @@ def services(context: IngressContext) -> list[Service]:
         adapters=context.adapters,
         call=context.call,
         wait_for_new=news.wait,
-        finish=lambda message: with_usage(message, context.stores.reader),
+        finish=lambda message: with_usage(through_hooks(message, hooks), context.stores.reader),
     )
     return [Service("sender", sender.run)]

@@ -13,6 +13,7 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.transcript import ContentBlock, FileBlock, ImageBlock, TextBlock, ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
+from openclaw_workers.redaction import mask_known
 from openclaw_workers.tools.aliases import arguments, canonical
 from openclaw_workers.tools.base import Tool, ToolAnswer, ToolContext, TrustedText
 from openclaw_workers.tools.output_limit import FRAME_BYTES, MAX_OUTPUT_BYTES, limit_text
@@ -81,7 +82,7 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
 
 def _returned(tool: Tool[Any], args: Any, answer: ToolAnswer) -> ToolOutcome:
     text, files = (answer, ()) if isinstance(answer, str) else _split(answer)
-    shown = limit_text(replace_surrogates(text), tool.max_output_bytes + FRAME_BYTES)
+    shown = limit_text(mask_known(replace_surrogates(text)), tool.max_output_bytes + FRAME_BYTES)
     if tool.is_result_untrusted(args) and not isinstance(answer, TrustedText):
         return ToolOutcome(output=shown, source=f"tool {tool.name}", files=files)
     return ToolOutcome(shown, failed=tool.is_refusal(text), files=files)
@@ -95,10 +96,13 @@ def _split(blocks: Sequence[ContentBlock]) -> tuple[str, tuple[ImageBlock | File
 
 def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
     if isinstance(error, ToolError):
-        output = limit_text(replace_surrogates(error.output), MAX_OUTPUT_BYTES + FRAME_BYTES)
+        output = limit_text(mask_known(replace_surrogates(error.output)), MAX_OUTPUT_BYTES + FRAME_BYTES)
         return ToolOutcome(
-            neutralise(replace_surrogates(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
+            neutralise(mask_known(replace_surrogates(error.message))),
+            output,
+            source=f"tool {canonical(call.name)}",
+            failed=True,
         )
     log.error("tool.broken", tool=call.name, call_id=call.id, exc_info=error)
     message = texts.TOOL_BROKEN.format(name=call.name, error=f"{type(error).__name__}: {error}")
-    return ToolOutcome(neutralise(replace_surrogates(message)), failed=True)
+    return ToolOutcome(neutralise(mask_known(replace_surrogates(message))), failed=True)

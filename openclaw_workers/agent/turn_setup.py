@@ -14,10 +14,13 @@ from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.hooks import Hooks
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
+from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.shell.approval_port import ApprovalPort
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -53,6 +56,26 @@ class TurnPorts:
     """The agent's memory, as this turn may see and use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: CallApprovals | None = None
+    """Which commands may run on the host; None allows all."""
+    hooks: Hooks | None = None
+    """Hooks of plugins around tool calls and compaction."""
+    secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
+    """The secrets that a tool is handed, by name."""
+
+
+class CallApprovals(Protocol):
+    """Approvals of one turn."""
+
+    def for_call(self, call_id: str) -> ApprovalPort:
+        """The approvals of one of its tool calls."""
+
+    def was_held(self, call_id: str) -> bool:
+        """Whether a call that was started only waited for an approval, and has not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +121,16 @@ class TurnSetup:
     """The web, as the configuration lets agents use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: CallApprovals | None = None
+    """Which commands may run on the host; None allows all."""
+    hooks: Hooks | None = None
+    """Hooks of plugins around tool calls and compaction."""
+    secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
+    """The secrets that a tool is handed, by name."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()

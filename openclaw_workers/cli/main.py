@@ -39,6 +39,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
+        "approvals": ("approvals:approvals", "List what waits for a person, and allow, deny or answer it."),
+        "tools": ("tools:tools", "Show which tools a session has, and which layer of the policy removed the others."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),
         "logs": ("logs:logs", "Show what the processes of the local `ocw up` have logged."),

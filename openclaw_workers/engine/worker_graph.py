@@ -14,8 +14,11 @@ from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
+from openclaw_workers.config.secrets import secret_values
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.approvals.turn_approvals import ExecApprovals
+from openclaw_workers.engine.approvals.turn_questions import QuestionTools
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import (
     chats_of,
@@ -28,7 +31,7 @@ from openclaw_workers.engine.client_graph import (
     makers_of,
     system_events_of,
 )
-from openclaw_workers.engine.delivery.chats import ChatDelivery
+from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.maintenance.archive_files import ArchiveFiles
@@ -39,6 +42,7 @@ from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
+from openclaw_workers.engine.messaging.turn_messages import MessageTools
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
 from openclaw_workers.engine.schedules.heartbeat import Heartbeats, has_block
@@ -69,10 +73,15 @@ from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.hooks import Hooks, configure
+from openclaw_workers.redaction import protect
 from openclaw_workers.skills.catalog import SkillCatalog
+from openclaw_workers.store.archives import Archive
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -95,6 +104,8 @@ from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.catalog import ToolCatalog
 from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
 from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
+from openclaw_workers.tools.policy.policy import ToolPolicy
+from openclaw_workers.tools.policy.tool_secrets import ToolSecrets
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -142,7 +153,7 @@ class WorkerEngine:
             web=self.web,
             catalog=self.catalog,
             skills=self.skills,
-            disabled_tools=disabled_tools(settings.tools.web),
+            policy=self.tool_policy,
             beats=lambda agent_id: has_block(settings, agent_id),
         )
 
@@ -159,6 +170,11 @@ class WorkerEngine:
         return SkillPublisher(
             store=self.stores.skill_commands, catalog=self.skills, agents=self.agents, settings=self.loaded.settings
         )
+
+    @cached_property
+    def tool_policy(self) -> ToolPolicy:
+        settings = self.loaded.settings
+        return ToolPolicy(settings, self.catalog.tools, disabled=disabled_tools(settings.tools.web))
 
     @cached_property
     def web(self) -> WebPort:
@@ -190,7 +206,12 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             tree=self.stores.tree,
+            main_key=self.loaded.settings.session.main_key,
         )
+
+    @cached_property
+    def tool_reports(self) -> ToolReports:
+        return ToolReports(self.agents, self.preparer, self.tool_policy, self.stores.reader)
 
     @cached_property
     def chats(self) -> ChatDelivery:
@@ -242,8 +263,50 @@ class WorkerEngine:
             transcripts=self.transcripts,
         )
 
+    @cached_property
+    def question_tools(self) -> QuestionTools:
+        stores, settings = self.stores, self.loaded.settings
+        return QuestionTools(
+            questions=stores.questions,
+            outbox=stores.outbox,
+            reader=stores.reader,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+        )
+
+    @cached_property
+    def tool_secrets(self) -> ToolSecrets:
+        protect(secret_values(self.loaded.settings))
+        return ToolSecrets(self.loaded.settings.secrets)
+
+    @cached_property
+    def hooks(self) -> Hooks:
+        engine, plugins = self.loaded.settings.engine, self.loaded.settings.plugins
+        configure(is_enabled=plugins.enabled, denied=plugins.deny)
+        return Hooks(seconds=engine.hook_timeout_seconds, failure=engine.hook_failure)
+
+    @cached_property
+    def message_tools(self) -> MessageTools:
+        stores, settings = self.stores, self.loaded.settings
+        return MessageTools(
+            outbox=stores.outbox,
+            reader=stores.reader,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+        )
+
+    @cached_property
+    def exec_approvals(self) -> ExecApprovals:
+        return ExecApprovals(agents=self.agents, standing=self.stores.standing_approvals)
+
     def _ports_of(self, taken: Taken) -> TurnPorts:
+        questions = self.question_tools.for_turn(taken)
         return TurnPorts(
+            messages=self.message_tools.for_turn(taken),
+            questions=questions,
+            approvals=self.exec_approvals.for_turn(questions),
+            hooks=self.hooks,
+            secrets=self.tool_secrets.of,
             sessions=self.session_tools.for_turn(taken),
             memory=self.memory_tools.for_turn(taken),
             schedules=self.schedule_tools.for_turn(taken),
@@ -303,6 +366,7 @@ class WorkerEngine:
             process=self.process,
             waker=self.waker,
             chats=self.chats,
+            hooks=TurnHooks(self.hooks, self.stores.reader),
             max_attempts=self.loaded.settings.engine.max_attempts,
             on_delayed=self.sweep_wanted.set,
         )
@@ -314,7 +378,13 @@ class WorkerEngine:
     @cached_property
     def archives(self) -> ArchiveWriter:
         stores, loaded = self.stores, self.loaded
-        return ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
+        return ArchiveWriter(
+            stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes, on_written=self._session_ended
+        )
+
+    def _session_ended(self, archive: Archive) -> None:
+        about = {"sessionKey": archive.session_key, "sessionId": archive.session_id, "agentId": archive.agent_id}
+        self.hooks.fire("session_end", {**about, "deleted": archive.is_deleted})
 
     @cached_property
     def sweeper(self) -> Sweeper:

@@ -99,6 +99,7 @@ class Worker:
         )
         self.runner = engine.runner
         self.frames = engine.frames
+        self.tool_reports = engine.tool_reports
         self.announcer = engine.announcer
         self.session_notes = engine.session_notes
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None

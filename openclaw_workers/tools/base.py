@@ -21,7 +21,9 @@ from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 if TYPE_CHECKING:
     from openclaw_workers.tools.cron.port import SchedulePort
     from openclaw_workers.tools.memory.port import MemoryPort
+    from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.shell.approval_port import ApprovalPort
     from openclaw_workers.tools.web.port import WebPort
 
 
@@ -89,8 +91,14 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables for commands of this run, from its skills."""
+    """Further variables for commands: of this run, from its skills, and the secrets that name the tool."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which may be read and not written."""
     skill_files: frozenset[str] = frozenset()
@@ -117,6 +125,8 @@ class Tool(ABC, Generic[InputT]):
     input_type: type[InputT]
     groups: tuple[str, ...] = ()
     """The groups of its plugin or MCP server; those of built-in tools are in `policy.names`."""
+    owner_only: bool = False
+    """Whether only turns that an owner asked for have it."""
     source: ToolSource = BUILT_IN
     batched: ClassVar[bool] = False
     """All calls of one assistant message run together, before its other calls, in one `run_batch`."""

@@ -83,15 +83,15 @@ PLAIN_CELERY = [sys.executable, "-m", "celery", "-A", "openclaw_workers.tasks.ap
 
 
 @pytest.mark.parametrize("argv", [PLAIN_CELERY, celery_argv(Lane.MAIN, 1)], ids=["celery", "ours"])
-def test_a_worker_does_not_start_while_a_tool_that_is_denied_would_run_all_the_same(
+def test_a_worker_does_not_start_while_a_sandbox_that_is_set_would_not_be_used(
     argv: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
-    (tmp_path / "openclaw.json").write_text('{"tools": {"deny": ["exec"]}}')
+    (tmp_path / "openclaw.json").write_text('{"sandbox": {"mode": "all"}}')
 
     done = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 3, done.stderr
-    assert "tools.deny: not in effect yet: these tools are still offered" in done.stderr
+    assert "sandbox.mode: not in effect yet" in done.stderr
     assert "--accept-not-in-effect" in done.stderr
 
 

@@ -237,6 +237,8 @@ class Asking:
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
+        self.ask("tools list", "tools", "list")
+        self.ask("tools explain", "tools", "explain", "exec")
         self.ask("plugins list", "plugins", "list")
         self.ask("plugins check", "plugins", "check", code=1)
         eventually(lambda: self.ocw("mcp", "status", "--json").json["workers"], within=60)

@@ -362,6 +362,16 @@ class OutgoingAnswer(Outgoing):
     ok: bool
 
 
+class QuestionsAnswer(Done):
+    questions: list[Json]
+    allowed: list[Json]
+
+
+class DecidedAnswer(Done):
+    id: str
+    text: str
+
+
 class PairingAnswer(Done):
     requests: list[Json]
     admitted: list[Json]

@@ -53,6 +53,9 @@ TOOL_SUMMARIES = {
     "sessions_search": "Search past conversations",
     "sessions_send": "Send a message to a session and wait for its answer",
     "session_status": "Show the state of a session, set its model",
+    "agents_list": "List agents that may be spawned",
+    "message": "Send, edit and react to messages in chats",
+    "ask_user": "Ask the user a question with choices and wait for the answer",
 }
 """The list of tools in the system prompt, in this order. Other tools follow by name, with their own first sentence."""
 
@@ -148,6 +151,7 @@ TRIMMED = "\n[… trimmed: {chars:,} characters in all, only the start and the e
 
 NO_SUCH_TOOL = "there is no tool {name!r}; you have {tools}"
 TOOL_BROKEN = "{name} failed unexpectedly: {error}"
+BLOCKED_BY_HOOK = "this call is not allowed: {why}"
 WORKER_DIED_DURING_CALL = (
     "[interrupted] The worker running this call died before its result was recorded. It may or may not have taken "
     "effect, and it was not run again. Check the state of things before you repeat it."

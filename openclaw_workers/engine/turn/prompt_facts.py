@@ -17,6 +17,7 @@ from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.group_place import GroupPlace
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
@@ -40,6 +41,11 @@ class SessionPosition:
     is_group: bool = False
     """Several people read along."""
 
+    group: GroupPlace | None = None
+    """The group whose tool policy applies."""
+    is_sandboxed: bool = False
+    incompatible_tools: tuple[str, ...] = ()
+    """Tools that the channel cannot be used with."""
     only_files: tuple[str, ...] | None = None
     """The only workspace files for the prompt, in a turn with a light context; None in any other."""
     only_tools: frozenset[str] | None = None

@@ -15,6 +15,7 @@ from openclaw_workers.errors import ToolError, ToolTimedOut
 from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
 from openclaw_workers.tools.output_limit import HeadAndTail
+from openclaw_workers.tools.shell.approval_port import Verdict
 
 # Of a flood of output show only the latest lines: people cannot read more, and showing all of them takes time.
 _PROGRESS_LINES_PER_READ = 20
@@ -73,6 +74,10 @@ def _run(
     if "\0" in args.command:
         raise ToolError("the command holds a NUL character, which no shell accepts")
     place = locate(ctx.workspace, args.workdir)
+    if ctx.approvals is not None:
+        decision = ctx.approvals.check(args.command, cwd=str(place.path), place="host")
+        if decision.verdict is not Verdict.ALLOWED:
+            raise ToolError(decision.reason)
     shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
     with ExitStack() as until_done:
         with os_errors_as_tool_errors("run a command in", place):

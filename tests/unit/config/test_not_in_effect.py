@@ -15,23 +15,17 @@ from openclaw_workers.errors import ConfigurationError
 from tests.unit.config.conftest import LoadText
 from tests.unit.config.test_articles import FIXTURES
 
-DENIED = "not in effect yet: these tools are still offered"
+HOST = "not in effect yet: it limits what the session tools see and spawn, but every tool runs on the host"
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("004-4.2-fallbacks.json", {}),
-        ("004-5.2-tools-sandbox.json", {"sandbox.tools.deny": DENIED}),
+        ("004-5.2-tools-sandbox.json", {}),
         ("004-7.2-heartbeat.json", {}),
-        (
-            "004-5.2-tools-group.json",
-            {
-                "telegram.groups[0].tools.allow": (
-                    "not in effect yet: a session has every tool that its place in the tree allows"
-                )
-            },
-        ),
+        ("004-5.2-tools-group.json", {}),
+        ("004-5.3-tools-example.json", {}),
     ],
 )
 def test_an_ineffective_block_is_reported_under_the_path_in_the_file(
@@ -45,33 +39,26 @@ def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) 
 
     reported = load_text(settings).not_in_effect
 
-    assert set(reported) == {"agents.profiles.public.sandbox", "agents.profiles.public.tools.deny"}
+    assert set(reported) == {"agents.profiles.public.sandbox"}
     assert reported["agents.profiles.public.sandbox"].endswith("every tool runs on the host")
 
 
 def test_a_setting_that_repeats_its_default_is_also_reported(load_text: LoadText) -> None:
-    assert load_text("tools: {alsoAllow: []}").not_in_effect == {"tools.alsoAllow": "not in effect yet"}
+    assert load_text("sandbox: {scope: agent}").not_in_effect == {"sandbox.scope": "not in effect yet"}
 
 
 def test_writing_all_defaults_does_not_stop_a_start(load_text: LoadText) -> None:
     loaded = load_text(example())
 
-    assert "tools.alsoAllow" in loaded.not_in_effect
+    assert "agents.defaults.sandbox.scope" in loaded.not_in_effect
     assert loaded.unenforced == ()
 
 
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("tools: {deny: [exec]}", "tools.deny"),
-        ("tools: {allow: [read]}", "tools.allow"),
-        ("tools: {profile: minimal}", "tools.profile"),
-        ("tools: {byProvider: {openai: {deny: [exec]}}}", "tools.byProvider"),
-        ("tools: {subagents: {tools: {deny: [exec]}}}", "tools.subagents.tools.deny"),
         ("sandbox: {mode: non-main}", "sandbox.mode"),
-        ("sandbox: {tools: {deny: [exec]}}", "sandbox.tools.deny"),
         ("sandbox: restricted", "sandbox"),
-        ("agents: {list: [{id: main, tools: {deny: [exec]}}]}", "agents.list[0].tools.deny"),
         ("agents: {profiles: {main: {sandbox: {mode: all}}}}", "agents.profiles.main.sandbox.mode"),
     ],
 )
@@ -89,7 +76,7 @@ def test_an_ineffective_tool_restriction_stops_a_start(text: str, path: str, loa
     "text",
     [
         "",
-        "tools: {deny: [], allow: [], profile: full}",
+        "tools: {deny: [exec], allow: [read], profile: minimal}",
         "sandbox: trusted",
         "sandbox: {mode: 'off', scope: session}",
         "tools: {byProvider: {openai: {alsoAllow: [read]}}}",
@@ -111,16 +98,16 @@ def test_every_environment_variable_is_in_effect(variable: str, load_text: LoadT
 
 def test_check_and_show_report_ineffective_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENCLAW_CONFIG", str(tmp_path / "openclaw.yaml"))
-    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\n")
+    (tmp_path / "openclaw.yaml").write_text("sandbox: {mode: all}\n")
 
     def ocw(*words: str) -> str:
         return CliRunner().invoke(config, words).output
 
-    assert f"note: tools.deny: {DENIED}\n" in ocw("check")
-    assert json.loads(ocw("check", "--json"))["pending"] == {"tools.deny": DENIED}
-    assert json.loads(ocw("check", "--json"))["unenforced"] == ["tools.deny"]
-    assert f"start with tools.deny only if {ACCEPT_OPTION} is given\n" in ocw("check")
-    assert ocw("show", "tools.deny").endswith("file, not in effect yet\n")
+    assert f"note: sandbox.mode: {HOST}\n" in ocw("check")
+    assert json.loads(ocw("check", "--json"))["pending"] == {"sandbox.mode": HOST}
+    assert json.loads(ocw("check", "--json"))["unenforced"] == ["sandbox.mode"]
+    assert f"start with sandbox.mode only if {ACCEPT_OPTION} is given\n" in ocw("check")
+    assert ocw("show", "agents.defaults.sandbox.mode").endswith("file, not in effect yet\n")
     rows = {row["path"]: row["pending"] for row in json.loads(ocw("show", "--json"))["values"]}
-    assert rows["tools.deny"] is True
+    assert rows["agents.defaults.sandbox.mode"] is True
     assert rows["tools.loopDetection.enabled"] is False

@@ -13,6 +13,7 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.intake.commands import models as model_commands
+from openclaw_workers.engine.intake.commands import questions as question_commands
 from openclaw_workers.engine.intake.commands import queue as queue_command
 from openclaw_workers.engine.intake.commands import session as session_commands
 from openclaw_workers.engine.intake.commands import subagents as subagent_command
@@ -189,6 +190,21 @@ COMMANDS: dict[str, Command] = {
             "in a group: answer every message, or only those that mention the bot",
             Authority.OWNER,
             now=session_commands.activation,
+        ),
+        Command(
+            "approve",
+            question_commands.APPROVE_USAGE,
+            "let a command run that waits for you: once, always, or for a time",
+            Authority.OWNER,
+            now=question_commands.approve,
+        ),
+        Command("deny", question_commands.DENY_USAGE, "do not let it run", Authority.OWNER, now=question_commands.deny),
+        Command(
+            "answer",
+            question_commands.ANSWER_USAGE,
+            "answer a question of the agent",
+            Authority.ANYONE,
+            now=question_commands.answer,
         ),
         Command(
             "subagents",
