@@ -45,6 +45,7 @@
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:drained                   hash    when undrained   host or worker that takes no turns -> since when (ms)
     {ns}:metrics:{id}              hash    7 days           by host: series (JSON) -> what its processes counted
+    {ns}:worker:{id}:report        hash    2 minutes        its plugins and MCP servers (JSON)
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
     {ns}:ingress:{id}              hash    1 minute         host, pid, url
@@ -432,6 +433,9 @@ class Keys:
 
     def worker(self, worker_id: str) -> str:
         return f"{self.namespace}:worker:{worker_id}"
+
+    def worker_report(self, worker_id: str) -> str:
+        return f"{self.namespace}:worker:{worker_id}:report"
 
     def archive(self, archive_id: str) -> str:
         return f"{self.namespace}:archive:{archive_id}"

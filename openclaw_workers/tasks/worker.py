@@ -113,12 +113,18 @@ class Worker:
         self._finished_commands = engine.finished_commands
         self._exporter = exporter_of(settings.metrics, stores.metrics, stores.workers)
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
-        report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
+        parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
+        report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
+
+        def fields_of_tick() -> dict[str, str]:
+            report.send_if_due()
+            return fields
+
         self._ticker = Ticker(
             stores.leases,
             self._process,
             self.id,
-            report.due,
+            fields_of_tick,
             told_to_leave=facts.told_to_leave,
             on_drained=facts.on_drained,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
