@@ -48,6 +48,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "up": ("up:up", "Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
+        "drain": ("drain:drain", "Let a host or a worker take no turns, without stopping it."),
+        "undrain": ("drain:undrain", "Let a drained host or worker take turns again."),
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },
     "Set up": {

@@ -57,6 +57,7 @@ from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.forget import DueRecords
 from openclaw_workers.engine.sweep.lost_call import DueLostCalls
 from openclaw_workers.engine.sweep.memory_note import DueMemoryNotes
+from openclaw_workers.engine.sweep.pace import SweepPace
 from openclaw_workers.engine.sweep.relay import DueRelays
 from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
@@ -325,7 +326,7 @@ class WorkerEngine:
             self.due_kinds,
             place_id=lambda: self.archives.place_id,
             wanted=self.sweep_wanted,
-            period_seconds=self.loaded.settings.engine.sweep_seconds,
+            pace=SweepPace(self.loaded.settings.engine.sweep_seconds),
         )
 
     @cached_property

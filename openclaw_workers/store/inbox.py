@@ -190,7 +190,7 @@ class Inbox:
         return script_call(
             "accept",
             keys={
-                **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
+                **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
                 **k.for_session(key, "event_keys"),
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),
                 "event_list": k.system_events(key),

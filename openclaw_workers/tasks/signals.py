@@ -10,6 +10,7 @@ import logging
 import mmap
 import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -31,6 +32,7 @@ from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, silence_shutdown_message
+from openclaw_workers.tasks.drain import stop_consuming_when
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.revoke import replace_revoke
@@ -47,6 +49,8 @@ class _Current:
     facts: WorkerFacts | None = None
     leaving = mmap.mmap(-1, 1)
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
+    drained = mmap.mmap(-1, 1)
+    """One byte that tells whoever consumes, the parent of a pool too, that the worker is drained."""
 
 
 def current_worker() -> Worker:
@@ -80,6 +84,11 @@ def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
 
 
 @celeryd_init.connect
+def _follow_drain(instance: Any, **_: Any) -> None:
+    stop_consuming_when(instance.app, lambda: _Current.drained[0] == 1)
+
+
+@celeryd_init.connect
 def _without_gossip_and_mingle(instance: Any, **_: Any) -> None:
     """Switch gossip and mingle off, also for Celery's own command: nothing here needs them, and there is no setting.
 
@@ -96,7 +105,8 @@ def _after_setup(instance: Any, **_: Any) -> None:
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     plugins = load_configured_plugins()
-    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool, plugins=plugins)
+    concurrency = int(instance.concurrency or 1)
+    _Current.facts = WorkerFacts(lanes, concurrency, pool, on_drained=_set_drained, plugins=plugins)
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
         load_models()
@@ -108,7 +118,7 @@ def _after_setup(instance: Any, **_: Any) -> None:
 def _child_started(**_: Any) -> None:
     assert _Current.facts is not None
     facts, leaving = _Current.facts, _Current.leaving
-    _start(WorkerFacts(facts.lane, 1, facts.pool, told_to_leave=lambda: leaving[0] == 1, plugins=facts.plugins))
+    _start(replace(facts, concurrency=1, told_to_leave=lambda: leaving[0] == 1))
 
 
 @worker_process_shutdown.connect
@@ -144,9 +154,13 @@ def _log_unsafe_settings() -> None:
 @worker_shutting_down.connect
 def _leaving(**_: Any) -> None:
     if _Current.worker is not None:
-        _Current.worker.drain()
+        _Current.worker.leave()
     else:
         _Current.leaving[0] = 1
+
+
+def _set_drained(is_drained: bool) -> None:
+    _Current.drained[0] = int(is_drained)
 
 
 def _start(facts: WorkerFacts) -> None:

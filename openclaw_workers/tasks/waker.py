@@ -44,13 +44,13 @@ class CeleryWaker:
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         lane = queue_of(lane_of(session))
-        return self._send(TURN, [session, run], lane, run, shown_args(session, run))
+        return self._send(TURN, [session, run], lane, run, shown_args(session))
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         lane = queue_of(lane_of(session))
         if lane not in self._blanks:
             self._blanks[lane] = blank_message(self._app, TURN, lane)
-        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session, run))
+        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
         """Celery's own chord protocol, with ids of ours, so that any process can publish any part of it again."""
@@ -64,7 +64,7 @@ class CeleryWaker:
 
     def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
         options = self._in_chord(batch, index)
-        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session, run), **options)
+        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session), **options)
 
     def blanks(self) -> Blanks:
         """For clients that wake workers without Celery."""

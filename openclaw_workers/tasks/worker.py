@@ -18,6 +18,7 @@ from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
@@ -66,6 +67,8 @@ class WorkerFacts:
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
     """How a pool child learns that its parent is shutting down."""
+    on_drained: Callable[[bool], None] = lambda _: None
+    """Told when the worker is drained or undrained: whoever consumes must stop or start."""
     plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
@@ -105,6 +108,7 @@ class Worker:
         self._runs_turns = facts.lane != Lane.SERVICE
         self.reader = stores.reader
         self._sweeper = engine.sweeper
+        self._exporter = exporter_of(settings.metrics, stores.metrics, stores.workers)
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
         self._ticker = Ticker(
@@ -113,6 +117,7 @@ class Worker:
             self.id,
             report.due,
             told_to_leave=facts.told_to_leave,
+            on_drained=facts.on_drained,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
@@ -133,6 +138,8 @@ class Worker:
             self._mcp.start()
         if self._memory_owner is not None:
             self._memory_owner.start()
+        if self._exporter is not None:
+            self._exporter.start()
         log.info("worker.started", worker=self.id)
 
     def _keep_blanks(self) -> None:
@@ -141,15 +148,17 @@ class Worker:
         except StoreUnavailable as error:  # clients use older ones, or load Celery
             log.warning("worker.blanks_not_kept", error=error.message)
 
-    def drain(self) -> None:
+    def leave(self) -> None:
         """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""
-        self._process.drain()
+        self._process.leave()
 
     def stop(self) -> None:
         self._sweeper.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()
+        if self._exporter is not None:
+            self._exporter.stop()
         self._mcp.stop()
         try:
             self._workers.leave(self.id)

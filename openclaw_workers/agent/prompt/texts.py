@@ -267,6 +267,7 @@ EXCHANGE_OVER = (
 )
 MESSAGE_FROM_PARENT = "[Message from {sender}, which started you]\n{text}"
 WAITS_FOR_YOU = "that session waits for your answer itself; it reads your message after that"
+LOOKED_AT_MOST = "only the {most} most recently used sessions were looked at; narrow with activeMinutes or kinds"
 
 # --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
 

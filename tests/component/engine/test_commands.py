@@ -117,9 +117,9 @@ def test_queue_options_are_understood(argument: str, fields: dict[str, str]) -> 
     [
         ("colect", "'colect' is no queue mode; expected one of collect, followup, .*did you mean 'collect'"),
         ("collect loudly", "'loudly' is no queue mode"),
-        ("cap:0", "cap:0 is not understood; expected a number of at least 1"),
-        ("cap:2s", "expected a number of at least 1"),
-        ("cap:many", "expected a number of at least 1"),
+        ("cap:0", "cap:0 is not understood; expected a number from 1 to 1000"),
+        ("cap:2s", "expected a number from 1 to 1000"),
+        ("cap:many", "expected a number from 1 to 1000"),
         ("debounce:soon", "debounce:soon is not understood; expected a time such as 500ms, 2s or 1m"),
         ("debounce:-1", "expected a time"),
         ("drop:all", "drop:all is no drop policy; expected one of old, new, summarize"),

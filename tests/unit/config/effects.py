@@ -44,6 +44,7 @@ _MCP_TOOLS: Final = f"{_MCP}::test_tools_are_named_after_their_server_and_their_
 _MCP_ENVIRONMENT: Final = f"{_MCP}::test_a_server_gets_the_configured_environment_and_no_secrets"
 _MAINTENANCE: Final = "tests/component/engine/test_maintenance.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
+_METRICS: Final = "tests/component/engine/test_metrics.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PLUGINS: Final = "tests/component/tools/plugins/test_load.py"
 _PLUGIN_MODULES: Final = f"{_PLUGINS}::test_modules_of_the_configuration_are_loaded_and_their_tools_offered"
@@ -513,6 +514,8 @@ EFFECTS: Final = {
     "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
     "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
     "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
+    "metrics.port": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
+    "metrics.bind": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),
