@@ -24,6 +24,7 @@ from ingress.services import Service, keep_running
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.errors import ConflictError
+from openclaw_workers.store.metrics import Metrics
 
 STOP_SECONDS = 5
 REFRESH_SECONDS = 20.0
@@ -88,7 +89,8 @@ async def serve(context: IngressContext) -> None:
     ]
     services += [service for part in (channels, delivery) for service in part.services(context)]
     tasks = [asyncio.create_task(keep_running(service)) for service in services]
-    exporter = exporter_of(context.settings.metrics, context.stores.metrics, context.stores.workers)
+    stores = context.stores
+    exporter = exporter_of(context.settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
     if exporter is not None:
         exporter.start()
     # What is here now stays; looking through it again and again would take a tenth of the time of a request.

@@ -26,6 +26,7 @@ from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
+from openclaw_workers.store.metrics import Metrics
 from openclaw_workers.store.wake_messages import WakeMessages
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
@@ -111,7 +112,7 @@ class Worker:
         self.reader = stores.reader
         self._sweeper = engine.sweeper
         self._finished_commands = engine.finished_commands
-        self._exporter = exporter_of(settings.metrics, stores.metrics, stores.workers)
+        self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
         report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))

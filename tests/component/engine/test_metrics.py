@@ -13,6 +13,7 @@ from openclaw_workers import metrics
 from openclaw_workers.config.metrics import MetricsSettings
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.metrics.exporter import MetricsExporter, exporter_of
+from openclaw_workers.store.metrics import Metrics
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import text
 from tests.support.programs import say
@@ -33,7 +34,9 @@ def exporters() -> Iterator[list[MetricsExporter]]:
 
 def start(engine: EngineHarness, port: int, exporters: list[MetricsExporter]) -> MetricsExporter:
     stores = engine.stores
-    exporter = MetricsExporter(stores.metrics, stores.workers, host=HOST, address="127.0.0.1", port=port)
+    exporter = MetricsExporter(
+        Metrics(stores.redis, stores.keys), stores.workers, host=HOST, address="127.0.0.1", port=port
+    )
     exporters.append(exporter)
     exporter.start()
     return exporter
@@ -114,7 +117,11 @@ def test_counts_that_cannot_be_stored_are_kept(make_engine: MakeEngine, exporter
     away = make_engine(url=f"redis://127.0.0.1:{free_port()}/0")
     metrics.TURNS.add("main", "ok", "complete")
     exporter = MetricsExporter(
-        away.stores.metrics, away.stores.workers, host=HOST, address="127.0.0.1", port=free_port()
+        Metrics(away.stores.redis, away.stores.keys),
+        away.stores.workers,
+        host=HOST,
+        address="127.0.0.1",
+        port=free_port(),
     )
     exporter.step()
     exporters.append(exporter)
@@ -124,7 +131,7 @@ def test_counts_that_cannot_be_stored_are_kept(make_engine: MakeEngine, exporter
 
 def test_nothing_listens_without_a_port_and_the_address_is_as_set(engine: EngineHarness) -> None:
     stores = engine.stores
-    assert exporter_of(MetricsSettings(), stores.metrics, stores.workers) is None
-    made = exporter_of(MetricsSettings(port=9_999, bind="lan"), stores.metrics, stores.workers)
+    assert exporter_of(MetricsSettings(), Metrics(stores.redis, stores.keys), stores.workers) is None
+    made = exporter_of(MetricsSettings(port=9_999, bind="lan"), Metrics(stores.redis, stores.keys), stores.workers)
     assert made is not None
     assert (made._address, made._port) == ("0.0.0.0", 9_999)
