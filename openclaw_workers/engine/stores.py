@@ -19,7 +19,6 @@ from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
-from openclaw_workers.store.metrics import Metrics
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.questions import Questions, StandingApprovals
@@ -75,7 +74,6 @@ class Stores:
     channels: Channels
     system_events: SystemEvents
     schedules: Schedules
-    metrics: Metrics
     skill_commands: SkillCommands
     session_index: SessionIndex
     questions: Questions
@@ -117,7 +115,6 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
         schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
-        metrics=Metrics(redis, keys),
         skill_commands=SkillCommands(redis, keys),
         session_index=SessionIndex(redis, keys),
         questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
