@@ -325,8 +325,6 @@ class ConfigAnswer(Done):
 
 class ConfigCheckAnswer(Done):
     source: str | None
-    pending: Json | None = None
-    unenforced: list[str] | None = None
     problems: list[str] | None = None
 
 
