@@ -98,7 +98,7 @@ class TurnSetup:
     """The web, as the configuration lets agents use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which the read tool may open."""

@@ -89,7 +89,7 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which may be read and not written."""
