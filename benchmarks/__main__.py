@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import commands, ingress, measures, policy, scale, schedules, trees
+from benchmarks import commands, ingress, measures, scale, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 

@@ -143,7 +143,7 @@ class TurnSetup:
     """Hooks of plugins around tool calls and compaction."""
     secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
     """The secrets that a tool is handed, by name."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which the read tool may open."""

@@ -109,7 +109,7 @@ class ToolContext:
     """Questions to people, for ask_user."""
     approvals: ApprovalPort | None = None
     """Which commands may run on the host; None allows all."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further variables for commands: of this run, from its skills, and the secrets that name the tool."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which may be read and not written."""

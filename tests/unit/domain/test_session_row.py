@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
 from openclaw_workers.domain.session_key import ChatType
-from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.session_row import (
     DeliveryContext,
     SessionEntry,
