@@ -87,7 +87,7 @@ from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
-from openclaw_workers.hooks import Hooks, configure
+from openclaw_workers.hooks import Hooks
 from openclaw_workers.redaction import protect
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from openclaw_workers.sandbox.directory import BACKEND_FILES, SANDBOXES_DIR, SandboxDirectory
@@ -304,8 +304,7 @@ class WorkerEngine:
 
     @cached_property
     def hooks(self) -> Hooks:
-        engine, plugins = self.loaded.settings.engine, self.loaded.settings.plugins
-        configure(is_enabled=plugins.enabled, denied=plugins.deny)
+        engine = self.loaded.settings.engine
         return Hooks(seconds=engine.hook_timeout_seconds, failure=engine.hook_failure)
 
     @cached_property
