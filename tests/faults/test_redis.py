@@ -214,3 +214,14 @@ def test_a_worker_started_before_redis_connects_by_itself(fleet: Fleet, pool: st
 
     assert fleet.outcome(queued).text == "1"
     assert worker.is_running()
+
+
+def test_a_consumer_whose_server_froze_and_was_replaced_consumes_again_soon(fleet: Fleet) -> None:
+    """Nothing closes the connection on which the worker waits for messages; by default it would wait for 51 s."""
+    with SlowProxy(fleet.redis_server) as proxy:
+        fleet.worker(REDIS_URL=proxy.url)
+        assert fleet.outcome(fleet.send(program(say("before")))).text == "before"
+
+        proxy.silence()
+
+        assert fleet.outcome(fleet.send(program(say("after"))), within=30).text == "after"

@@ -125,7 +125,9 @@ def test_flower_requires_its_password(ocw: Ocw) -> None:
     token = base64.b64encode(f"{kept['user']}:{kept['password']}".encode()).decode()
     request = urllib.request.Request(url, headers={"Authorization": f"Basic {token}"})
     with urllib.request.urlopen(request, timeout=5) as answer:
-        assert answer.status == 200
+        workers = json.loads(answer.read())
+    queues = {queue["name"] for worker in workers.values() for queue in worker["active_queues"]}
+    assert queues == {"main", "subagent", "service"}, "it is ready when it shows all workers"
 
 
 def test_a_killed_redis_restarts_on_its_port_with_its_data(ocw: Ocw) -> None:
