@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
 from openclaw_workers.domain.session_key import ChatType
 from openclaw_workers.domain.session_row import (
     DeliveryContext,
@@ -93,6 +93,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "chat_type": st.sampled_from(ChatType),
     "forked_from_parent": st.booleans(),
     "transient": st.booleans(),
+    "spawn_authority": st.sampled_from(Authority),
     "subagent_role": st.sampled_from(["orchestrator", "leaf"]),
     "subagent_control_scope": st.sampled_from(["children", "none"]),
     "send_policy": st.sampled_from(["allow", "deny"]),
