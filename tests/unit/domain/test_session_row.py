@@ -93,6 +93,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "chat_type": st.sampled_from(ChatType),
     "forked_from_parent": st.booleans(),
     "transient": st.booleans(),
+    "spawn_authority": st.sampled_from(Authority),
     "subagent_role": st.sampled_from(["orchestrator", "leaf"]),
     "subagent_control_scope": st.sampled_from(["children", "none"]),
     "send_policy": st.sampled_from(["allow", "deny"]),
