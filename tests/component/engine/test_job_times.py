@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -80,7 +81,7 @@ def test_a_daily_time_fires_once_on_the_day_clocks_change_and_an_interval_runs_t
     # An hour that is skipped, or that comes twice.
     hour = local.hour - 1 if direction == "forward" else local.hour
     moved.advance(int((change - timedelta(days=1, hours=6)).timestamp() - moved.now()))
-    terms = {"overlap": "queue", "misfire": "all", "session_target": "main"}
+    terms: dict[str, Any] = {"overlap": "queue", "misfire": "all", "session_target": "main"}
     daily = add(engine, cron=f"30 {hour} * * *", tz=name, **terms)
     interval = add(engine, every="6h", **terms)
     for _ in range(10):
