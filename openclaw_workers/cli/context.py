@@ -20,13 +20,16 @@ from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
 if TYPE_CHECKING:
     from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
+    from openclaw_workers.config.host import Host
     from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
+    from openclaw_workers.engine.fleet_config import InForce
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
+    from openclaw_workers.store.client import Client
     from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
@@ -40,6 +43,8 @@ class CliContext:
     config_path: str | None = None
     state_dir: Path | None = None
     json: bool = False
+    local_config: bool = False
+    """Use the file of this host, whatever is published."""
 
     @property
     def remote(self) -> str | None:
@@ -68,31 +73,93 @@ class CliContext:
             )
 
     @cached_property
-    def loaded(self) -> Loaded:
-        from openclaw_workers.config.loader import load
+    def host(self) -> Host:
+        """What belongs to this host alone."""
+        from openclaw_workers.config.host import find_host
 
-        return load(self.config_path, state_dir=self.state_dir)
+        return find_host(self.config_path, state_dir=self.state_dir)
+
+    @cached_property
+    def local(self) -> Loaded:
+        """The configuration of this host's file."""
+        from openclaw_workers.config.loader import load_file
+
+        return load_file(self.host)
+
+    @cached_property
+    def in_force(self) -> InForce:
+        """The fleet's configuration: the published one, or that of the file where none is published.
+
+        Raises:
+            ConfigurationError: it is not valid.
+            StoreUnavailable: Redis does not answer.
+        """
+        from openclaw_workers.engine.fleet_config import InForce, in_force
+
+        if self.local_config or not self._may_be_published():
+            return InForce(self.local, None)
+        found = in_force(self.host, self.redis)
+        if found.differs:
+            self._report_difference(found)
+        return found
+
+    @property
+    def loaded(self) -> Loaded:
+        return self.in_force.loaded
+
+    def _may_be_published(self) -> bool:
+        """Whether a Redis is known, where a configuration may be."""
+        from openclaw_workers.engine.fleet_config import redis_url_of
+
+        try:
+            redis_url_of(self.host)
+        except NotFound:
+            return False
+        return True
+
+    def _report_difference(self, found: InForce) -> None:
+        assert found.version is not None
+        advice = "`ocw config apply` publishes it, --local-config uses it for one command"
+        number, source = found.version.number, self.host.source
+        click.echo(f"note: {source} differs from configuration {number}, which is in force; {advice}", err=True)
 
     @cached_property
     def redis_url(self) -> str:
         self.require_local(f"`{click.get_current_context().command_path}`")
         from openclaw_workers.cli.invocation import typed
-        from openclaw_workers.state_dir import resolve_redis_url
+        from openclaw_workers.engine.fleet_config import redis_url_of
 
         try:
-            return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
+            return redis_url_of(self.host)
         except NotFound as error:
             # For a script this is the same failure as a Redis that does not answer.
-            hint = f"start everything with `{typed('up', self.loaded)}` in another terminal"
+            hint = f"start everything with `{typed('up', self.host)}` in another terminal"
             raise StoreUnavailable(error.message, hint=hint) from error
 
     @cached_property
+    def redis(self) -> Client:
+        from openclaw_workers.store.client import connect
+
+        return connect(self.redis_url, max_connections=16)
+
+    def wait_for_redis(self) -> None:
+        """For processes that serve: they start also while Redis is away. Their configuration is there."""
+        from openclaw_workers.engine.fleet_config import wait_for_redis
+
+        if not self.local_config:
+            wait_for_redis(self.host, self.redis, lambda: click.echo("waiting for Redis", err=True))
+
+    @cached_property
     def stores(self) -> Stores:
-        from openclaw_workers.engine.stores import open_stores
+        from openclaw_workers.engine.stores import open_stores, stores_on
         from openclaw_workers.logs import setup_logging
+        from openclaw_workers.store.client import TIMEOUT_SECONDS
 
         setup_logging(level="warning")  # to stderr, apart from the answers
-        return open_stores(self.loaded.settings, self.redis_url)
+        settings = self.loaded.settings
+        if settings.engine.accept_timeout_seconds == TIMEOUT_SECONDS:
+            return stores_on(self.redis, settings)  # the connection that the configuration was read with
+        return open_stores(settings, self.redis_url)
 
     @cached_property
     def overview(self) -> Overview:
@@ -210,10 +277,12 @@ class CliContext:
 
     def export_environment(self) -> None:
         """Pass our options on to Celery's processes, which read them from the environment."""
-        if self.loaded.source is not None:
-            os.environ["OPENCLAW_CONFIG"] = str(self.loaded.source)
-        os.environ["OPENCLAW_STATE_DIR"] = str(self.loaded.state_dir)
+        if self.host.source is not None:
+            os.environ["OPENCLAW_CONFIG"] = str(self.host.source)
+        os.environ["OPENCLAW_STATE_DIR"] = str(self.host.state_dir)
         os.environ["REDIS_URL"] = self.redis_url
+        if self.local_config:
+            os.environ["OPENCLAW_LOCAL_CONFIG"] = "1"
 
 
 def _person() -> str:

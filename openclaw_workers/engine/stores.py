@@ -75,7 +75,12 @@ class Stores:
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
     """Connects on first use, so this never fails by itself."""
-    redis = connect(redis_url, timeout_seconds=settings.engine.accept_timeout_seconds, max_connections=max_connections)
+    timeout = settings.engine.accept_timeout_seconds
+    return stores_on(connect(redis_url, timeout_seconds=timeout, max_connections=max_connections), settings)
+
+
+def stores_on(redis: Client, settings: Settings) -> Stores:
+    """The stores of a configuration, on a client that exists."""
     keys = Keys(settings.engine.namespace)
     timing = Timing(int(settings.engine.lease_seconds * 1000))
     reader = Reader(redis, keys)

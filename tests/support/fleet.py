@@ -29,7 +29,7 @@ from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.reader import Event
-from openclaw_workers.tasks.settings import loaded
+from openclaw_workers.tasks.settings import forget
 from openclaw_workers.tasks.waker import CeleryWaker
 from tests.support.programs import Program, as_text
 from tests.support.redis_server import RedisServer
@@ -351,11 +351,11 @@ class Fleet:
 
 @contextmanager
 def _fresh_settings() -> Iterator[None]:
-    loaded.cache_clear()
+    forget()
     try:
         yield
     finally:
-        loaded.cache_clear()
+        forget()
 
 
 def session_key(name: str) -> SessionKey:
