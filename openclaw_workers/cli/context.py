@@ -125,7 +125,8 @@ class CliContext:
 
     @cached_property
     def redis_url(self) -> str:
-        self.require_local(f"`{click.get_current_context().command_path}`")
+        command = click.get_current_context(silent=True)
+        self.require_local(f"`{command.command_path}`" if command else "this")
         from openclaw_workers.cli.invocation import typed
         from openclaw_workers.engine.fleet_config import redis_url_of
 

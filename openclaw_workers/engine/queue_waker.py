@@ -42,6 +42,13 @@ class QueueWaker:
         return self._push(lane_of(session), self.sealed(session, run), run)
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
+        """The wake-up as text, for a script that stores it with a message.
+
+        Raises:
+            StoreUnavailable: the blanks were never read, and Redis does not answer: the script would fail too.
+        """
+        if self._blanks is None:
+            self._read()
         blanks, lane = self._known(), queue_of(lane_of(session))
         if blanks is None:
             return self._other().sealed(session, run)
@@ -81,14 +88,16 @@ class QueueWaker:
         return self._other().oldest_ms(lane)
 
     def _known(self) -> Blanks | None:
-        now = self._clock()
-        if self._blanks is None or now - self._read_at > KNOWN_SECONDS:
+        if self._blanks is None or self._clock() - self._read_at > KNOWN_SECONDS:
             try:
-                self._blanks = self._store.load()
+                self._read()
             except TransientError as error:
                 log.warning("wake.blanks_unread", error=error.message)
-            self._read_at = now
         return self._blanks
+
+    def _read(self) -> None:
+        self._read_at = self._clock()
+        self._blanks = self._store.load()
 
     def _push(self, lane: Lane, message: str, run: RunId) -> bool:
         try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.support.faulty_workers import start_workers
 from tests.support.site import DESK, Site, Visitor, chromium, open_site
 
 OpenWindow = Callable[..., Visitor]
+
+expect.set_options(timeout=20_000)
 
 
 # Not for the whole session: while it is open, an event loop runs in this thread, and other tests need one of their own.

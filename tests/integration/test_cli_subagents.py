@@ -53,10 +53,11 @@ def test_sub_agents_are_listed_in_spawn_order_across_batches(live_fleet: Fleet, 
     modes = ["batch", "each", "none", "each", "batch"]
     wanted = [spawn(program(say("x")), label=each, announce=mode) for each, mode in zip(names, modes, strict=True)]
     together = call(*(each for step in wanted for each in step["calls"]))
-    live_fleet.outcome(live_fleet.send(program(together, say("spawned"), *[say("heard")] * 3), "ordered"))
+    opened = live_fleet.send(program(together, say("spawned"), *[say("heard")] * 3), "ordered")
+    live_fleet.outcome(opened)
 
     listed = ocw_cli("subagents", "list", "ordered", "--json").json["subagents"]
-    (tree, *_) = ocw_cli("runs", "tree", "ordered", "--json").json["trees"]
+    (tree,) = ocw_cli("runs", "tree", str(opened.run), "--json").json["trees"]
 
     assert [each["label"] for each in listed] == names
     assert [each["label"] for each in tree["children"] if each["kind"] == "subagent"] == names

@@ -205,9 +205,13 @@ def test_a_subagent_is_spoken_to_and_stopped(fleet: Fleet, api: Api) -> None:
     gate.open()
 
     assert list(stopped["runs"]) == [child["runId"]]
-    eventually(lambda: fleet.run(child["runId"]).settled_at, within=20)
+    eventually(lambda: _delivery(api, child["runId"])["state"] == "delivered", within=20)
     assert api.error("POST", f"/api/v1/subagents/{child['runId']}/retry")[0] == 409
     assert api.error("POST", f"/api/v1/subagents/{child['runId']}/stop")[0] == 409
+
+
+def _delivery(api: Api, run_id: str) -> dict[str, Any]:
+    return dict(api.get(f"/subagents/{run_id}")["delivery"])
 
 
 def test_a_busy_session_rejects(fleet: Fleet, api: Api) -> None:
