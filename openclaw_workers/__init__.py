@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from openclaw_workers.version import VERSION
+
 if TYPE_CHECKING:
     from openclaw_workers.sdk.aio import AsyncClient
     from openclaw_workers.sdk.blocking import Client
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["AsyncClient", "Client", "__version__"]
 
 _CLIENTS = {"AsyncClient": "openclaw_workers.sdk.aio", "Client": "openclaw_workers.sdk.blocking"}

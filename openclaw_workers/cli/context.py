@@ -9,27 +9,23 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from getpass import getuser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from openclaw_workers.cli.configuration import CliConfiguration
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
+from openclaw_workers.errors import NotFound
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
-    from openclaw_workers.config.host import Host
-    from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.control import Control
-    from openclaw_workers.engine.fleet_config import InForce
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.queue_waker import QueueWaker
     from openclaw_workers.engine.routing.addressing import SessionRules
     from openclaw_workers.engine.stores import Stores
-    from openclaw_workers.store.client import Client
     from openclaw_workers.store.ingresses import Ingresses
     from openclaw_workers.store.overview import Overview
     from openclaw_workers.store.tree_queries import Trees
@@ -37,21 +33,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class CliContext:
+class CliContext(CliConfiguration):
     """Built once per command line; connects and imports only when a command needs it."""
-
-    config_path: str | None = None
-    state_dir: Path | None = None
-    json: bool = False
-    local_config: bool = False
-    """Use the file of this host, whatever is published."""
-
-    @property
-    def remote(self) -> str | None:
-        """The address of the installation that commands work with; None for the one of this machine."""
-        from openclaw_workers.cli.backend.choose import remote_url
-
-        return remote_url()
 
     @cached_property
     def backend(self) -> Backend:
@@ -59,96 +42,6 @@ class CliContext:
         from openclaw_workers.cli.backend.choose import open_backend
 
         return open_backend(self)
-
-    def require_local(self, command: str) -> None:
-        """Refuse what works on the installation itself.
-
-        Raises:
-            BadInput: OPENCLAW_URL is set.
-        """
-        if self.remote is not None:
-            raise BadInput(
-                f"{command} works on the machine of the installation, not through {self.remote}",
-                hint="run it there, or unset OPENCLAW_URL",
-            )
-
-    @cached_property
-    def host(self) -> Host:
-        """What belongs to this host alone."""
-        from openclaw_workers.config.host import find_host
-
-        return find_host(self.config_path, state_dir=self.state_dir)
-
-    @cached_property
-    def local(self) -> Loaded:
-        """The configuration of this host's file."""
-        from openclaw_workers.config.loader import load_file
-
-        return load_file(self.host)
-
-    @cached_property
-    def in_force(self) -> InForce:
-        """The fleet's configuration: the published one, or that of the file where none is published.
-
-        Raises:
-            ConfigurationError: it is not valid.
-            StoreUnavailable: Redis does not answer.
-        """
-        from openclaw_workers.engine.fleet_config import InForce, in_force
-
-        if self.local_config or not self._may_be_published():
-            return InForce(self.local, None)
-        found = in_force(self.host, self.redis)
-        if found.differs:
-            self._report_difference(found)
-        return found
-
-    @property
-    def loaded(self) -> Loaded:
-        return self.in_force.loaded
-
-    def _may_be_published(self) -> bool:
-        """Whether a Redis is known, where a configuration may be."""
-        from openclaw_workers.engine.fleet_config import redis_url_of
-
-        try:
-            redis_url_of(self.host)
-        except NotFound:
-            return False
-        return True
-
-    def _report_difference(self, found: InForce) -> None:
-        assert found.version is not None
-        advice = "`ocw config apply` publishes it, --local-config uses it for one command"
-        number, source = found.version.number, self.host.source
-        click.echo(f"note: {source} differs from configuration {number}, which is in force; {advice}", err=True)
-
-    @cached_property
-    def redis_url(self) -> str:
-        command = click.get_current_context(silent=True)
-        self.require_local(f"`{command.command_path}`" if command else "this")
-        from openclaw_workers.cli.invocation import typed
-        from openclaw_workers.engine.fleet_config import redis_url_of
-
-        try:
-            return redis_url_of(self.host)
-        except NotFound as error:
-            # For a script this is the same failure as a Redis that does not answer.
-            hint = f"start everything with `{typed('up', self.host)}` in another terminal"
-            raise StoreUnavailable(error.message, hint=hint) from error
-
-    @cached_property
-    def redis(self) -> Client:
-        from openclaw_workers.store.client import connect
-
-        return connect(self.redis_url, max_connections=16)
-
-    def wait_for_redis(self) -> None:
-        """For processes that serve: they start also while Redis is away. Their configuration is there."""
-        from openclaw_workers.engine.fleet_config import wait_for_redis
-
-        if not self.local_config:
-            wait_for_redis(self.host, self.redis, lambda: click.echo("waiting for Redis", err=True))
 
     @cached_property
     def stores(self) -> Stores:

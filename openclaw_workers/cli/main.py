@@ -115,8 +115,8 @@ def _accept_global_options(command: click.Command) -> None:
         for name, flag, kind in (("config_path", "--config", None), ("state_dir", "--state-dir", _STATE_DIR)):
             option = click.Option([flag, name], type=kind, hidden=True, expose_value=False, callback=_set_global)
             command.params.append(option)
-        flag = click.Option(["--local-config"], is_flag=True, hidden=True, expose_value=False, callback=_set_flag)
-        command.params.append(flag)
+        local = click.Option(["--local-config"], is_flag=True, hidden=True, expose_value=False, callback=_set_flag)
+        command.params.append(local)
         if isinstance(command, click.Group):  # its commands declare `--json` themselves
             option = click.Option(["--json"], is_flag=True, hidden=True, expose_value=False, callback=answer_in_json)
             command.params.append(option)
@@ -166,7 +166,7 @@ def cli(ctx: click.Context, config_path: str | None, state_dir: Path | None, loc
     """Agents as durable jobs on a fleet of workers."""
     obj: CliContext = ctx.obj
     obj.config_path, obj.state_dir, obj.json = config_path, state_dir, json
-    obj.local_config = local_config
+    obj.local_config = local_config or obj.local_config
     if ctx.invoked_subcommand in LOCAL_PROCESSES:
         obj.require_local(f"`ocw {ctx.invoked_subcommand}`")
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from openclaw_workers import __version__
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.engine import EngineSettings
 from openclaw_workers.config.host import Host
@@ -31,6 +30,7 @@ from openclaw_workers.store.configs import (
     Published,
 )
 from openclaw_workers.store.keys import Keys
+from openclaw_workers.version import VERSION
 
 LOCAL_CONFIG_VARIABLE = "OPENCLAW_LOCAL_CONFIG"
 """Passes `--local-config` on to Celery's processes."""
@@ -80,7 +80,7 @@ def in_force(host: Host, client: Client) -> InForce:
     """
     version = configs_of(host, client).current()
     if version is None:
-        return InForce(load_file(host), None)
+        return InForce(load_file(host, allows_unset=True), None)
     return InForce(load_version(version, host), version, differs(host, version))
 
 
@@ -92,7 +92,7 @@ def load_version(version: ConfigVersion, host: Host) -> Loaded:
     """
     document = version.document
     if document.schema > SCHEMA:
-        problem = f"its form is {document.schema}, and version {__version__} reads {SCHEMA} and older ones"
+        problem = f"its form is {document.schema}, and version {VERSION} reads {SCHEMA} and older ones"
         raise unreadable(version, ConfigurationError([problem]))
     try:
         return load_published(document.tree, host, version=version.id, decided=document.decided)
@@ -125,7 +125,7 @@ def publish(configs: Configs, made: Draft, *, expected: int = ANY_VERSION, note:
         decided=made.decided,
         at=now_ms(),
         by=_publisher(),
-        code=__version__,
+        code=VERSION,
         note=note,
     )
     return configs.publish(document, made.digest, expected=expected)
@@ -138,7 +138,7 @@ def publish_again(configs: Configs, version: ConfigVersion, *, expected: int) ->
         StoreUnavailable: Redis does not answer.
     """
     note = f"rollback to {version.number}"
-    document = replace(version.document, at=now_ms(), by=_publisher(), code=__version__, note=note)
+    document = replace(version.document, at=now_ms(), by=_publisher(), code=VERSION, note=note)
     return configs.publish(document, digest_of(document.tree), expected=expected)
 
 

@@ -85,7 +85,7 @@ class Configs:
         verb, number, version_id = run_script(
             self._redis,
             "config_publish",
-            keys=self._keys.shared("config", "config_versions"),
+            keys={**self._keys.shared("config", "config_versions")},
             args={
                 "document": json.dumps(asdict(document), ensure_ascii=False),
                 "digest": digest,

@@ -78,7 +78,6 @@ class Worker:
         settings = configured.settings
         self.id = WorkerId(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}")
         self._lanes = facts.lane.split(",")
-        self._started = settings
         stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
         self._redis = stores.redis
         self._workers = stores.workers
@@ -167,7 +166,8 @@ class Worker:
         gc.collect()
         gc.freeze()
         self._keep_blanks()
-        self._ticker.tick()  # before the first turn it must be known whether this worker takes any
+        if not self._process.has_parent:  # the parent of a pool waits only seconds for a child
+            self._ticker.tick()  # before the first turn it must be known whether this worker takes any
         self._ticker.start()
         self._sweeper.start()
         if Lane.SERVICE in self._lanes:

@@ -19,7 +19,8 @@ from unittest.mock import patch
 import yaml
 from celery import Celery
 
-from openclaw_workers.config.loader import load
+from openclaw_workers.config.host import find_host
+from openclaw_workers.config.loader import load_file
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, Route
 from openclaw_workers.domain.runs import Run
@@ -165,7 +166,8 @@ class Fleet:
 
     def __enter__(self) -> Self:
         self.redis_server.start()
-        configured = load(self.config_path, env=self.environment(), state_dir=self.state_dir)
+        host = find_host(self.config_path, env=self.environment(), state_dir=self.state_dir)
+        configured = load_file(host, allows_unset=True)
         self.settings = configured.settings
         self.stores = open_stores(self.settings, self.redis_server.url)
         self._app = self._celery_app()

@@ -47,7 +47,7 @@ Examples:
 """,
 )
 def config() -> None:
-    """Check and show the configuration, publish it for the fleet, and go back."""
+    """Check, show and publish the configuration, and go back to an earlier one."""
 
 
 for _command in (apply, history, rollback):

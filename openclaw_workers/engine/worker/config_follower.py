@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from openclaw_workers import __version__
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.needs import Variables
 from openclaw_workers.errors import OpenClawError, StoreUnavailable
+from openclaw_workers.version import VERSION
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +72,7 @@ class ConfigFollower:
         """What `ocw status` shows of the configuration of a worker."""
         return {
             "config": "local" if self._is_local else self._current.loaded.version,
-            "code": __version__,
+            "code": VERSION,
             "missing": " ".join(sorted(self._missing())),
             "refusal": self._refusal,
             "restart": " ".join(self._current.restart),

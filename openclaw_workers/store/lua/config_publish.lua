@@ -12,7 +12,9 @@
     expected  number  the version that it replaces: 0 if there must be none, -1 for any
     most      number  how many versions are kept
 
-  Returns  {"published" | "same" | "conflict", number of the current version, its id}
+  Returns  {"published", number of the current version, its id}
+           {"same", number, id}      these settings were in force already
+           {"conflict", number, id}  another version is in force; nothing was changed
 
   Invariant
     Numbers only grow. The same settings twice in a row are one version, so a repeat returns the first answer. A
