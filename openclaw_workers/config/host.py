@@ -22,12 +22,25 @@ from openclaw_workers.errors import BadInput
 
 @dataclass(frozen=True)
 class Host:
-    env: Mapping[str, str]
-    """The environment, `<state>/.env` and `<state>/secrets.json`."""
+    given: Mapping[str, str]
+    """The environment of this process."""
     state_dir: Path
     """Where this installation keeps its files."""
     source: Path | None
     """The configuration file."""
+
+    @cached_property
+    def env(self) -> Mapping[str, str]:
+        """The variables: the environment, `<state>/.env` and `<state>/secrets.json`.
+
+        Raises:
+            ConfigurationError: a file cannot be read.
+        """
+        return host_variables(self.given, self.state_dir)
+
+    def as_it_is_now(self) -> Host:
+        """The same host, with its variables read again: another process may have moved secrets meanwhile."""
+        return Host(self.given, self.state_dir, self.source)
 
     @cached_property
     def tree(self) -> dict[str, Any]:
@@ -71,7 +84,7 @@ def find_host(
     cwd = (cwd or working_dir()).absolute()
     state = find_state_dir(state_dir, env, cwd)
     known = host_variables(env, state)
-    return Host(known, state, find_file(path, known, cwd=cwd, state_dir=state))
+    return Host(env, state, find_file(path, known, cwd=cwd, state_dir=state))
 
 
 def working_dir() -> Path:

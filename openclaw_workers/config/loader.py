@@ -73,8 +73,6 @@ class Loaded:
     """The published configuration that these are; empty for those of a file."""
     unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Settings that were left out because variables are not set on this host: path to their names."""
-    from_env: tuple[str, ...] = ()
-    """The variables whose values were used."""
 
     def require_enforced(self) -> None:
         """Refuse a start in which tools could do what the configuration forbids.
@@ -198,7 +196,6 @@ def _validated(
         not_in_effect={normaliser.where(each.loc): each.instead for each in unused},
         unenforced=tuple(normaliser.where(each.loc) for each in unused if each.is_protection),
         unset={dotted(loc): tuple(names) for loc, names in expansion.unset.items()},
-        from_env=tuple(word.removeprefix("environment ") for word in from_env.values()),
     )
 
 

@@ -71,7 +71,7 @@ def draft(host: Host) -> Draft:
     tree, written = _file_tree(host)
     decided = _decide_addresses(tree, host.env) | _decide_defaults(tree, here, {**host.env, **_keys_given(tree)})
     tree, secrets = without_secrets(tree, read_secrets(host.state_dir))
-    known = Host({**secrets, **host.env}, host.state_dir, host.source)
+    known = Host({**secrets, **host.given}, host.state_dir, host.source)
     loaded = load_published(tree, known, version="", decided=decided)
     return Draft(tree, written, decided, secrets, loaded)
 

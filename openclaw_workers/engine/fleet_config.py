@@ -18,6 +18,7 @@ from openclaw_workers.config.host import Host
 from openclaw_workers.config.host_secrets import add_secrets
 from openclaw_workers.config.loader import Loaded, check_local, load_file, load_published
 from openclaw_workers.config.publication import SCHEMA, Draft, digest_of, draft, written_digest
+from openclaw_workers.config.resolve import OFFLINE_MODEL, default_model
 from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.state_dir import resolve_redis_url
 from openclaw_workers.store.client import Client
@@ -95,7 +96,7 @@ def load_version(version: ConfigVersion, host: Host) -> Loaded:
         problem = f"its form is {document.schema}, and version {VERSION} reads {SCHEMA} and older ones"
         raise unreadable(version, ConfigurationError([problem]))
     try:
-        return load_published(document.tree, host, version=version.id, decided=document.decided)
+        return load_published(document.tree, host.as_it_is_now(), version=version.id, decided=document.decided)
     except ConfigurationError as error:
         raise unreadable(version, error) from error
 
@@ -108,6 +109,16 @@ def unreadable(version: ConfigVersion, error: ConfigurationError) -> Configurati
 def differs(host: Host, version: ConfigVersion) -> bool:
     """Whether the host has a file that says something else than what is published."""
     return host.source is not None and written_digest(host) != version.document.written
+
+
+def unused_model(host: Host, version: ConfigVersion) -> str:
+    """The model that this host's keys allow, where the published configuration knew of none; else ""."""
+    path = "agents.defaults.model.primary"
+    if path not in version.document.decided:
+        return ""
+    mine = default_model(load_file(host, allows_unset=True).settings, host.env)
+    agents = version.document.tree["agents"]["defaults"]["model"]
+    return mine if agents["primary"] == OFFLINE_MODEL != mine else ""
 
 
 def publish(configs: Configs, made: Draft, *, expected: int = ANY_VERSION, note: str = "") -> Published:

@@ -23,7 +23,7 @@ def without_secrets() -> list[str]:
 
 def first_configuration() -> Following:
     """What a worker starts with."""
-    return Following(started_with().loaded, _variables(started_with().version, host()))
+    return Following(started_with().loaded, _variables(started_with().version, host().as_it_is_now()))
 
 
 def newest_configuration(client: Client, started: Settings) -> Following | None:

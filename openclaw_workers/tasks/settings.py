@@ -16,6 +16,7 @@ from openclaw_workers.engine.fleet_config import (
     namespace_of,
     publish_if_none,
     redis_url_of,
+    unused_model,
     wait_for_redis,
 )
 from openclaw_workers.errors import StoreUnavailable
@@ -80,6 +81,20 @@ def wait_for_configuration() -> None:
     started_with.cache_clear()  # it may have been read before anything was published
     if published is not None:
         log.info("config.published", version=published.number, source=str(host().source or "defaults"))
+    report_differences()
+
+
+def report_differences() -> None:
+    """Say where this host differs from the configuration in force; `ocw config apply` publishes what it has."""
+    now = started_with()
+    if now.version is None:
+        return
+    if now.differs:
+        advice = "it has no effect; publish it with `ocw config apply`"
+        log.warning("config.file_differs", source=str(host().source), version=now.version.number, advice=advice)
+    if model := unused_model(host(), now.version):
+        advice = "this host has its key; use it with `ocw config apply`"
+        log.warning("config.model_not_used", model=model, version=now.version.number, advice=advice)
 
 
 def forget() -> None:

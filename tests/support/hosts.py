@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -13,8 +14,10 @@ from tests.support.warm import WarmProcess
 class OtherHost:
     """A state directory without a configuration file."""
 
-    def __init__(self, fleet: Fleet, name: str = "other", **env: str) -> None:
+    def __init__(self, fleet: Fleet, name: str = "other", *, prefix: Sequence[str] = (), **env: str) -> None:
+        """`prefix`: what enters the network of the host."""
         self._fleet = fleet
+        self._prefix = prefix
         self.state_dir = fleet.directory / name
         self.state_dir.mkdir()
         shared = {key: value for key, value in fleet.environment().items() if key != "OPENCLAW_CONFIG"}
@@ -25,7 +28,7 @@ class OtherHost:
         """Start a worker; it ends with the fleet."""
         argv = ["worker", "--lane", lane, "--concurrency", str(concurrency), *options]
         log = self._fleet.directory / f"worker-{len(self._fleet.workers) + 1}.log"
-        worker = WorkerProcess(argv, self.env, self.state_dir, log, respawn=False)
+        worker = WorkerProcess(argv, self.env, self.state_dir, log, respawn=False, prefix=self._prefix)
         self._fleet.workers.append(worker)
         if wait:
             self._fleet.ready(worker)

@@ -63,4 +63,4 @@ def test_an_unknown_program_is_refused(run: pytest.Pytester) -> None:
     result = outcome(run, "chrome")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*test_marked needs chrome; expected one of bubblewrap, chromium, ripgrep*"])
+    result.stderr.fnmatch_lines(["*test_marked needs chrome; expected one of bubblewrap, chromium, networks, ripgrep*"])

@@ -15,7 +15,7 @@ from openclaw_workers.config.changes import SettingChange, changes_between
 from openclaw_workers.config.host import Host, find_host
 from openclaw_workers.config.publication import draft
 from openclaw_workers.engine.fleet_config import configs_of, load_version, publish, publish_again
-from openclaw_workers.errors import BadInput, ConflictError, NotFound
+from openclaw_workers.errors import ConflictError, NotFound
 from openclaw_workers.queries.config_answers import apply_answer, history_answer
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ Examples:
 def apply(cli: CliContext, file: Path | None, dry_run: bool) -> None:
     """Publish a configuration file for the whole fleet, and show what changes.
 
-    Workers use it from their next turn on. The address of Redis, the namespace and the state directory stay those of
-    each host, and no secret is sent: literal ones are moved to secrets.json in the state directory.
+    Without a file these are the defaults and what this environment says. Workers use it from their next turn on.
+    The address of Redis, the namespace and the state directory stay those of each host, and no secret is sent:
+    literal ones are moved to secrets.json in the state directory.
     """
     host = _host_of(cli, file)
     made = draft(host)
@@ -112,12 +113,8 @@ def rollback(cli: CliContext, version: int | None) -> None:
 
 
 def _host_of(cli: CliContext, file: Path | None) -> Host:
-    host = cli.host if file is None else find_host(file, state_dir=cli.state_dir)
-    if host.source is None:
-        raise BadInput(
-            "there is no configuration file", hint="name one; `ocw config example > openclaw.yaml` starts one"
-        )
-    return host
+    """Without a file, the defaults and what the environment says."""
+    return cli.host if file is None else find_host(file, state_dir=cli.state_dir)
 
 
 def _configs(cli: CliContext, host: Host) -> Configs:
