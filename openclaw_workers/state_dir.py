@@ -231,7 +231,8 @@ def resolve_redis_url(host: Host) -> str:
     state_dir = host.state_dir
     if running_pid(state_dir) is not None and (runtime := read_runtime(state_dir)) is not None:
         return runtime.redis_url
-    raise NotFound(
-        f"nothing is running on {state_dir}, and neither REDIS_URL nor the configuration names a Redis",
-        hint="start everything with `ocw up` in another terminal",
-    )
+    raise NotFound(no_redis(host), hint="start everything with `ocw up` in another terminal")
+
+
+def no_redis(host: Host) -> str:
+    return f"nothing is running on {host.state_dir}, and neither REDIS_URL nor the configuration names a Redis"

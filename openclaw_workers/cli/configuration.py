@@ -73,7 +73,7 @@ class CliConfiguration:
         from openclaw_workers.config.loader import load_file
         from openclaw_workers.engine.fleet_config import InForce, in_force
 
-        if self.local_config or not self._may_be_published():
+        if self.local_config or self._named_redis is None:
             return InForce(load_file(self.host, allows_unset=True), None)
         found = in_force(self.host, self.redis)
         if found.differs:
@@ -84,15 +84,15 @@ class CliConfiguration:
     def loaded(self) -> Loaded:
         return self.in_force.loaded
 
-    def _may_be_published(self) -> bool:
-        """Whether a Redis is known, where a configuration may be."""
+    @cached_property
+    def _named_redis(self) -> str | None:
+        """The Redis of this host, where a configuration may be; None if none is named and nothing runs."""
         from openclaw_workers.engine.fleet_config import redis_url_of
 
         try:
-            redis_url_of(self.host)
+            return redis_url_of(self.host)
         except NotFound:
-            return False
-        return True
+            return None
 
     def _report_difference(self, found: InForce) -> None:
         assert found.version is not None
@@ -104,15 +104,14 @@ class CliConfiguration:
     def redis_url(self) -> str:
         command = click.get_current_context(silent=True)
         self.require_local(f"`{command.command_path}`" if command else "this")
+        if self._named_redis is not None:
+            return self._named_redis
         from openclaw_workers.cli.invocation import typed
-        from openclaw_workers.engine.fleet_config import redis_url_of
+        from openclaw_workers.state_dir import no_redis
 
-        try:
-            return redis_url_of(self.host)
-        except NotFound as error:
-            # For a script this is the same failure as a Redis that does not answer.
-            hint = f"start everything with `{typed('up', self.host)}` in another terminal"
-            raise StoreUnavailable(error.message, hint=hint) from error
+        # For a script this is the same failure as a Redis that does not answer.
+        hint = f"start everything with `{typed('up', self.host)}` in another terminal"
+        raise StoreUnavailable(no_redis(self.host), hint=hint)
 
     @cached_property
     def redis(self) -> Client:

@@ -77,7 +77,7 @@ def draft(host: Host) -> Draft:
 
 
 def written_digest(host: Host) -> str:
-    """Digest of this host's file, to compare with that of a published configuration."""
+    """Digest of this host's file, to compare with that of a published configuration; "" for one with unknown keys."""
     return _file_tree(host)[1]
 
 
@@ -87,12 +87,13 @@ def digest_of(tree: Mapping[str, Any]) -> str:
 
 
 def _file_tree(host: Host) -> tuple[dict[str, Any], str]:
-    tree = Normaliser().apply(deepcopy(host.tree), Settings)
+    normaliser = Normaliser()
+    tree = normaliser.apply(deepcopy(host.tree), Settings)
     tree.pop("redis", None)
     if isinstance(engine := tree.get("engine"), dict):
         engine.pop("namespace", None)
     tree = {key: value for key, value in tree.items() if value != {}}
-    return tree, digest_of(as_written(tree))
+    return tree, "" if normaliser.problems else digest_of(as_written(tree))
 
 
 def _decide_addresses(tree: dict[str, Any], env: Mapping[str, str]) -> dict[str, str]:

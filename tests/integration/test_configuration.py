@@ -14,9 +14,9 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.store.configs import ANY_VERSION, ConfigDocument, Configs
 from tests.support.fleet import Fleet, WorkerProcess
 from tests.support.hosts import OtherHost
-from tests.support.ocw import Ocw
+from tests.support.ocw import Gate, Ocw
 from tests.support.waiting import eventually
-from tests.support.wire import Recorded, Reply, WireServer
+from tests.support.wire import Called, Recorded, Reply, WireServer
 
 KEY = "BOX_KEY"
 
@@ -113,6 +113,21 @@ def test_apply_changes_the_model_under_load_without_a_restart_and_rollback_bring
     assert two.is_running()
 
 
+def test_a_turn_keeps_its_configuration_to_its_end(fleet: Fleet, server: WireServer) -> None:
+    gate = Gate(fleet, "open")
+    server.script.append(Reply(calls=[Called("exec", {"command": gate.command})]))
+    fleet.worker(BOX_KEY="k")
+    queued = fleet.send("wait for the gate")
+    eventually(lambda: fleet.events(kind="tool.started"), within=90)
+
+    change(fleet, agents={"defaults": {"model": "box/second"}})
+    use(fleet, 2)
+    gate.open()
+
+    assert fleet.outcome(queued, within=60).text == "I am first", fleet.logs()
+    assert fleet.outcome(fleet.send("hi", "next"), within=60).text == "I am second"
+
+
 def test_a_host_without_the_secret_takes_no_turns_and_is_named(fleet: Fleet, server: WireServer) -> None:
     fleet.worker(BOX_KEY="k")
     lacking = OtherHost(fleet)
@@ -149,7 +164,8 @@ def test_a_worker_that_cannot_read_a_version_takes_no_turns_until_one_can_be_rea
     eventually(lambda: "worker.takes_no_turns" in worker.log_text(), within=60)
 
     queued = fleet.send("hi")
-    assert "cannot read configuration 2" in Ocw(fleet)("--local-config", "status", "--json").out
+    status = ("--local-config", "status", "--json")
+    eventually(lambda: "cannot read configuration 2" in Ocw(fleet)(*status).out, within=30)
     assert Ocw(fleet)("config", "rollback", "1").code == 0
 
     assert fleet.outcome(queued, within=90).text == "I am first", fleet.logs()

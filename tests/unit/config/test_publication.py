@@ -129,6 +129,7 @@ def test_the_same_file_has_the_same_digest_on_every_host(place: Place, tmp_path:
 
     assert written_digest(Place(tmp_path / "two").host(text)) == made.written
     assert written_digest(Place(tmp_path / "three").host("engine: {maxSteps: 7}")) != made.written
+    assert written_digest(Place(tmp_path / "four").host("lanez: {}")) == ""
 
 
 def test_relative_paths_count_from_the_state_directory_of_each_host(place: Place, tmp_path: Path) -> None:
