@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ingress, measures, trees
+from benchmarks import ingress, measures, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -42,6 +42,8 @@ def main() -> None:
             "accept_times": lambda: ingress.accept_times(where),
             "answering": lambda: ingress.answering(where),
             "viewers": lambda: ingress.viewers(where),
+            "idle_jobs": lambda: schedules.idle_jobs(where),
+            "due_burst": lambda: schedules.due_burst(where),
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

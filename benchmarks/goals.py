@@ -25,6 +25,8 @@ GOALS: dict[str, dict[str, str]] = {
     "accepting": {"ratio": ">= 0.6"},
     "accept_times": {"ratio": "<= 4"},
     "answering": {"ratio": "<= 1.5"},
+    "idle_jobs": {"ratio": "<= 1.5"},
+    "due_burst": {"ratio": "<= 2", "seconds_to_accept_all": "<= 30"},
     "viewers": {"idle_megabytes": "<= 80", "kilobytes_per_viewer": "<= 40"},
     "wired_fan_out": for_each_api({"ratio_at_8": "<= 1.1", "ratio_at_32": "<= 1.2"}),
 }

@@ -8,6 +8,7 @@ import mimetypes
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,14 @@ from openclaw_workers.domain.messages import Authority, QueueMode, Route
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.transcript import Attachment
-from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected, message_id_for
+from openclaw_workers.engine.intake.accept import (
+    Answered,
+    PreparedCommand,
+    PreparedMessage,
+    Queued,
+    Rejected,
+    message_id_for,
+)
 from openclaw_workers.engine.intake.attachments import attach
 from openclaw_workers.engine.routing.addressing import Origin, session_for
 from openclaw_workers.engine.routing.thread_bindings import session_in_thread
@@ -61,23 +69,40 @@ class Order:
     """Files that are in the agent's workspace already."""
 
 
-def accept(context: IngressContext, principal: Principal, order: Order) -> Queued | Answered:
-    """Accept a message, or carry out the command that it is. Blocks; run it in a thread.
+async def accept(context: IngressContext, principal: Principal, order: Order) -> Queued | Answered:
+    """Accept a message, or carry out the command that it is.
 
     Raises:
         HttpError: 403 for what needs an owner, 409 if the session rejects the message.
         BadInput: the text, the command, the model or a file cannot be used.
         StoreUnavailable: not accepted, as far as is known; a repeat with the same key is safe.
     """
+    if order.files or not context.waker.is_ready:
+        prepared = await context.call(_prepared, context, principal, order)
+    else:
+        prepared = _prepared(context, principal, order)
+    if isinstance(prepared, PreparedCommand):
+        return await context.call(context.intake.execute, prepared)
+    accepted, wake = context.intake.finish(prepared, await context.scripts.run(prepared.call))
+    if wake is not None:
+        await context.call(context.waker.turn, prepared.message.session_key, wake)
+    if isinstance(accepted, Rejected):
+        failure = rejection(order.session, accepted.reason).error
+        assert failure is not None, "a rejection has a reason"
+        raise HttpError(409, failure["message"] or "", hint=failure["hint"], code=accepted.reason)
+    return accepted
+
+
+def _prepared(context: IngressContext, principal: Principal, order: Order) -> PreparedMessage | PreparedCommand:
+    """Blocks if there are files to store, or if the waker is not ready."""
     if order.system and not principal.authority.covers(Authority.OWNER):
         raise HttpError(403, "system needs the authority of an owner")
     route = route_of(principal, order.thread)
     message_id = new_message_id()
     if order.key is not None:
         message_id = message_id_for(route.channel, principal.token_id, "", replace_surrogates(order.key))
-    attachments = [*order.attachments, *_stored(context, order, message_id)]
     model = None if order.model is None else find_model(context.settings, replace_surrogates(order.model))
-    accepted = context.intake.accept(
+    return context.intake.prepare(
         order.text,
         session=order.session,
         route=route,
@@ -90,15 +115,11 @@ def accept(context: IngressContext, principal: Principal, order: Order) -> Queue
         context_tokens=order.context_tokens,
         timeout_seconds=order.run_timeout_seconds,
         mode=order.mode,
-        attachments=attachments,
+        attachments=[*order.attachments, *_stored(context, order, message_id)],
     )
-    if isinstance(accepted, Rejected):
-        failure = rejection(order.session, accepted.reason).error
-        assert failure is not None, "a rejection has a reason"
-        raise HttpError(409, failure["message"] or "", hint=failure["hint"], code=accepted.reason)
-    return accepted
 
 
+@lru_cache(maxsize=1024)
 def route_of(principal: Principal, thread: str = "") -> Route:
     """Where a client speaks: a browser, or a program with a token. Replies are read from the run, not sent."""
     channel = "web" if principal.by_cookie else "http"
@@ -111,23 +132,31 @@ def session_of(
 ) -> SessionKey:
     """The session that a message is for: the named one, that of the thread, or the one for whoever sends it.
 
+    Blocks if a thread is given.
+
     Raises:
         BadInput, NotFound: there is no such agent, key or thread.
         HttpError: 403 if the token is bound to another agent.
     """
     wanted, agent = replace_surrogates(wanted), replace_surrogates(agent)
     if thread and not wanted:
-        session = session_in_thread(context.stores.sessions, route_of(principal, thread))
-        if session is None:
+        found = session_in_thread(context.stores.sessions, route_of(principal, thread))
+        if found is None:
             raise NotFound(f"no session is bound to thread {thread}")
+        session = found
     else:
-        agent_id = resolve_agent_id(
-            context.settings, explicit=agent or ("" if wanted else principal.agent or ""), session_key=wanted
-        )
-        session = session_for(_origin(principal, wanted, agent_id), context.session_rules)
+        session = _named_session(context, principal, wanted, agent)
     if not principal.may_see(session):
         raise HttpError(403, f"this token is for agent {principal.agent} only")
     return session
+
+
+@lru_cache(maxsize=4096)
+def _named_session(context: IngressContext, principal: Principal, wanted: str, agent: str) -> SessionKey:
+    """Depends on the settings alone, so it is kept."""
+    explicit = agent or ("" if wanted else principal.agent or "")
+    agent_id = resolve_agent_id(context.settings, explicit=explicit, session_key=wanted)
+    return session_for(_origin(principal, wanted, agent_id), context.session_rules)
 
 
 def _origin(principal: Principal, wanted: str, agent_id: str) -> Origin:

@@ -18,8 +18,8 @@ from openclaw_workers.errors import OpenClawError
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-PARTS = (health, auth_routes, api, openai, hooks, channels, web)
-"""Each has `routes(context)`; the first match serves a request."""
+PARTS = (api, openai, hooks, channels, health, auth_routes, web)
+"""Each has `routes(context)`; the first match serves a request, so that what is asked for most comes first."""
 
 
 def build_app(context: IngressContext) -> Starlette:
@@ -27,12 +27,7 @@ def build_app(context: IngressContext) -> Starlette:
     return Starlette(
         routes=[route for part in PARTS for route in part.routes(context)],
         middleware=[
-            Middleware(
-                Guard,
-                hosts=hosts_of(gateway),
-                most_body_bytes=gateway.limits.body,
-                idle_seconds=gateway.limits.idle_seconds,
-            )
+            Middleware(Guard, hosts=hosts_of(gateway), most_body_bytes=gateway.limits.body),
         ],
         exception_handlers={OpenClawError: on_known_error, HTTPException: on_http_exception, Exception: on_bug},
     )

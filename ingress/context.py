@@ -16,10 +16,11 @@ import anyio.to_thread
 from redis.asyncio import Redis
 
 from ingress.auth.authenticator import Authenticator
-from ingress.events.connect import connect_async, connect_reader
+from ingress.events.connect import connect_async, connect_reader, script_connection
 from ingress.events.fleet import FleetFeed
 from ingress.events.follow import HubReader
 from ingress.events.hub import Hub
+from ingress.scripts import Scripts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
@@ -34,7 +35,6 @@ from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules, session_rules
 from openclaw_workers.engine.stores import Stores, open_stores
-from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tokens import Tokens
@@ -42,20 +42,24 @@ from openclaw_workers.store.tree_queries import Trees
 
 if TYPE_CHECKING:
     from ingress.channels.adapter import Adapter
+    from openclaw_workers.tasks.waker import CeleryWaker
 
 T = TypeVar("T")
 
+SCRIPT_CONNECTIONS = 8
 THREADS = 24
 """Store calls at a time. Each takes milliseconds; what waits for longer waits in the event loop."""
+SLOW_THREADS = 4
+"""Questions to workers and channels at a time, which may take seconds. They must not hold up store calls."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IngressContext:
     loaded: Loaded
     redis_url: str
     id: str
     stores: Stores
-    waker: Waker
+    waker: QueueWaker
     intake: Intake
     control: Control
     tokens: Tokens
@@ -64,9 +68,14 @@ class IngressContext:
     """For reads of the event loop; writes go through the stores."""
     hub: Hub
     """Events of single sessions."""
+    scripts: Scripts
+    """Runs scripts without a thread."""
     fleet: FleetFeed
     """Changes of the whole installation."""
     limiter: anyio.CapacityLimiter
+    slow_limiter: anyio.CapacityLimiter
+    celery: Callable[[], CeleryWaker]
+    """Loads Celery, for what workers are asked and answer."""
     clock: Callable[[], int] = now_ms
     adapters: tuple[Adapter, ...] = ()
     """One for each account of each channel; receivers and senders share them."""
@@ -105,13 +114,18 @@ class IngressContext:
         """Run a blocking call of a store or of the engine in a thread, a bounded number at a time."""
         return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.limiter)
 
+    async def call_slowly(self, act: Callable[..., T], *args: Any, **named: Any) -> T:
+        """As `call`, for what asks a worker or a channel and may take seconds."""
+        return await anyio.to_thread.run_sync(partial(act, *args, **named), limiter=self.slow_limiter)
+
 
 def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     """Connects on first use, so this never fails by itself. Call it where an event loop runs."""
     seconds = loaded.settings.engine.accept_timeout_seconds
     redis = connect_async(redis_url, timeout_seconds=seconds)
-    stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + 8)
-    waker = QueueWaker(stores.redis, stores.keys, cache(partial(_celery_waker, stores)))
+    stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + SLOW_THREADS + 8)
+    celery = cache(partial(_celery_waker, stores))
+    waker = QueueWaker(stores.redis, stores.keys, celery)
     tokens = Tokens(stores.redis, stores.keys)
     limiter = anyio.CapacityLimiter(THREADS)
     archives = ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
@@ -134,8 +148,15 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         ),
         redis=redis,
         hub=Hub(connect_reader(redis_url, timeout_seconds=seconds), redis, stores.keys),
+        scripts=Scripts(
+            script_connection(redis_url, timeout_seconds=seconds),
+            connections=SCRIPT_CONNECTIONS,
+            timeout_seconds=seconds,
+        ),
         fleet=FleetFeed(redis, stores.keys),
         limiter=limiter,
+        slow_limiter=anyio.CapacityLimiter(SLOW_THREADS),
+        celery=celery,
     )
 
 
@@ -147,8 +168,8 @@ def _authority_of_person(stores: Stores, token: Token) -> PersonAuthority | None
         return None
 
 
-def _celery_waker(stores: Stores) -> Waker:
-    """For an installation whose workers have not kept the form of their messages yet."""
+def _celery_waker(stores: Stores) -> CeleryWaker:
+    """For an installation whose workers have not kept the form of their messages yet, and for their answers."""
     from openclaw_workers.tasks.app import app  # noqa: PLC0415
     from openclaw_workers.tasks.waker import CeleryWaker  # noqa: PLC0415
 

@@ -76,7 +76,11 @@ class StoreUnavailable(TransientError):
     """Redis did not answer in time or cannot be reached."""
 
 
-class StoreFull(StoreUnavailable):
+class StoreRefused(StoreUnavailable):
+    """Redis answered that it does not do this now, so that nothing was stored."""
+
+
+class StoreFull(StoreRefused):
     """Redis has no memory left for new work. Work in progress continues."""
 
     def __init__(self, percent: int | None = None) -> None:

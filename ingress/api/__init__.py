@@ -37,7 +37,7 @@ async def _docs(_: Request) -> Response:
 
 def routes(context: IngressContext) -> list[BaseRoute]:
     return [
+        *routes_of(ENDPOINTS, context),
         Route(f"{PREFIX}/openapi.json", _openapi),
         Route(f"{PREFIX}/docs", _docs),
-        *routes_of(ENDPOINTS, context),
     ]

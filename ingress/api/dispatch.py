@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ingress.context import IngressContext
 
 MOST_PROBLEMS = 5
+NOTHING = NoInput()
 I = TypeVar("I", bound=Input)  # noqa: E741 - for Input
 
 
@@ -50,11 +51,16 @@ async def _serve(endpoint: Endpoint, context: IngressContext, request: Request) 
     query = _checked_query(endpoint.query, request)
     body = await _checked_body(endpoint.body, request)
     call: Call[Any, Any] = Call(context, principal, request, query, body)
-    answer = await (endpoint.handler(call) if endpoint.waits else context.call(endpoint.handler, call))
+    if endpoint.waits:
+        answer = await endpoint.handler(call)
+    else:
+        answer = await (context.call_slowly if endpoint.slow else context.call)(endpoint.handler, call)
     return answer if isinstance(answer, Response) else JsonAnswer(answer, status_code=endpoint.status)
 
 
 def _checked_query(model: type[Input], request: Request) -> Input:
+    if model is NoInput and not request.scope["query_string"]:
+        return NOTHING
     try:
         return model.model_validate(dict(request.query_params))
     except ValidationError as error:
@@ -63,7 +69,9 @@ def _checked_query(model: type[Input], request: Request) -> Input:
 
 async def _checked_body(model: type[I], request: Request) -> I:
     raw = await request.body()
-    if model is NoInput or not raw:
+    if model is NoInput:
+        return NOTHING  # type: ignore[return-value]  # NoInput is the model
+    if not raw:
         raw = b"{}"
     elif request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HttpError(415, "expected a body of type application/json")

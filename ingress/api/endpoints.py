@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from ingress.api.agent_endpoints import AGENTS
 from ingress.api.handlers import (
     events,
-    installation,
-    models,
-    outbox,
-    pairing,
     progress,
     runs,
     sending,
     sessions,
     subagents,
 )
+from ingress.api.installation_endpoints import INSTALLATION
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
@@ -108,7 +106,13 @@ ENDPOINTS = (
         streams=True,
     ),
     Endpoint(
-        "GET", "/session-trees", "Sessions below those that spawned them", READ, sessions.session_trees, answers.Done
+        "GET",
+        "/session-trees",
+        "Sessions below those that spawned them",
+        READ,
+        sessions.session_trees,
+        answers.Done,
+        inputs.SessionTreesQuery,
     ),
     Endpoint("GET", "/runs", "List runs", READ, runs.list_runs, answers.RunsAnswer, inputs.RunsQuery),
     Endpoint("GET", "/runs/{id}", "Show a run", READ, runs.get_run, answers.RunAnswer),
@@ -123,6 +127,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -133,12 +138,13 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.RepeatInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "GET", "/tree/{of}", "The tree of a run or session", READ, runs.get_tree, answers.TreesAnswer, inputs.LimitQuery
     ),
     Endpoint("GET", "/trees/active", "Trees that have not settled", READ, runs.list_active_trees, answers.TreesAnswer),
-    Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, answers.TreesAnswer, inputs.LimitQuery),
+    Endpoint("GET", "/trees", "The newest trees", READ, runs.list_trees, answers.TreesAnswer, inputs.TreesQuery),
     Endpoint(
         "GET",
         "/subagents",
@@ -167,6 +173,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -177,6 +184,7 @@ ENDPOINTS = (
         answers.Accepted,
         body=inputs.TextInput,
         status=202,
+        waits=True,
     ),
     Endpoint(
         "POST",
@@ -194,67 +202,6 @@ ENDPOINTS = (
         subagents.retry_delivery,
         answers.KeyAnswer,
     ),
-    Endpoint("GET", "/usage", "Tokens and cost", READ, installation.get_usage, answers.UsageAnswer, inputs.UsageQuery),
-    Endpoint("GET", "/status", "Workers, lanes and leases", READ, installation.get_status, answers.StatusAnswer),
-    Endpoint("GET", "/damaged", "Records that cannot be read", ADMIN, installation.get_damaged, answers.Done),
-    Endpoint(
-        "GET", "/outbox", "Messages to chats", READ, outbox.list_messages, answers.OutboxAnswer, inputs.OutboxQuery
-    ),
-    Endpoint("GET", "/outbox/{id}", "Show a message to a chat", READ, outbox.get_message, answers.OutgoingAnswer),
-    Endpoint("POST", "/outbox/{id}/retry", "Send it again", ADMIN, outbox.retry_message, answers.OutgoingAnswer),
-    Endpoint("POST", "/outbox/{id}/drop", "Never send it", ADMIN, outbox.drop_message, answers.OutgoingAnswer),
-    Endpoint("GET", "/pairing", "Who may write from chats", ADMIN, pairing.list_pairings, answers.PairingAnswer),
-    Endpoint(
-        "POST",
-        "/pairing/approve",
-        "Let somebody in",
-        ADMIN,
-        pairing.approve,
-        answers.AdmissionAnswer,
-        body=pairing.ApproveInput,
-    ),
-    Endpoint(
-        "POST",
-        "/pairing/revoke",
-        "Let somebody in no longer",
-        ADMIN,
-        pairing.revoke,
-        answers.AdmissionAnswer,
-        body=pairing.RevokeInput,
-    ),
-    Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
-    Endpoint("GET", "/models", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
-    Endpoint(
-        "POST", "/models/resume", "End pauses of keys", ADMIN, models.resume, answers.Done, body=models.ResumeInput
-    ),
-    Endpoint("GET", "/commands", "The slash commands", READ, installation.commands, answers.CommandsAnswer),
-    Endpoint(
-        "GET",
-        "/config",
-        "The configuration in use",
-        ADMIN,
-        installation.get_config,
-        answers.ConfigAnswer,
-        inputs.ConfigQuery,
-    ),
-    Endpoint(
-        "POST",
-        "/config/check",
-        "Check a configuration",
-        ADMIN,
-        installation.check_config,
-        answers.ConfigCheckAnswer,
-        body=inputs.ConfigCheckInput,
-    ),
-    Endpoint(
-        "GET",
-        "/events",
-        "Follow changes of the installation",
-        READ,
-        events.follow_fleet,
-        answers.Done,
-        waits=True,
-        streams=True,
-    ),
-    Endpoint("GET", "/me", "Who is asking", READ, installation.who_am_i, answers.MeAnswer),
+    *AGENTS,
+    *INSTALLATION,
 )

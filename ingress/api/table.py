@@ -70,6 +70,8 @@ class Endpoint:
     status: int = 200
     waits: bool = False
     """The handler is a coroutine."""
+    slow: bool = False
+    """The handler asks a worker, which may take seconds; few such wait at a time."""
     streams: bool = False
     """It answers with server-sent events, always or if they are asked for."""
     errors: tuple[int, ...] = field(default=(400, 401, 403, 404, 409, 422, 429, 503))

@@ -35,7 +35,7 @@ MOST_KNOWN = 4096
 @dataclass(slots=True)
 class _Known:
     token: Token
-    heard: PersonAuthority | None
+    principal: Principal
     checked_at: float
     noted_at: float
 
@@ -82,10 +82,9 @@ class Authenticator:
             return OPEN
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
         if bearer and kind.lower() == "bearer":
-            token = await self._valid(request, bearer.strip(), self._tokens.find)
-            return self._principal(token, by_cookie=False)
+            return (await self._valid(request, bearer.strip(), self._tokens.find)).principal
         if cookie := request.cookies.get(COOKIE):
-            return self._principal(await self._valid(request, cookie, self._tokens.in_session), by_cookie=True)
+            return (await self._valid(request, cookie, self._tokens.in_session)).principal
         raise _unauthorized("a token is needed", "send `Authorization: Bearer TOKEN`; `ocw tokens create` makes one")
 
     async def find(self, request: HTTPConnection, presented: str) -> Token:
@@ -105,19 +104,6 @@ class Authenticator:
     def forget(self, secret: str) -> None:
         self._known.pop(digest(secret), None)
 
-    def _principal(self, known: _Known, *, by_cookie: bool) -> Principal:
-        token, heard = known.token, known.heard
-        # Whoever is not heard on their channel may look, but not speak.
-        return Principal(
-            token_id=token.id,
-            scope=token.scope if heard else Scope.READ,
-            agent=token.agent,
-            person=token.person,
-            authority=heard.message if heard else Authority.ANYONE,
-            command_authority=heard.command if heard else Authority.ANYONE,
-            by_cookie=by_cookie,
-        )
-
     async def _valid(self, request: HTTPConnection, secret: str, find: Callable[[str], Token | None]) -> _Known:
         name, now = digest(secret), self._clock()
         known = self._known.get(name)
@@ -129,9 +115,10 @@ class Authenticator:
         self._known.pop(name, None)
         if token is None:
             raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the tokens there are")
-        return await self._remember(name, token, now, known.noted_at if known else -NOTE_USE_SECONDS)
+        noted_at = known.noted_at if known else -NOTE_USE_SECONDS
+        return await self._remember(name, token, now, noted_at, by_cookie=find == self._tokens.in_session)
 
-    async def _remember(self, name: str, token: Token, now: float, noted_at: float) -> _Known:
+    async def _remember(self, name: str, token: Token, now: float, noted_at: float, *, by_cookie: bool) -> _Known:
         if now - noted_at >= NOTE_USE_SECONDS:
             noted_at = now
             await self._call(self._tokens.note_use, token.id)
@@ -139,7 +126,8 @@ class Authenticator:
         heard: PersonAuthority | None = PersonAuthority(authority, authority)
         if token.person is not None:
             heard = await self._call(self._authority_of_person, token)
-        known = self._known[name] = _Known(token, heard, now, noted_at)
+        principal = _principal(token, heard, by_cookie=by_cookie)
+        known = self._known[name] = _Known(token, principal, now, noted_at)
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
         return known
@@ -162,3 +150,16 @@ def peer_of(request: HTTPConnection) -> str:
 
 def _unauthorized(message: str, hint: str) -> HttpError:
     return HttpError(401, message, hint=hint, headers={"WWW-Authenticate": 'Bearer realm="openclaw"'})
+
+
+def _principal(token: Token, heard: PersonAuthority | None, *, by_cookie: bool) -> Principal:
+    # Whoever is not heard on their channel may look, but not speak.
+    return Principal(
+        token_id=token.id,
+        scope=token.scope if heard else Scope.READ,
+        agent=token.agent,
+        person=token.person,
+        authority=heard.message if heard else Authority.ANYONE,
+        command_authority=heard.command if heard else Authority.ANYONE,
+        by_cookie=by_cookie,
+    )

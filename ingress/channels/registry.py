@@ -25,7 +25,20 @@ if TYPE_CHECKING:
 
 
 def build_adapters(context: IngressContext) -> tuple[Adapter, ...]:
-    """One adapter for each account of each channel that is switched on and has a token."""
+    """One adapter for each account of each channel that is switched on and has a token, and one for webhooks."""
+    return (*_telegram(context), *_webhooks(context))
+
+
+def _webhooks(context: IngressContext) -> tuple[Adapter, ...]:
+    settings = context.settings.cron.webhooks
+    if not settings.allow:
+        return ()
+    from ingress.channels.webhook import WebhookAdapter  # noqa: PLC0415
+
+    return (WebhookAdapter(settings),)
+
+
+def _telegram(context: IngressContext) -> tuple[Adapter, ...]:
     telegram = context.settings.channels.telegram
     names = telegram.account_ids()
     if not names:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from collections.abc import Callable
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
@@ -26,6 +29,20 @@ def connect_async(url: str, *, timeout_seconds: float) -> Redis:
         client_name="openclaw-ingress",
     )
     return Redis.from_pool(pool)
+
+
+def script_connection(url: str, *, timeout_seconds: float) -> Callable[[], Any]:
+    """Makes connections for scripts, whose caller keeps the time."""
+    pool: Any = ConnectionPool.from_url(
+        url,
+        decode_responses=True,
+        encoding_errors="replace",
+        socket_connect_timeout=timeout_seconds,
+        retry=Retry(NoBackoff(), 0),
+        client_name="openclaw-ingress-scripts",
+    )
+    make: Callable[[], Any] = pool.make_connection
+    return make
 
 
 def connect_reader(url: str, *, timeout_seconds: float) -> Redis:

@@ -1,8 +1,7 @@
-"""What every request passes first: Host and Origin, the size and pace of its body; and headers on every answer."""
+"""What every request passes first: Host and Origin, and the size of its body; and headers on every answer."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from starlette.responses import Response
@@ -12,7 +11,6 @@ from ingress.errors import HttpError, error_response
 from ingress.server.hosts import Hosts, is_same_origin
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-SLOWEST_BYTES_PER_SECOND = 16_384
 PREFLIGHT_SECONDS = "600"
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -29,11 +27,10 @@ _NAMES = frozenset(name for name, _ in _PAIRS)
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, hosts: Hosts, *, most_body_bytes: int, idle_seconds: float) -> None:
+    def __init__(self, app: ASGIApp, hosts: Hosts, *, most_body_bytes: int) -> None:
         self._app = app
         self._hosts = hosts
         self._most = most_body_bytes
-        self._idle_seconds = idle_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,7 +57,7 @@ class Guard:
         if response is not None:
             await response(scope, receive, send_with_headers)
         else:
-            await self._app(scope, _PacedBody(receive, self._most, self._idle_seconds), send_with_headers)
+            await self._app(scope, _LimitedBody(receive, self._most), send_with_headers)
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
         """The origin of another page that may call us; empty for our own pages and for programs.
@@ -95,33 +92,19 @@ class Guard:
         return ""
 
 
-class _PacedBody:
-    """Receives a body up to a size, and not slower than a pace."""
+class _LimitedBody:
+    """Receives a body up to a size."""
 
-    __slots__ = ("_deadline", "_is_complete", "_left", "_most", "_receive", "_seconds")
+    __slots__ = ("_left", "_most", "_receive")
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+    def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
         self._most = most
         self._left = most
-        self._seconds = seconds
-        self._deadline = 0.0
-        self._is_complete = False
 
     async def __call__(self) -> Message:
-        if self._is_complete:
-            return await self._receive()
-        if not self._deadline:
-            self._deadline = asyncio.get_running_loop().time() + self._seconds
-        try:
-            async with asyncio.timeout_at(self._deadline):
-                message = await self._receive()
-        except TimeoutError:
-            raise HttpError(408, "the body came too slowly", headers={"Connection": "close"}) from None
-        size = len(message.get("body", b""))
-        self._deadline += size / SLOWEST_BYTES_PER_SECOND
-        self._left -= size
-        self._is_complete = not message.get("more_body", False)
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
         if self._left < 0:
             raise HttpError(413, f"the body is larger than {self._most:,} bytes", headers={"Connection": "close"})
         return message

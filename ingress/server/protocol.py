@@ -11,7 +11,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MOST_HEAD_BYTES = 32 << 10
 """Of the request line and the headers together."""
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 LINGER_SECONDS = 2.0
+SLOWEST_BYTES_PER_SECOND = 16_384
+"""A body may take as long as a head, and longer only if it comes at this pace."""
 
 
 class GuardedProtocol(H11Protocol):
@@ -24,6 +27,8 @@ class GuardedProtocol(H11Protocol):
         super().__init__(*args, **named)
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
+        self._body_timer: asyncio.TimerHandle | None = None
+        self._body_until = 0.0
         self._head_bytes = 0
         self._is_closing = False
 
@@ -44,6 +49,10 @@ class GuardedProtocol(H11Protocol):
         else:
             self._head_bytes = 0
             self._stop_head_timer()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._expect_body(len(data))
+        else:
+            self._stop_body_timer()
 
     def eof_received(self) -> None:
         if self._is_closing:
@@ -52,6 +61,7 @@ class GuardedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_head_timer()
+        self._stop_body_timer()
         self._stop_write_timer()
         super().connection_lost(exc)
 
@@ -81,6 +91,28 @@ class GuardedProtocol(H11Protocol):
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
 
+    def _expect_body(self, size: int) -> None:
+        if self._body_timer is None:
+            self._body_until = self.loop.time() + self.timeout_keep_alive
+            self._body_timer = self.loop.call_at(self._body_until, self._check_body)
+        self._body_until += size / SLOWEST_BYTES_PER_SECOND
+
+    def _check_body(self) -> None:
+        if self._body_until > self.loop.time():
+            self._body_timer = self.loop.call_at(self._body_until, self._check_body)
+            return
+        self._body_timer = None
+        if self.cycle is not None and not self.cycle.response_started:
+            self.transport.write(TOO_SLOW)
+            self.cycle.response_started = self.cycle.response_complete = self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def _stop_body_timer(self) -> None:
+        if self._body_timer is not None:
+            self._body_timer.cancel()
+            self._body_timer = None
+
     def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -93,17 +125,30 @@ class GuardedProtocol(H11Protocol):
 
 
 class _LingeringTransport:
-    """Closes its side first, and reads on for a moment, while a client is still sending what was refused."""
+    """Sends the pieces of an answer together. Closes its side first while a client still sends what was refused."""
 
     def __init__(self, transport: asyncio.Transport, protocol: GuardedProtocol) -> None:
         self._transport = transport
         self._protocol = protocol
         self._is_closing = False
+        self._pieces: list[bytes] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
+    def write(self, data: bytes) -> None:
+        """uvicorn writes head and body apart, which costs a system call and often a packet more."""
+        if not self._pieces:
+            self._protocol.loop.call_soon(self._flush)
+        self._pieces.append(data)
+
+    def _flush(self) -> None:
+        if self._pieces:
+            pieces, self._pieces = self._pieces, []
+            self._transport.write(b"".join(pieces))
+
     def close(self) -> None:
+        self._flush()
         if self._is_closing or self._transport.is_closing():
             return
         self._is_closing = True

@@ -45,6 +45,7 @@ from openclaw_workers.domain.transcript import (
     ToolResultEntry,
     TranscriptEntry,
 )
+from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.tools.aliases import canonical
@@ -52,6 +53,7 @@ from openclaw_workers.tools.base import Effect, Tool, ToolContext
 
 log = structlog.get_logger(__name__)
 
+NO_OUTPUT = "(no output)"
 BRIEF_CHARS = 80
 RESULT_CHARS = 2_000
 WINDOW_SHARE = 0.8
@@ -97,6 +99,28 @@ class AgentLoop:
             reason=FailureReason.UNKNOWN,
             hint="raise engine.maxSteps if the work really needs more",
         )
+
+    def call_tool(self, call: ToolCallBlock) -> AssistantEntry:
+        """Run one call that a person asked for, without the model; its result is the answer.
+
+        Raises:
+            TurnYielded, TurnEnded, LeaseLost: as for `run`.
+        """
+        self._finish_calls(resuming=True)
+        if self._result_of(call) is None:
+            asked = AssistantEntry(content=[call], timestamp=now_ms(), run_id=self._setup.run_id, stop_reason="toolUse")
+            self._record(asked, starting=call.id)
+            self._finish_calls()
+        self._stop_if_yielded()
+        result = self._result_of(call)
+        text = unwrap(result.text) if result else ""
+        return AssistantEntry(
+            content=[TextBlock(text=text or NO_OUTPUT)], timestamp=now_ms(), run_id=self._setup.run_id
+        )
+
+    def _result_of(self, call: ToolCallBlock) -> ToolResultEntry | None:
+        results = (entry for entry in reversed(self.history) if isinstance(entry, ToolResultEntry))
+        return next((entry for entry in results if entry.tool_call_id == call.id), None)
 
     def _stop_if_yielded(self) -> None:
         """Decide by the transcript, so that the next owner after a crash also ends the turn."""
@@ -340,6 +364,9 @@ class AgentLoop:
             memory=setup.memory,
             web=setup.web,
             schedules=setup.schedules,
+            environment=setup.environment,
+            skill_paths=setup.skill_paths,
+            skill_files=setup.skill_files,
         )
 
     def _tool(self, call: ToolCallBlock) -> Tool[Any] | None:

@@ -14,7 +14,7 @@ from openclaw_workers.domain.transcript import ContentBlock, FileBlock, ImageBlo
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
 from openclaw_workers.tools.aliases import arguments, canonical
-from openclaw_workers.tools.base import Tool, ToolAnswer, ToolContext
+from openclaw_workers.tools.base import Tool, ToolAnswer, ToolContext, TrustedText
 from openclaw_workers.tools.output_limit import FRAME_BYTES, MAX_OUTPUT_BYTES, limit_text
 
 log = structlog.get_logger(__name__)
@@ -82,7 +82,7 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
 def _returned(tool: Tool[Any], args: Any, answer: ToolAnswer) -> ToolOutcome:
     text, files = (answer, ()) if isinstance(answer, str) else _split(answer)
     shown = limit_text(replace_surrogates(text), tool.max_output_bytes + FRAME_BYTES)
-    if tool.is_result_untrusted(args):
+    if tool.is_result_untrusted(args) and not isinstance(answer, TrustedText):
         return ToolOutcome(output=shown, source=f"tool {tool.name}", files=files)
     return ToolOutcome(shown, failed=tool.is_refusal(text), files=files)
 

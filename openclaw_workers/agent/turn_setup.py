@@ -98,6 +98,12 @@ class TurnSetup:
     """The web, as the configuration lets agents use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables for commands of this run, from its skills."""
+    skill_paths: tuple[str, ...] = ()
+    """Folders and files of skills outside the workspace, which the read tool may open."""
+    skill_files: frozenset[str] = frozenset()
+    """Files of skills, whose text is instructions and not evidence."""
     steering_waits: bool = False
     """Whether steered messages may be waiting that an earlier owner of the turn did not see."""
     shows_results: bool = False

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
     from openclaw_workers.domain.ids import SessionKey
+    from openclaw_workers.engine.archives.writer import ArchiveWriter
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.queue_waker import QueueWaker
@@ -103,14 +104,18 @@ class CliContext(CliConfiguration):
         return intake_of(self.stores, self.waker)
 
     @cached_property
-    def control(self) -> Control:
+    def archives(self) -> ArchiveWriter:
         from openclaw_workers.engine.archives.writer import ArchiveWriter
-        from openclaw_workers.engine.client_graph import control_of
 
-        archives = ArchiveWriter(
+        return ArchiveWriter(
             self.stores.archives, self.loaded.settings, self.loaded.state_dir, self.stores.memory_notes
         )
-        return control_of(self.stores, self.waker, archives)
+
+    @cached_property
+    def control(self) -> Control:
+        from openclaw_workers.engine.client_graph import control_of
+
+        return control_of(self.stores, self.waker, self.archives)
 
     @cached_property
     def ingresses(self) -> Ingresses:

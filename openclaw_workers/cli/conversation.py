@@ -11,7 +11,7 @@ from openclaw_workers.cli.output import Exit, echo_json, report
 from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.client.protocol import Ended, Gap, Note, Quiet
 from openclaw_workers.domain.ids import SessionKey
-from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.errors import StoreRefused, StoreUnavailable
 from openclaw_workers.store.reader import Event
 from openclaw_workers.views.answers import Answer, answer_json, answer_of_run, answer_without_run
 
@@ -66,7 +66,7 @@ def send_message(cli: CliContext, message: OutgoingText) -> Queued | Rejected | 
         return backend.send(message)
     except StoreUnavailable as error:
         again = f"sending it again with --message-id {message.message_id} does not duplicate it"
-        hint = f"it may have been stored; {again}"
+        hint = error.hint if isinstance(error, StoreRefused) else f"it may have been stored; {again}"
         raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=hint) from error
 
 

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openclaw_workers.cli.backend.protocol import Backend
 from openclaw_workers.cli.export_target import check_transcripts, earlier_index, transcript_path
-from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.engine.archives.transcript_files import write_index, write_transcript
-from openclaw_workers.errors import BadInput, CorruptRecord, NotFound
-from openclaw_workers.store.reader import Reader
+from openclaw_workers.errors import BadInput
 
 
 @dataclass
@@ -22,7 +20,7 @@ class Exported:
     unreadable: int = 0
 
 
-def export_sessions(reader: Reader, loaded: Loaded, rows: Sequence[SessionEntry], out: Path) -> Exported:
+def export_sessions(backend: Backend, rows: Sequence[SessionEntry], out: Path) -> Exported:
     """Write one transcript per session, and one index per agent, added to the index of an earlier export.
 
     Raises:
@@ -37,34 +35,22 @@ def export_sessions(reader: Reader, loaded: Loaded, rows: Sequence[SessionEntry]
         earlier = {agent_id: earlier_index(out, agent_id) for agent_id in by_agent}
         for agent_id, of_agent in by_agent.items():
             for row in of_agent.values():
-                _write_session(reader, loaded, row, out, exported)
+                _write_session(backend, row, out, exported)
             exported.files.append(write_index(out, agent_id, of_agent, earlier=earlier[agent_id]))
     except OSError as error:
         raise BadInput(f"{out} cannot be written: {error.strerror or error}", hint="choose another --out") from error
     return exported
 
 
-def _write_session(reader: Reader, loaded: Loaded, row: SessionEntry, out: Path, exported: Exported) -> None:
-    try:
-        entries, unreadable = reader.raw_transcript(row.session_key)
-    except CorruptRecord as error:
-        # Export the other sessions even if one transcript cannot be read.
-        reader.quarantine(f"session {row.session_key}", error.message, "")
-        entries, unreadable = [], 1
+def _write_session(backend: Backend, row: SessionEntry, out: Path, exported: Exported) -> None:
+    found = backend.export_transcript(row)
     path = transcript_path(out, row)
     write_transcript(
         path,
         session_id=row.session_id,
         started_at=row.session_started_at,
-        cwd=_workspace(loaded, row.agent_id),
-        entries=entries,
+        cwd=found.workspace,
+        entries=found.lines,
     )
     exported.files.append(path)
-    exported.unreadable += unreadable
-
-
-def _workspace(loaded: Loaded, agent_id: str) -> str:
-    try:
-        return str(workspace_dir(loaded.settings, agent_id, loaded.state_dir))
-    except NotFound:
-        return str(loaded.state_dir)  # the agent is no longer configured
+    exported.unreadable += found.unreadable

@@ -27,17 +27,21 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
-        "sessions": ("sessions:sessions", "List, read, search, export, label, reset and delete sessions."),
+        "sessions": ("sessions:sessions", "List, read, search, export, label, reset, delete and clean up sessions."),
         "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "cron": ("cron:cron", "Add, list, change, run, pause and remove scheduled jobs."),
         "heartbeat": ("heartbeat:heartbeat", "Show, run, pause and resume heartbeats."),
         "usage": ("usage:usage", "Show tokens and cost of model calls, by agent, session, model, day or tree."),
-        "models": ("models:models", "Show which keys are paused after failures, and end a pause."),
+        "models": ("models:models", "List models; show which keys are paused after failures, and end a pause."),
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
+        "skills": ("skills:skills", "List, show, check, begin and add skills."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
+        "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
+        "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),
+        "logs": ("logs:logs", "Show what the processes of the local `ocw up` have logged."),
         "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),
     },
     "Serve": {
@@ -140,7 +144,7 @@ def _set_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     epilog="""\b
 Examples:
   ocw up                                    everything on this machine
-  ocw agent -m "hello"                      one message, one answer
+  ocw agent "hello"                         one message, one answer
   ocw chat                                  a conversation
   ocw agent -m "run the tests" --no-wait    leave it to the workers
   ocw runs watch                            watch the active runs

@@ -1,4 +1,4 @@
-"""The memory index and what a search finds in it, for `ocw memory search` and `ocw sessions search`."""
+"""What a search in memory finds, for `ocw memory search` and `ocw sessions search`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,13 @@ import click
 from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.output import echo_json
 from openclaw_workers.cli.render.text import printable
-from openclaw_workers.engine.memory.client import MemoryClient
-from openclaw_workers.state_dir import state_dir_id
 
 SHOWN_LINES = 6
 
 
-def memory_of(cli: CliContext) -> MemoryClient:
-    """The service worker that owns the memory index of this state directory."""
-    return MemoryClient(cli.stores.memory, lambda: state_dir_id(cli.loaded.state_dir))
-
-
-def show_results(cli: CliContext, agent: str, found: dict[str, Any]) -> None:
+def show_results(cli: CliContext, found: dict[str, Any]) -> None:
     if cli.json:
-        echo_json({"ok": True, "agentId": agent, **found})
+        echo_json(found)
         return
     for result in found["results"]:
         click.echo(f"{result['score']:.2f}  {printable(result['citation'])}")

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from openclaw_workers.cli.render.text import styled
 from openclaw_workers.client.deadline import WaitOver
@@ -95,6 +96,13 @@ def json_option(command: F) -> F:
     """`--json` after the command, with the same meaning as before it."""
     option = click.option("--json", is_flag=True, expose_value=False, callback=answer_in_json, help="Answer in JSON.")
     return option(command)
+
+
+def not_empty(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse a value that was given and is empty: an unset variable in a script would otherwise mean the default."""
+    if not value.strip() and ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
+        raise click.BadParameter("it is empty; leave the option out for the default", ctx, param)
+    return value
 
 
 def answer_in_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:

@@ -59,7 +59,7 @@ class AgentSettings(Section):
     """Added to the system prompt; an agent's own text comes after that of the defaults."""
 
     skills: tuple[str, ...] | None = None
-    """Skills offered, by name; unset means all, [] none. Not in effect yet: there are no skills."""
+    """Skills offered, by name; unset means all, [] none."""
 
     tools: AgentToolsSettings = AgentToolsSettings()
     """Tool policy of the agent; an agent's own block replaces the one in the defaults."""

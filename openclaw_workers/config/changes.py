@@ -23,6 +23,9 @@ RESTART_KEYS = (
 )
 """Settings that a process reads once, when it starts. The namespace is the host's own and never published."""
 
+RESTART_SECTIONS = ("mcp", "plugins")
+"""Sections that name programs and modules, which a process loads when it starts."""
+
 _KEPT = ("grace_seconds", "lease_seconds", "sweep_seconds", "accept_timeout_seconds", "task_events")
 
 
@@ -36,7 +39,7 @@ class SettingChange:
 
     @property
     def needs_restart(self) -> bool:
-        return self.path in RESTART_KEYS
+        return self.path in RESTART_KEYS or self.path.split(".")[0] in RESTART_SECTIONS
 
 
 def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[SettingChange]:
@@ -59,13 +62,14 @@ def _flat(value: Any, loc: Loc = ()) -> Iterator[tuple[Loc, Any]]:
 
 def restart_pending(started: Settings, current: Settings) -> list[str]:
     """Settings that this process will use only after a restart."""
-    return [path for path in RESTART_KEYS if _at(started, path) != _at(current, path)]
+    return [path for path in (*RESTART_KEYS, *RESTART_SECTIONS) if _at(started, path) != _at(current, path)]
 
 
 def as_started(current: Settings, started: Settings) -> Settings:
     """The current settings, with those that need a restart as they were when this process started."""
     kept = {name: getattr(started.engine, name) for name in _KEPT}
-    return current.model_copy(update={"engine": current.engine.model_copy(update=kept)})
+    sections = {name: getattr(started, name) for name in RESTART_SECTIONS}
+    return current.model_copy(update={**sections, "engine": current.engine.model_copy(update=kept)})
 
 
 def _at(settings: Settings, path: str) -> Any:

@@ -7,8 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StringConstraints, model_validator
 
-from openclaw_workers.config.base import Duration, Section
+from openclaw_workers.config.base import BaseUrl, Duration, Secret, Section
 from openclaw_workers.domain.job import HEARTBEAT, JobDraft, make_job
+from openclaw_workers.domain.webhook_url import is_allowed
 from openclaw_workers.errors import BadInput
 
 
@@ -37,6 +38,14 @@ class CronJobSettings(Section, JobDraft):
         return self
 
 
+class CronWebhookSettings(Section):
+    allow: tuple[BaseUrl, ...] = ()
+    """Beginnings of addresses that jobs may send answers to, such as https://example.com/hooks; none by default."""
+
+    token: Secret | None = None
+    """Sent along as `Authorization: Bearer`."""
+
+
 class CronSettings(Section):
     enabled: StrictBool = True
     """Whether scheduled jobs and heartbeats fire; those that are due meanwhile count as missed."""
@@ -50,5 +59,15 @@ class CronSettings(Section):
     run_log_entries: StrictInt = Field(default=200, ge=1)
     """Lines of the run log kept for each job, for at most seven days."""
 
+    webhooks: CronWebhookSettings = CronWebhookSettings()
+    """Where jobs with `delivery: webhook` may send their answers."""
+
     jobs: dict[JobId, CronJobSettings] = Field(default_factory=dict)
     """Declared jobs by id. They have the authority of an owner."""
+
+    @model_validator(mode="after")
+    def _webhooks_are_allowed(self) -> Self:
+        for name, job in self.jobs.items():
+            if job.delivery == "webhook" and not is_allowed(job.to, self.webhooks.allow):
+                raise ValueError(f"expected webhooks.allow to list the address of the job {name}")
+        return self

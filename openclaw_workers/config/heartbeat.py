@@ -61,6 +61,12 @@ class HeartbeatSettings(Section):
     light_context: StrictBool = False
     """Load only HEARTBEAT.md from the workspace files."""
 
+    history: StrictBool = True
+    """Whether a heartbeat sees the conversation of its session; without it, it costs much less."""
+
+    min_spacing: Duration = timedelta(seconds=30)
+    """Shortest time between two heartbeats, whatever makes them due; those that come sooner are skipped."""
+
     @model_validator(mode="after")
     def _one_kind_of_hours(self) -> Self:
         if self.active_hours and self.quiet_hours:

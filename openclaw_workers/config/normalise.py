@@ -36,6 +36,10 @@ SHORTHAND: tuple[tuple[Loc, Loc], ...] = (
 """Alternative places of a block, each with the place where it belongs."""
 
 
+_SPLIT = frozenset(source[:1] for source, _ in SHORTHAND if len(source) > 1)
+"""Blocks of which some parts belong elsewhere."""
+
+
 def camel(key: str) -> str:
     """Turn `max-spawn-depth` and `max_spawn_depth` into `maxSpawnDepth`."""
     return re.sub(r"(?<=[A-Za-z0-9])[-_]+([A-Za-z0-9])", lambda found: found[1].upper(), key)
@@ -75,7 +79,8 @@ class Normaliser:
         if parent is None:
             return
         value = parent.pop(key)
-        if value is None or value == {}:
+        # An empty block may say something, such as `heartbeat: {}`; one whose parts were moved away does not.
+        if value is None or (value == {} and source in _SPLIT):
             return
         holder: Any = raw
         for part in target[:-1]:

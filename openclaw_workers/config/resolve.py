@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -60,6 +60,7 @@ class Overrides:
     """What a session or one message overrides; None keeps the agent's setting."""
 
     model: str | None = None
+    fallbacks: tuple[str, ...] | None = None
     thinking: Thinking | None = None
     context_tokens: int | None = None
     timeout_seconds: int | None = None
@@ -118,9 +119,7 @@ def resolve_agent(
             agent = agent.model_copy(update=changes)
     chosen = agent.subagents.model if session_overrides and session_overrides.is_subagent else None
     if chosen and chosen.fallbacks is not None:
-        agent = agent.model_copy(
-            update={"fallbacks": tuple(resolve_model(settings, name) for name in chosen.fallbacks)}
-        )
+        agent = agent.model_copy(update={"fallbacks": _models(settings, chosen.fallbacks)})
     return agent
 
 
@@ -155,7 +154,7 @@ def _configured(key: _Identity, agent_id: str, default_model: str) -> AgentConfi
         name=(entry.name if entry else None) or agent_id,
         auth_dir=entry.auth_dir if entry else None,
         primary=resolve_model(settings, merged.model.primary or default_model),
-        fallbacks=tuple(resolve_model(settings, name) for name in merged.model.fallbacks or ()),
+        fallbacks=_models(settings, merged.model.fallbacks or ()),
     )
 
 
@@ -254,9 +253,14 @@ def _joined(*texts: str) -> str:
     return "\n\n".join(text.strip() for text in texts if text.strip())
 
 
+def _models(settings: Settings, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(resolve_model(settings, name) for name in names)
+
+
 def _changes(settings: Settings, overrides: Overrides) -> dict[str, object]:
     changes = {
         "primary": resolve_model(settings, overrides.model) if overrides.model else None,
+        "fallbacks": _models(settings, overrides.fallbacks) if overrides.fallbacks is not None else None,
         "thinking_default": overrides.thinking,
         "context_tokens": overrides.context_tokens,
         "timeout_seconds": overrides.timeout_seconds,

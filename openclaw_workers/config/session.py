@@ -77,13 +77,17 @@ class PingPongSettings(Section):
 
 class MaintenanceSettings(Section):
     mode: Literal["enforce", "warn"] = "enforce"
-    """enforce removes old and surplus sessions; warn only reports them."""
+    """enforce removes unused and surplus sessions; warn only reports them."""
 
     prune_after: Duration = timedelta(days=30)
-    """A session is archived and removed this long after its last message, such as 30d."""
+    """A session is archived and removed this long after its last use, such as 30d. Main sessions, groups and threads
+    stay; only their transcripts are archived."""
 
     max_entries: StrictInt = Field(default=500, ge=1)
-    """Sessions kept per agent; the least recently used are removed first."""
+    """Sessions kept per agent; the least recently used are removed first, but no direct chats."""
+
+    reset_archive_retention: Duration | None = None
+    """How long archived transcripts are kept on disk, such as 365d; unset: for good."""
 
 
 def _main_key(value: str) -> str:
@@ -137,8 +141,8 @@ class SessionSettings(Section):
     agent_to_agent: PingPongSettings = PingPongSettings()
     """Conversations between sessions."""
 
-    maintenance: MaintenanceSettings = MaintenanceSettings()
-    """What happens to unused sessions. Not in effect yet: they are kept."""
+    maintenance: MaintenanceSettings | None = None
+    """What happens to unused sessions. Unset: `mode: warn` with the defaults, so they are only reported."""
 
     def reset_for(self, chat_type: ChatType, channel: str) -> ResetSettings:
         """The reset policy of one chat: by channel, else by type, else the general one."""

@@ -11,10 +11,13 @@ from openclaw_workers.config.cron import CronSettings
 from openclaw_workers.config.engine import EngineSettings, LanesSettings, QdrantSettings, RedisSettings
 from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.hooks import HooksSettings
+from openclaw_workers.config.mcp import McpSettings
 from openclaw_workers.config.memory import MemorySettings
 from openclaw_workers.config.models import ModelsSettings
+from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
 from openclaw_workers.config.session import SessionSettings
+from openclaw_workers.config.skills import SkillsSettings
 from openclaw_workers.config.tools import ToolsSettings
 
 
@@ -45,6 +48,12 @@ class Settings(Section):
     tools: ToolsSettings = ToolsSettings()
     """Tool policy for all agents."""
 
+    plugins: PluginsSettings = PluginsSettings()
+    """Python packages that add tools."""
+
+    mcp: McpSettings = McpSettings()
+    """MCP servers that add tools."""
+
     models: ModelsSettings = ModelsSettings()
     """Providers, their keys and model names."""
 
@@ -53,6 +62,9 @@ class Settings(Section):
 
     memory: MemorySettings = MemorySettings()
     """How answers cite memory."""
+
+    skills: SkillsSettings = SkillsSettings()
+    """Instructions for single tasks, which agents read when they need them."""
 
     cron: CronSettings = CronSettings()
     """Scheduled jobs."""

@@ -60,6 +60,8 @@ class JobFields(_Camel):
     """Whether an event starts a turn, or waits for the next one."""
     model: str = ""
     """Model of the turn; empty: the agent's own."""
+    fallbacks: tuple[str, ...] | None = None
+    """Models that are tried after it; unset: the agent's own."""
     thinking: Thinking | None = None
     """Thinking level of the turn."""
     timeout_seconds: Annotated[int, Field(ge=1, le=604_800)] | None = None
@@ -68,12 +70,12 @@ class JobFields(_Camel):
     """Leave the workspace files out of the prompt."""
     tools_allow: tuple[str, ...] = ()
     """The only tools of the turn; empty: all that the agent has."""
-    delivery: Literal["none", "announce"] = "announce"
-    """Whether the answer is sent to a chat."""
+    delivery: Literal["none", "announce", "webhook"] = "announce"
+    """Whether the answer is sent: not, to a chat, or as JSON to `to`, an address that cron.webhooks allows."""
     channel: str = ""
     """Channel to send to; empty: where the session was last spoken to."""
     to: str = ""
-    """Chat on that channel."""
+    """Chat on that channel, or the address of a webhook."""
     account_id: str = ""
     """Account to send from."""
     thread_id: str = ""
@@ -131,6 +133,8 @@ class Job(JobFields):
     """Of who made it; its turns have no more."""
     created_by: str = ""
     """Who made it: `cli`, `configuration` or a session key."""
+    maker: str = ""
+    """The person (telegram:42) or token (token:<id>) that must still be an owner when it fires; empty: nobody."""
     created_at: int = 0
     declared: bool = False
     """It stands in the configuration, and is changed there."""
@@ -143,7 +147,10 @@ class Job(JobFields):
             raise ValueError("a job needs either a message or a systemEvent")
         if self.system_event and self.session_target == "isolated":
             raise ValueError("a systemEvent is for main, current or session:<key>; an isolated job needs a message")
-        if bool(self.to) and not self.channel:
+        if self.delivery == "webhook":
+            if self.channel or not self.to or self.system_event:
+                raise ValueError("delivery webhook needs a message and the address in `to`, and no channel")
+        elif self.to and not self.channel:
             raise ValueError("to needs a channel")
         return self
 

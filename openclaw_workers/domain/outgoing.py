@@ -19,6 +19,9 @@ MAX_FILE_BYTES = 8 << 20
 REPLY_TO = "replyTo"
 """Metadata of an accepted message: the channel's own id of it. An answer becomes a reply to that message."""
 
+WEBHOOK = "webhook"
+"""The channel of answers that are sent as JSON to an address; the text of such a message is the JSON."""
+
 SendDecision = Literal["allow", "deny"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from openclaw_workers.clock import now_ms
+from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.access.pairing import PairingService
@@ -10,12 +11,19 @@ from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake.skill_commands import SkillFinder
 from openclaw_workers.engine.intake.system_events import SystemEvents
+from openclaw_workers.engine.maintenance.decide import Rules
+from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
+from openclaw_workers.engine.schedules.delivery import JobDelivery
 from openclaw_workers.engine.schedules.fire import Firing
+from openclaw_workers.engine.schedules.makers import Makers
 from openclaw_workers.engine.schedules.service import JobService
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.wake import Waker
+from openclaw_workers.errors import NotFound
+from openclaw_workers.store.tokens import Tokens
 
 
 def chats_of(settings: Settings) -> ChatDelivery:
@@ -50,12 +58,33 @@ def intake_of(stores: Stores, waker: Waker) -> Intake:
         waker=waker,
         chats=chats_of(stores.settings),
         settings=stores.settings,
+        skills=SkillFinder(
+            stores.skill_commands,
+            reset_triggers=stores.settings.session.reset_triggers,
+            timeout_seconds=stores.settings.engine.accept_timeout_seconds,
+        ),
     )
 
 
 def firing_of(stores: Stores, waker: Waker) -> Firing:
     targets = Targets(stores.settings, stores.reader)
     return Firing(stores.schedules, intake_of(stores, waker), system_events_of(stores, waker), targets)
+
+
+def makers_of(stores: Stores) -> Makers:
+    tokens = Tokens(stores.redis, stores.keys)
+    return Makers(stores.settings, stores.pairings, tokens, stores.schedules)
+
+
+def job_delivery_of(stores: Stores) -> JobDelivery:
+    settings = stores.settings
+    return JobDelivery(
+        outbox=stores.outbox,
+        targets=Targets(settings, stores.reader),
+        policy=settings.session.send_policy,
+        push_channels=push_channels(settings),
+        webhooks=settings.cron.webhooks.allow,
+    )
 
 
 def jobs_of(stores: Stores, waker: Waker) -> JobService:
@@ -66,6 +95,20 @@ def jobs_of(stores: Stores, waker: Waker) -> JobService:
         targets=Targets(stores.settings, stores.reader),
         settings=stores.settings,
     )
+
+
+def maintenance_of(stores: Stores, waker: Waker, archives: ArchiveWriter | None = None) -> SessionMaintenance:
+    """`archives` writes the archives of sessions that are removed."""
+    settings = stores.settings
+
+    def zone_for(agent_id: str) -> str:
+        try:
+            return resolve_agent(settings, agent_id).user_timezone
+        except NotFound:  # it was taken out of the configuration, and its sessions are still there
+            return settings.agents.defaults.user_timezone
+
+    rules = Rules(settings.session, zone_for)
+    return SessionMaintenance(stores.session_index, stores.due, control_of(stores, waker, archives), rules)
 
 
 def gate_of(stores: Stores) -> AccessGate:

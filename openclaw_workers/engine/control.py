@@ -97,6 +97,16 @@ class Control:
         self._write_archive(ended)
         return True
 
+    def expire(self, session: SessionKey, *, unused_since: int) -> bool:
+        """Reset a session by time if nobody has used it since, and say whether that is so. No chat is told."""
+        lane = lane_of(session)
+        cap = self._caps.get(lane, 0)
+        ended = self._sessions.expire(session, lane, cap=cap, unused_since=unused_since)
+        if ended is None:
+            return False
+        self._ended(session, ended)
+        return True
+
     def stop_children(self, session: SessionKey, run: RunId | None = None) -> None:
         """Carry out the order to stop children of a session, or of one run of it: first the waiting ones."""
         order = self._tree.stop_order(session, run)

@@ -36,6 +36,18 @@ class QueueWaker:
         self._blanks: Blanks | None = None
         self._read_at = 0.0
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can write wake-ups without reading anything first."""
+        return self._blanks is not None and self._clock() - self._read_at <= KNOWN_SECONDS
+
+    def refresh(self) -> None:
+        """Read the blanks again."""
+        try:
+            self._read()
+        except TransientError as error:
+            log.warning("wake.blanks_unread", error=error.message)
+
     def turn(self, session: SessionKey, run: RunId) -> bool:
         if self._known() is None:
             return self._other().turn(session, run)
@@ -88,11 +100,8 @@ class QueueWaker:
         return self._other().oldest_ms(lane)
 
     def _known(self) -> Blanks | None:
-        if self._blanks is None or self._clock() - self._read_at > KNOWN_SECONDS:
-            try:
-                self._read()
-            except TransientError as error:
-                log.warning("wake.blanks_unread", error=error.message)
+        if not self.is_ready:
+            self.refresh()
         return self._blanks
 
     def _read(self) -> None:

@@ -23,7 +23,9 @@ from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
+from openclaw_workers.store.session_index import SessionIndex
 from openclaw_workers.store.sessions import Sessions
+from openclaw_workers.store.skill_commands import SkillCommands
 from openclaw_workers.store.system_events import SystemEvents
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.workers import Workers
@@ -71,6 +73,8 @@ class Stores:
     channels: Channels
     system_events: SystemEvents
     schedules: Schedules
+    skill_commands: SkillCommands
+    session_index: SessionIndex
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -80,7 +84,7 @@ def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16
 
 
 def stores_on(redis: Client, settings: Settings) -> Stores:
-    """The stores of a configuration, on a client that exists."""
+    """The stores on a connection that exists."""
     keys = Keys(settings.engine.namespace)
     timing = Timing(int(settings.engine.lease_seconds * 1000))
     reader = Reader(redis, keys)
@@ -108,6 +112,8 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         channels=Channels(redis, keys),
         system_events=SystemEvents(redis, keys),
         schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
+        skill_commands=SkillCommands(redis, keys),
+        session_index=SessionIndex(redis, keys),
     )
 
 

@@ -18,10 +18,22 @@ from openclaw_workers.config.resolve import model_aliases
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.archives.writer import ArchiveWriter
-from openclaw_workers.engine.client_graph import chats_of, control_of, firing_of, intake_of, jobs_of, system_events_of
-from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
+from openclaw_workers.engine.client_graph import (
+    chats_of,
+    control_of,
+    firing_of,
+    intake_of,
+    job_delivery_of,
+    jobs_of,
+    maintenance_of,
+    makers_of,
+    system_events_of,
+)
+from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
+from openclaw_workers.engine.maintenance.archive_files import ArchiveFiles
+from openclaw_workers.engine.maintenance.sessions import SessionMaintenance
 from openclaw_workers.engine.memory.embedding_calls import EmbeddingCalls
 from openclaw_workers.engine.memory.graph import MemoryGraph
 from openclaw_workers.engine.memory.owner import MemoryOwner
@@ -30,12 +42,14 @@ from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
-from openclaw_workers.engine.schedules.heartbeat import Heartbeats
+from openclaw_workers.engine.schedules.heartbeat import Heartbeats, has_block
 from openclaw_workers.engine.schedules.settle import DueFirings
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.skills.catalog_of import skill_catalog
+from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -59,6 +73,7 @@ from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.skills.catalog import SkillCatalog
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -67,6 +82,7 @@ from openclaw_workers.store.keys import (
     FORGET,
     JOB,
     LOST_CALL,
+    MAINTENANCE,
     MEMORY_NOTE,
     RELAY,
     STOP_CHILDREN,
@@ -77,6 +93,9 @@ from openclaw_workers.store.llm.rate_limits import RateLimits
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.turn_records import Taken, TurnRules
 from openclaw_workers.store.turns import Turns
+from openclaw_workers.tools.catalog import ToolCatalog
+from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
+from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -94,6 +113,8 @@ class WorkerEngine:
     default_model: str
     sweep_wanted: threading.Event = field(default_factory=threading.Event)
     """Set by the runner when a commit leaves work that is due soon; the sweeper waits for it."""
+    plugins: Plugins = NO_PLUGINS
+    mcp: McpServers = NO_SERVERS
 
     @cached_property
     def turns(self) -> Turns:
@@ -122,7 +143,24 @@ class WorkerEngine:
             tool_timeout_seconds=settings.engine.tool_timeout_seconds,
             memory=settings.memory,
             web=self.web,
+            catalog=self.catalog,
+            skills=self.skills,
             disabled_tools=disabled_tools(settings.tools.web),
+            beats=lambda agent_id: has_block(settings, agent_id),
+        )
+
+    @cached_property
+    def catalog(self) -> ToolCatalog:
+        return ToolCatalog(self.plugins, self.mcp)
+
+    @cached_property
+    def skills(self) -> SkillCatalog:
+        return skill_catalog(self.loaded.settings, self.loaded.state_dir)
+
+    @cached_property
+    def skill_publisher(self) -> SkillPublisher:
+        return SkillPublisher(
+            store=self.stores.skill_commands, catalog=self.skills, agents=self.agents, settings=self.loaded.settings
         )
 
     @cached_property
@@ -179,12 +217,19 @@ class WorkerEngine:
             exchanges=stores.exchanges,
             agents=self.agents,
             settings=self.loaded.settings,
+            search_memory=self.memory.access.search,
         )
 
     @cached_property
     def schedule_tools(self) -> ScheduleTools:
-        system_events = system_events_of(self.stores, self.waker)
-        return ScheduleTools(jobs_of(self.stores, self.waker), system_events, self.targets, self.stores.reader)
+        stores = self.stores
+        return ScheduleTools(
+            jobs=jobs_of(stores, self.waker),
+            events=system_events_of(stores, self.waker),
+            targets=self.targets,
+            reader=stores.reader,
+            makers=makers_of(stores),
+        )
 
     @cached_property
     def execution(self) -> TurnExecution:
@@ -220,7 +265,7 @@ class WorkerEngine:
             place=lambda: self.archives.place_id,
             worker=self.worker,
             cache=lambda size: MemoryVectors(redis, keys, max_entries=size),
-            record=embedding_calls.record,
+            embedding_call=embedding_calls.call,
             making=threading.Lock(),
         )
 
@@ -292,6 +337,7 @@ class WorkerEngine:
             agents=self.agents,
             reader=self.stores.reader,
             events=self.stores.system_events,
+            schedules=self.stores.schedules,
             targets=self.targets,
         )
 
@@ -302,9 +348,15 @@ class WorkerEngine:
     @cached_property
     def due_jobs(self) -> DueJobs:
         stores = self.stores
-        firing = firing_of(stores, self.waker)
-        enabled = self.loaded.settings.cron.enabled
-        return DueJobs(stores.schedules, stores.due, firing, self.heartbeats, is_enabled=enabled)
+        return DueJobs(
+            store=stores.schedules,
+            due=stores.due,
+            firing=firing_of(stores, self.waker),
+            beats=self.heartbeats,
+            makers=makers_of(stores),
+            delivery=job_delivery_of(stores),
+            is_enabled=self.loaded.settings.cron.enabled,
+        )
 
     @cached_property
     def due_firings(self) -> DueFirings:
@@ -316,12 +368,19 @@ class WorkerEngine:
             reader=stores.reader,
             sessions=stores.sessions,
             tree=stores.tree,
-            outbox=stores.outbox,
-            targets=self.targets,
-            policy=settings.session.send_policy,
-            push_channels=push_channels(settings),
+            delivery=job_delivery_of(stores),
             retention_ms=int(settings.cron.session_retention.total_seconds() * 1000),
         )
+
+    @cached_property
+    def maintenance(self) -> SessionMaintenance:
+        return maintenance_of(self.stores, self.waker, self.archives)
+
+    @cached_property
+    def archive_files(self) -> ArchiveFiles:
+        block, place = self.loaded.settings.session.maintenance, lambda: self.archives.place_id
+        retention = block.reset_archive_retention if block else None
+        return ArchiveFiles(self.stores.session_index, self.loaded.state_dir, place, retention)
 
     @cached_property
     def due_kinds(self) -> Sequence[DueKind]:
@@ -353,8 +412,14 @@ class WorkerEngine:
             DueKind(CLEANUP, DueCleanups(due, reader, tree, control).handle),
             DueKind(JOB, self.due_jobs.handle, on_sweep=self.declared_jobs.sync_now_and_then),
             DueKind(FIRING, self.due_firings.handle),
-            DueKind(ARCHIVE, DueArchives(due, self.archives).handle, is_slow=True),
-            DueKind(MEMORY_NOTE, notes.handle),
+            DueKind(
+                ARCHIVE,
+                DueArchives(due, self.archives).handle,
+                on_sweep=self.archive_files.prune_now_and_then,
+                is_slow=True,
+            ),
+            DueKind(MAINTENANCE, self.maintenance.handle, on_sweep=self.maintenance.ensure_due, is_slow=True),
+            DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
 
 

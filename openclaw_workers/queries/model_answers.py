@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from openclaw_workers.errors import NotFound
+from openclaw_workers.config.configured_models import configured_models
+from openclaw_workers.config.model_catalog import Catalog
+from openclaw_workers.config.model_names import display_names, has_key, usable_models
+from openclaw_workers.config.resolve import agent_ids, default_model, model_aliases, resolve_agent
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.errors import NotFound, ProviderError
 from openclaw_workers.store.llm.cooldowns import Cooldown, CooldownList
-from openclaw_workers.views.models import cooldown_json, ready_json
+from openclaw_workers.views.models import cooldown_json, model_json, ready_json
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
@@ -20,6 +27,45 @@ def keys_answer(place: Installation) -> dict[str, Any]:
     rows += [ready_json(*each) for each in _configured(place) if each not in paused]
     rows.sort(key=lambda row: (row["provider"], row["profile"], row["model"] or "", row["until"] or 0))
     return {"ok": True, "at": now, "profiles": rows}
+
+
+def models_answer(place: Installation) -> dict[str, Any]:
+    """The models that agents use or people can choose: those that are configured, then others that have a key."""
+    settings = place.loaded.settings
+    default = default_model(settings, os.environ)
+    catalog, names = Catalog(settings.models), display_names(settings)
+    aliases, users = _turned(model_aliases(settings)), _users(settings, default)
+    rows = []
+    for ref in dict.fromkeys([*configured_models(settings, default), *usable_models(settings)]):
+        provider, _, name = ref.partition("/")
+        try:
+            info = catalog.model(provider, name) if provider not in ("offline", "cli") else None
+        except ProviderError:
+            info = None  # the check of the configuration names it
+        rows.append(
+            model_json(
+                ref,
+                info,
+                has_key=has_key(settings, ref),
+                name=names.get(ref),
+                aliases=aliases.get(ref, []),
+                agents=users.get(ref, []),
+            )
+        )
+    return {"ok": True, "default": default, "models": rows}
+
+
+def _users(settings: Settings, default: str) -> dict[str, list[str]]:
+    """The agents that call a model first, by model."""
+    first = {each: resolve_agent(settings, each, default_model=default).primary for each in agent_ids(settings)}
+    return _turned(first)
+
+
+def _turned(found: Mapping[str, str]) -> dict[str, list[str]]:
+    turned: dict[str, list[str]] = {}
+    for key, value in found.items():
+        turned.setdefault(value, []).append(key)
+    return turned
 
 
 def resume_keys(place: Installation, wanted: str) -> tuple[list[Cooldown], int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.suggest import did_you_mean
-from openclaw_workers.errors import NotFound
+from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.queries.sessions import damage_of
 
 if TYPE_CHECKING:
@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
 
 RECENT_RUNS = 500
+LAST = "last"
+PREFIX_CHARS = 3
+"""The fewest characters that a run is found by."""
 
 
 def find_run(place: Installation, wanted: str) -> Run:
-    """The run with that id; `run-` in front of it may be left out.
+    """The run with that id, or with an id that begins so; `run-` in front may be left out. `last` is the newest run.
 
     Raises:
         NotFound: there is none; the hint names the most similar recent one.
+        BadInput: the ids of several recent runs begin so.
         CorruptRecord: its record is damaged.
     """
     wanted = replace_surrogates(wanted)
+    if wanted == LAST:
+        return _last(place)
     run_id = RunId(wanted if wanted.startswith("run-") else f"run-{wanted}")
     run = place.stores.reader.run(run_id)
     if run is not None:
@@ -33,5 +39,17 @@ def find_run(place: Installation, wanted: str) -> Run:
     if place.overview.has_run(run_id):
         raise damage_of(place, f"run {run_id}", hint="`ocw status --damaged` says what to do")
     recent = [run.id for run in islice(place.stores.reader.each_run(), RECENT_RUNS)]
+    begun = [each for each in recent if each.startswith(run_id)] if len(run_id) >= len("run-") + PREFIX_CHARS else []
+    if len(begun) > 1:
+        raise BadInput(f"several runs begin with {run_id}: {', '.join(begun[:5])}", hint="write more of the id")
+    if begun:
+        return find_run(place, begun[0])
     guess = did_you_mean(run_id, recent, cutoff=0.8)
     raise NotFound(f"no run {run_id}", hint=guess or "`ocw runs list` shows recent runs")
+
+
+def _last(place: Installation) -> Run:
+    newest = next(iter(place.stores.reader.each_run()), None)
+    if newest is None:
+        raise NotFound("there is no run yet", hint='`ocw agent "hello"` starts one')
+    return newest

@@ -27,9 +27,15 @@ Listed = list[tuple[SessionEntry, SessionState]]
 
 
 def recent_sessions(
-    place: Installation, limit: int, agent_id: str | None = None, *, label: str | None = None, key: str | None = None
+    place: Installation,
+    limit: int,
+    agent_id: str | None = None,
+    *,
+    label: str | None = None,
+    key: str | None = None,
+    offset: int = 0,
 ) -> Listed:
-    """Sessions, last used first.
+    """Sessions, last used first, without the first `offset`.
 
     Raises:
         NotFound: there is no such agent. One with sessions may have been removed from the configuration.
@@ -42,8 +48,8 @@ def recent_sessions(
         and (label is None or row.label == label)
         and (key is None or key.lower() in row.session_key.lower())
     )
-    found = [(row, reader.control(row.session_key)) for row in islice(wanted, limit)]
-    if agent_id is not None and not found:
+    found = [(row, reader.control(row.session_key)) for row in islice(wanted, offset, offset + limit)]
+    if agent_id is not None and not found and not offset:
         check_agent(place, agent_id)
     return found
 

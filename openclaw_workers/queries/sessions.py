@@ -56,7 +56,11 @@ def find_session(place: Installation, wanted: str) -> tuple[SessionKey, SessionE
             f"session {key}",
             hint=f"`ocw sessions reset {key}` resets it, `ocw sessions delete {key}` removes it",
         )
-    guess = did_you_mean(key, place.overview.session_keys(), cutoff=0.8)
+    keys = place.overview.session_keys()
+    begun = [each for each in keys if each.startswith(f"{key}-")]  # a key without the end of its UUID
+    if len(begun) == 1:
+        return find_session(place, begun[0])
+    guess = did_you_mean(key, keys, cutoff=0.8)
     raise NotFound(f"no session {key}", hint=guess or "`ocw sessions list` shows the sessions")
 
 

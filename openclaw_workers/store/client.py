@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -16,8 +17,8 @@ from weakref import WeakKeyDictionary
 import redis
 from hiredis import pack_command
 from redis.backoff import NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import (
+    AuthenticationError,
     MasterDownError,
     NoPermissionError,
     NoScriptError,
@@ -26,11 +27,12 @@ from redis.exceptions import (
     RedisError,
     ResponseError,
 )
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
-from openclaw_workers.errors import CorruptRecord, StoreFull, StoreUnavailable
+from openclaw_workers.errors import CorruptRecord, StoreFull, StoreRefused, StoreUnavailable
 from openclaw_workers.store import scripts
 
 Client = redis.Redis
@@ -80,6 +82,10 @@ def store_errors() -> Iterator[None]:
     """Turn what redis-py raises into the one error callers handle."""
     try:
         yield
+    except AuthenticationError as error:  # redis-py calls it a failed connection
+        raise StoreRefused(
+            f"Redis refused the user or password ({error})", hint="check them in REDIS_URL, or in the configuration"
+        ) from error
     except (RedisConnectionError, RedisTimeoutError) as error:
         raise StoreUnavailable(
             f"Redis did not answer ({error})", hint="check that Redis runs: `ocw up`, or REDIS_URL"
@@ -87,7 +93,7 @@ def store_errors() -> Iterator[None]:
     except OutOfMemoryError as error:
         raise StoreFull from error
     except (ReadOnlyError, MasterDownError, NoPermissionError) as error:
-        raise StoreUnavailable(
+        raise StoreRefused(
             f"Redis cannot take writes now ({error})",
             hint="check that it is the primary, and what its user may do",
         ) from error
@@ -95,7 +101,7 @@ def store_errors() -> Iterator[None]:
         if _says(error, FULL):
             raise StoreFull from error
         if _says(error, REFUSALS):
-            raise StoreUnavailable(f"Redis cannot take writes now ({error})") from error
+            raise StoreRefused(f"Redis cannot take writes now ({error})") from error
         raise CorruptRecord("a record in Redis", str(error)) from error
     except RedisError as error:
         raise StoreUnavailable(f"Redis failed ({error})") from error
@@ -120,14 +126,45 @@ def run_script(
         StoreUnavailable: Redis did not answer; the script may or may not have run.
         CorruptRecord: a key holds something the script cannot work with.
     """
-    names, values = scripts.in_order(name, keys, args, more_keys, more_args)
+    return run_call(client, script_call(name, keys, args, more_keys, more_args), repeats=repeats)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCall:
+    """A script with its keys and arguments, to be run by whoever has a connection."""
+
+    name: str
+    keys: Sequence[str]
+    args: Sequence[Any]
+
+
+def script_call(
+    name: str,
+    keys: Mapping[str, str] = NO_NAMES,
+    args: Mapping[str, Any] = NO_NAMES,
+    more_keys: Sequence[str] = (),
+    more_args: Sequence[Any] = (),
+) -> ScriptCall:
+    """Raises:
+    TypeError: a name is missing, or the script declares no such name.
+    """
+    return ScriptCall(name, *scripts.in_order(name, keys, args, more_keys, more_args))
+
+
+def run_call(client: Client, call: ScriptCall, *, repeats: bool = False) -> list[Any]:
+    """Run a script; as for `run_script`."""
     with store_errors():
         try:
-            return _ask(client, name, names, values, trusts=repeats)
+            return _ask(client, call, trusts=repeats)
         except ResponseError as error:
-            if isinstance(error, ReadOnlyError) or _says(error, DEMOTED):
+            if is_demoted(error):
                 _hang_up(client)
             raise
+
+
+def is_demoted(error: ResponseError) -> bool:
+    """The server is no primary any more."""
+    return isinstance(error, ReadOnlyError) or _says(error, DEMOTED)
 
 
 def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
@@ -148,13 +185,13 @@ def write(client: Client, *commands: tuple[str | int, ...]) -> list[Any]:
     return [None if isinstance(answer, ResponseError) else answer for answer in answers]
 
 
-def _ask(client: Client, name: str, keys: Sequence[str], args: Sequence[Any], *, trusts: bool) -> list[Any]:
-    text, digest = scripts.script_source(name)
+def _ask(client: Client, call: ScriptCall, *, trusts: bool) -> list[Any]:
+    text, digest = scripts.script_source(call.name)
     held = _spare_connection(client, trusts=trusts)
     try:
-        return _exchange(held, "EVALSHA", digest, keys, args)
+        return _exchange(held, "EVALSHA", digest, call.keys, call.args)
     except NoScriptError:
-        return _exchange(held, "EVAL", text, keys, args)
+        return _exchange(held, "EVAL", text, call.keys, call.args)
     finally:
         _spares(client).append(held)
 
@@ -180,10 +217,8 @@ def _exchange(
     Client.evalsha does the same at three times the processor time: for a pool with a lock and an inventory, for retries
     that scripts must not have, for measurements nobody reads, and for a look at each argument.
     """
-    # As text: hiredis ends the process where Ctrl-C comes while it makes one of a number.
-    words: Any = (_word(each) for each in (len(keys), *keys, *args))
     try:
-        held.connection.send_packed_command([pack_command((command, script, *words))])
+        held.connection.send_packed_command([_packed(command, script, keys, args)])
         answer = held.connection.read_response()
     except ResponseError:
         raise
@@ -194,6 +229,19 @@ def _exchange(
         raise
     held.used_at = time.monotonic()
     return cast("list[Any]", answer)
+
+
+def packed_script(call: ScriptCall, *, with_text: bool) -> bytes:
+    """The command that runs a script: by its digest, or, for a server that does not know it, with its text."""
+    text, digest = scripts.script_source(call.name)
+    return _packed("EVAL" if with_text else "EVALSHA", text if with_text else digest, call.keys, call.args)
+
+
+def _packed(command: str, script: str, keys: Sequence[str], args: Sequence[Any]) -> bytes:
+    # As text: hiredis ends the process where Ctrl-C comes while it makes one of a number.
+    words: Any = [each if type(each) is str else _word(each) for each in (len(keys), *keys, *args)]
+    packed: bytes = pack_command((command, script, *words))
+    return packed
 
 
 def _word(value: Any) -> Any:

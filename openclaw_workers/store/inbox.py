@@ -18,7 +18,7 @@ from openclaw_workers.domain.stored_json import versioned
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.errors import CorruptRecord, StoreFull
-from openclaw_workers.store.client import Client, run_script, store_errors
+from openclaw_workers.store.client import Client, ScriptCall, run_call, run_script, script_call, store_errors
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.quarantine import fields_at_fault
 from openclaw_workers.store.reader import Reader
@@ -142,7 +142,20 @@ class Inbox:
         self._rewake_ms = rewake_ms
         self._grant_ms = grant_ms
 
-    def accept(
+    def accept(self, message: InboundMessage, **options: Any) -> Accepted | Refused:
+        """Put a message into its inbox, with the options of `accept_call`. A repeat with the same id changes nothing.
+
+        Raises:
+            StoreUnavailable: nothing is known; repeating with the same id is safe.
+            StoreFull: not accepted, because Redis has little memory left.
+            CorruptRecord: it is a repeat, and what became of the message cannot be read.
+        """
+        return self.accepted(message, self.run(self.accept_call(message, **options)))
+
+    def run(self, call: ScriptCall) -> list[Any]:
+        return run_call(self._redis, call)
+
+    def accept_call(
         self,
         message: InboundMessage,
         *,
@@ -160,8 +173,8 @@ class Inbox:
         to_chat: Delivery = NO_DELIVERY,
         system_event: SystemEvent | None = None,
         firing: JobFiring | None = None,
-    ) -> Accepted | Refused:
-        """Put a message into its inbox. A repeat with the same id changes nothing.
+    ) -> ScriptCall:
+        """The script that accepts a message, for whoever has a connection of its own.
 
         `delivery` is the same each time the channel delivers the message: a repeat is one whichever session it is for.
 
@@ -173,15 +186,9 @@ class Inbox:
         rejected message is sent. `system_event`: what this message wakes the session for; while such a message waits,
         further events join it and count as its repeats. `firing`: the time of a scheduled job that this message is; it
         is a repeat if the job does not wait for that time.
-
-        Raises:
-            StoreUnavailable: nothing is known; repeating with the same id is safe.
-            StoreFull: not accepted, because Redis has little memory left.
-            CorruptRecord: it is a repeat, and what became of the message cannot be read.
         """
         k, key = self._keys, message.session_key
-        reply = run_script(
-            self._redis,
+        return script_call(
             "accept",
             keys={
                 **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
@@ -211,7 +218,7 @@ class Inbox:
                 "new_session_id": session_id,
                 "agent": agent_id,
                 "row_new": json.dumps(row_new),
-                "row_each": json.dumps(row_each or {}),
+                "row_each": json.dumps(row_each) if row_each else "{}",
                 "row_route": json.dumps(row_route or {}),
                 "debounce_ms": rules.debounce_ms,
                 "wake_message": wake,
@@ -222,10 +229,13 @@ class Inbox:
                 "firing": firing.as_json() if firing else "{}",
             },
         )
+
+    def accepted(self, message: InboundMessage, reply: list[Any]) -> Accepted | Refused:
+        """What the script has done with a message; raises as `accept`."""
         match reply:
             case ["accepted", _, run, publish, event_id]:
                 opened = RunId(run) if run else None
-                return Accepted(key, opened, opened if publish else None, event_id)
+                return Accepted(message.session_key, opened, opened if publish else None, event_id)
             case ["duplicate", "", session]:
                 forgotten = Receipt(state=MessageState.ANSWERED, reason="forgotten")  # only what is over is
                 return Accepted(SessionKey(session), None, None, event_id="0", duplicate=forgotten)

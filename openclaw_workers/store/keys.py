@@ -7,7 +7,7 @@
                                                             `cleanup|session`, `lost_call|id`, `stop_children|session`,
                                                             `stop_children|run session`, `forget|batch session`,
                                                             `memory_note|session id`,
-                                                            `job|id`, `firing|job time`
+                                                            `job|id`, `firing|job time`, `maintenance|sessions`
                                                             -> when to look
     {ns}:due:before_step           zset    when shifted     what was due when Redis' clock stepped back
     {ns}:stop_orders               hash    when done        session key, or `run session` for what one run of it spawned
@@ -56,6 +56,7 @@
     {ns}:wake_messages             string  never            blanks of Celery's messages, kept by the last worker that
                                                             started, for clients without Celery (JSON)
     {ns}:celery:{lane}             list    Celery's own     wake-ups that no worker has fetched; only counted here
+    {ns}:skill_commands            hash    never            agent -> slash commands that its skills add (JSON)
     {ns}:cooldown:{id}             hash    7 days           cooldowns of a provider's key, by reason
     {ns}:cooldown:{id}:probe       string  30 s             somebody tries a key in its cooldown
     {ns}:limit:{id}:recent         zset    1 hour           calls of the last minute -> when they began (ms)
@@ -99,6 +100,8 @@
     {ns}:job:{id}                  hash    when removed     job (JSON), next_at, paused, failures, retries, last_at …
     {ns}:job:{id}:firings          hash    when ended       scheduled time (ms) -> firing that has not ended (JSON)
     {ns}:job:{id}:log              list    7 days           run log (JSON), newest first, at most `cron.runLogEntries`
+    {ns}:maintenance               hash    never            how far the walk over all sessions is, how the last ended
+    {ns}:maintenance:files:{id}    string  10 minutes       somebody looks for outdated archives at a place
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
     {ns}:quarantine:times          zset    newest 1,000     digest of such a note -> when it was first made (ms)
     {ns}:s:{key}:row               hash    with session     SessionEntry, a field per attribute
@@ -106,11 +109,11 @@
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
     {ns}:s:{key}:bound             zset    with turn        messages the current run answers -> sequence number
     {ns}:s:{key}:receipts          hash    newest 2,000     message id -> how it stands (JSON)
-    {ns}:s:{key}:ages              zset    with receipts    message id -> accepted at (ms)
+    {ns}:s:{key}:ages              zset    newest 2,000     message id -> accepted at (ms)
     {ns}:s:{key}:log               list    with session     transcript entries (JSON), oldest first
     {ns}:s:{key}:events            stream  newest 2,000     what happened, for viewers
     {ns}:s:{key}:batches           zset    with batch       batches it spawned that are not announced -> spawned at (ms)
-    {ns}:s:{key}:children          zset    with session     runs it spawned -> the order of spawning
+    {ns}:s:{key}:children          zset    newest 1,000     runs it spawned -> the order of spawning
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
@@ -137,6 +140,7 @@ FORGET = "forget|"
 MEMORY_NOTE = "memory_note|"
 JOB = "job|"
 FIRING = "firing|"
+MAINTENANCE = "maintenance|"
 
 
 def broker_prefix(namespace: str) -> str:
@@ -191,6 +195,13 @@ class Keys:
         return f"{self.namespace}:job:{job_id}:log"
 
     @property
+    def maintenance(self) -> str:
+        return f"{self.namespace}:maintenance"
+
+    def maintenance_files(self, place: str) -> str:
+        return f"{self.namespace}:maintenance:files:{place}"
+
+    @property
     def memory(self) -> str:
         return f"{self.namespace}:memory"
 
@@ -232,6 +243,10 @@ class Keys:
     @property
     def wake_messages(self) -> str:
         return f"{self.namespace}:wake_messages"
+
+    @property
+    def skill_commands(self) -> str:
+        return f"{self.namespace}:skill_commands"
 
     @property
     def tokens(self) -> str:

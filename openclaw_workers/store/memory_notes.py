@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from openclaw_workers.store.client import Client, store_errors
+from openclaw_workers.store.client import Client, store_errors, write
 from openclaw_workers.store.keys import MEMORY_NOTE, Keys
 
 KEPT_SECONDS = 30 * 86_400
@@ -34,17 +33,13 @@ class MemoryNotes:
         with store_errors():
             if self._redis.exists(key):
                 return
-            fields: Any = {
-                "session_key": note.session_key,
-                "agent_id": note.agent_id,
-                "place": note.place,
-                "at_ms": str(note.at_ms),
-            }
-            with self._redis.pipeline() as pipe:
-                pipe.hset(key, mapping=fields)
-                pipe.expire(key, KEPT_SECONDS)
-                pipe.zadd(self._keys.due, {f"{MEMORY_NOTE}{note.session_id}": note.at_ms})
-                pipe.execute()
+        fields = ("session_key", note.session_key, "agent_id", note.agent_id, "place", note.place, "at_ms", note.at_ms)
+        write(
+            self._redis,
+            (key, "HSET", *fields),
+            (key, "EXPIRE", KEPT_SECONDS),
+            (self._keys.due, "ZADD", note.at_ms, f"{MEMORY_NOTE}{note.session_id}"),
+        )
 
     def find(self, session_id: str) -> MemoryNote | None:
         with store_errors():
@@ -68,8 +63,9 @@ class MemoryNotes:
 
     def done(self, session_id: str) -> None:
         key = self._keys.memory_note(session_id)
-        with store_errors(), self._redis.pipeline() as pipe:
-            pipe.hset(key, "done", "1")
-            pipe.expire(key, KEPT_SECONDS)
-            pipe.zrem(self._keys.due, f"{MEMORY_NOTE}{session_id}")
-            pipe.execute()
+        write(
+            self._redis,
+            (key, "HSET", "done", "1"),
+            (key, "EXPIRE", KEPT_SECONDS),
+            (self._keys.due, "ZREM", f"{MEMORY_NOTE}{session_id}"),
+        )

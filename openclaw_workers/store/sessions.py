@@ -61,6 +61,27 @@ class Sessions:
         )
         return bool(reply[0] == "ok")
 
+    def begin(self, key: SessionKey, row: Mapping[str, str]) -> None:
+        """Create a session without a message; one that exists stays as it is.
+
+        Raises:
+            StoreFull: not created, because Redis has little memory left.
+        """
+        k = self._keys
+        reply = run_script(
+            self._redis,
+            "begin",
+            keys={**k.for_session(key, "row", "receipts", "ages", "events"), **k.shared("sessions", "memory")},
+            args={
+                "session": key,
+                "new_session_id": new_session_id(),
+                "agent": agent_of(key),
+                "row_new": json.dumps(dict(row)),
+            },
+        )
+        if reply[0] == "memory":
+            raise StoreFull(int(reply[1]))
+
     def seed(
         self, key: SessionKey, entries: Sequence[TranscriptEntry], *, row: Mapping[str, str], keep_seconds: int
     ) -> bool:
@@ -119,6 +140,10 @@ class Sessions:
     def retire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> SessionEnded | None:
         """Delete a session that nobody has used since; otherwise it stays, and the answer is None too."""
         return self._end(key, lane, _Order("delete", cap, unused_since=unused_since))
+
+    def expire(self, key: SessionKey, lane: Lane, *, cap: int, unused_since: int) -> SessionEnded | None:
+        """Start a new session under the key of one that nobody has used since; otherwise it stays: None."""
+        return self._end(key, lane, _Order("expire", cap, unused_since=unused_since))
 
     def _end(self, key: SessionKey, lane: Lane, order: _Order) -> SessionEnded | None:
         k = self._keys

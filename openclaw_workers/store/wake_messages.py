@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping
+from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -24,6 +26,8 @@ SCHEMA_HEADER = "v"
 INDEX = 990_077
 """Stands in a blank for the index of a child in its batch, which is a number."""
 
+_BLANK = re.compile(rf'("@WOKEN@"|@TAG@|@ID@|@BODY@|@SHOWN@|@BATCH@|(?<=: ){INDEX}(?=[,}}]))')
+
 
 class BlankMessage(BaseModel):
     """A message without its ids."""
@@ -33,20 +37,27 @@ class BlankMessage(BaseModel):
     text: str
     rest_of_body: str
 
+    @cached_property
+    def _pieces(self) -> list[str]:
+        """The text, cut at its blanks; every other piece is the name of one."""
+        return _BLANK.split(self.text)
+
     def fill(self, args: list[str], *, task_id: str, shown: str, batch: str = "", index: int = 0) -> str:
-        """The message for one task. Built by hand into a blank: it is made for every turn."""
+        """The message for one task. Joined by hand from pieces: it is made for every turn."""
         rest = self.rest_of_body.replace("@BATCH@", batch) if batch else self.rest_of_body
-        text = self.text
-        if batch:
-            text = text.replace(f": {INDEX}", f": {index}").replace("@BATCH@", batch)
         body = f"[{json.dumps(args)}{rest}"
-        return (
-            text.replace('"@WOKEN@"', str(now_ms()))
-            .replace("@TAG@", new_uuid())
-            .replace("@ID@", task_id)
-            .replace("@BODY@", base64.b64encode(body.encode()).decode())
-            .replace("@SHOWN@", json.dumps(shown)[1:-1])  # last: a session key may spell a blank
-        )
+        values = {
+            '"@WOKEN@"': str(now_ms()),
+            "@TAG@": new_uuid(),
+            "@ID@": task_id,
+            "@BODY@": base64.b64encode(body.encode()).decode(),
+            "@SHOWN@": json.dumps(shown)[1:-1],
+            "@BATCH@": batch,
+            str(INDEX): str(index),
+        }
+        pieces = self._pieces.copy()
+        pieces[1::2] = [values[name] for name in pieces[1::2]]
+        return "".join(pieces)
 
 
 class Blanks(BaseModel):

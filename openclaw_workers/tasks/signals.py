@@ -36,7 +36,7 @@ from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.lane_consumer import add_commands
 from openclaw_workers.tasks.revoke import replace_revoke
 from openclaw_workers.tasks.settings import loaded, redis_url, wait_for_configuration
-from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_models
+from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +63,7 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
     # Celery would add two lines to each run's own, and log wake-ups that found nothing to do.
     celery = ("celery.worker.strategy", "celery.app.trace", "celery.worker.consumer", "celery.apps.worker")
     # These would log each model call, and at DEBUG everything that was said in it.
-    http = ("httpx2", "httpcore2", "anthropic", "openai")
+    http = ("httpx2", "httpcore2", "anthropic", "openai", "mcp")
     for chatty in (*celery, *http):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     silence_shutdown_message()
@@ -102,7 +102,8 @@ def _after_setup(instance: Any, **_: Any) -> None:
     add_commands()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
-    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool)
+    plugins = load_configured_plugins()
+    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool, plugins=plugins)
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
         load_models(loaded().settings)
@@ -117,8 +118,8 @@ def _after_setup(instance: Any, **_: Any) -> None:
 @worker_process_init.connect
 def _child_started(**_: Any) -> None:
     assert _Current.facts is not None
-    lane, pool, leaving = _Current.facts.lane, _Current.facts.pool, _Current.leaving
-    _start(WorkerFacts(lane, 1, pool, told_to_leave=lambda: leaving[0] == 1))
+    facts, leaving = _Current.facts, _Current.leaving
+    _start(WorkerFacts(facts.lane, 1, facts.pool, told_to_leave=lambda: leaving[0] == 1, plugins=facts.plugins))
 
 
 @worker_process_shutdown.connect

@@ -28,6 +28,7 @@ from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.worker.config_follower import ConfigFollower, Following
+from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.engine.worker_graph import WorkerEngine
@@ -39,6 +40,9 @@ from openclaw_workers.tasks.configuration import first_configuration, newest_con
 from openclaw_workers.tasks.lane_consumer import LaneConsumer
 from openclaw_workers.tasks.settings import is_local, loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
+from openclaw_workers.tools.catalog import reserved_names
+from openclaw_workers.tools.mcp.servers import McpServers
+from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins, load_plugins
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +59,16 @@ def load_models(settings: Settings) -> None:
     log.info("models.loaded", models=len(names), seconds=round(time.monotonic() - began, 1))
 
 
+def load_configured_plugins() -> Plugins:
+    """Import the plugins now, before any fork and before the first turn."""
+    began = time.monotonic()
+    plugins = load_plugins(loaded().settings.plugins, reserved_names())
+    if plugins.all:
+        seconds = round(time.monotonic() - began, 1)
+        log.info("plugins.loaded", plugins=len(plugins.all), tools=len(plugins.tools), seconds=seconds)
+    return plugins
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerFacts:
     """What `ocw status` shows of a worker."""
@@ -64,6 +78,7 @@ class WorkerFacts:
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
     """How a pool child learns that its parent is shutting down."""
+    plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
         host, pid, _ = worker_id.rsplit("/", 2)
@@ -85,6 +100,8 @@ class Worker:
         self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
         self._wake_messages = WakeMessages(stores.redis, stores.keys)
         self._sweep_wanted = threading.Event()
+        self._plugins = facts.plugins
+        self._mcp = McpServers(settings.mcp)
         self._engine = self._build(configured, stores)
         self.reader = stores.reader
         self._sweeper = self._engine.sweeper
@@ -99,11 +116,12 @@ class Worker:
             is_local=is_local(),
         )
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
+        report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
         self._ticker = Ticker(
             stores.leases,
             self._process,
             self.id,
-            lambda: {**fields, **self.config.facts()},
+            lambda: {**report.due(), **self.config.facts()},
             told_to_leave=facts.told_to_leave,
             secrets=self.config.secrets,
             on_config=self.config.noticed,
@@ -142,6 +160,8 @@ class Worker:
             self.id,
             default_model=default_model(configured.settings, os.environ),
             sweep_wanted=self._sweep_wanted,
+            plugins=self._plugins,
+            mcp=self._mcp,
         )
 
     def _use(self, following: Following) -> None:
@@ -170,6 +190,8 @@ class Worker:
             self._ticker.tick()  # before the first turn it must be known whether this worker takes any
         self._ticker.start()
         self._sweeper.start()
+        if self._lanes != [Lane.SERVICE]:
+            self._mcp.start()
         if Lane.SERVICE in self._lanes:
             self._own_memory()
         log.info("worker.started", worker=self.id)
@@ -193,6 +215,7 @@ class Worker:
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()
+        self._mcp.stop()
         try:
             self._workers.leave(self.id)
         except StoreUnavailable as error:

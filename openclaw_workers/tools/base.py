@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from openclaw_workers.cancel import Cancel
-from openclaw_workers.domain.tool_spec import RAW_ARGUMENTS
+from openclaw_workers.domain.tool_spec import RAW_ARGUMENTS, ToolSpec
 from openclaw_workers.domain.transcript import ContentBlock
 from openclaw_workers.errors import ToolInputInvalid
 from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
@@ -30,6 +31,23 @@ class Effect(StrEnum):
     NONE = "none"  # it only reads: run it again
     IDEMPOTENT = "idempotent"  # run it again with the same call id
     ONCE = "once"  # never run it again; tell the model that the outcome is unknown
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSource:
+    """Where a tool comes from. Tool policies name it by its groups."""
+
+    kind: Literal["built-in", "plugin", "mcp"] = "built-in"
+    name: str = ""
+    """The name of the plugin or of the MCP server."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that its tools belong to: all of the kind, and those of this plugin or server."""
+        return {"built-in": (), "plugin": ("plugins", self.name), "mcp": ("mcp", self.name)}[self.kind]
+
+
+BUILT_IN = ToolSource()
 
 
 class ToolInput(BaseModel):
@@ -71,6 +89,18 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables for commands of this run, from its skills."""
+    skill_paths: tuple[str, ...] = ()
+    """Folders and files of skills outside the workspace, which may be read and not written."""
+    skill_files: frozenset[str] = frozenset()
+    """Files of skills, whose text is instructions and not evidence."""
+
+
+class TrustedText(str):
+    """An answer that the model may follow, although other answers of the tool are quoted as untrusted."""
+
+    __slots__ = ()
 
 
 ToolAnswer = str | list[ContentBlock]
@@ -82,14 +112,17 @@ InputT = TypeVar("InputT", bound=ToolInput)
 class Tool(ABC, Generic[InputT]):
     """The class docstring is the description that the model reads."""
 
-    name: ClassVar[str]
-    effect: ClassVar[Effect]
+    name: str
+    effect: Effect
     input_type: type[InputT]
+    groups: tuple[str, ...] = ()
+    """The groups of its plugin or MCP server; those of built-in tools are in `policy.names`."""
+    source: ToolSource = BUILT_IN
     batched: ClassVar[bool] = False
     """All calls of one assistant message run together, before its other calls, in one `run_batch`."""
     ends_turn: ClassVar[bool] = False
     """A successful call ends the turn without another model call."""
-    max_output_bytes: ClassVar[int] = MAX_OUTPUT_BYTES
+    max_output_bytes: int = MAX_OUTPUT_BYTES
     """The text of an answer is cut to this size, with a note. Tools with longer results return them in pages."""
 
     def is_result_untrusted(self, args: InputT) -> bool:
@@ -114,6 +147,19 @@ class Tool(ABC, Generic[InputT]):
 
     def description(self) -> str:
         return " ".join((type(self).__doc__ or "").split())
+
+    def input_schema(self) -> dict[str, Any]:
+        """The input as JSON schema, without the titles that pydantic derives from the names: they tell nothing."""
+        schema: dict[str, Any] = self.input_type.model_json_schema()
+        schema.pop("title", None)
+        for each in schema["properties"].values():
+            each.pop("title", None)
+        return schema
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it; made once."""
+        return ToolSpec(self.name, self.description(), self.input_schema())
 
     def parse(self, arguments: dict[str, Any]) -> InputT:
         """Validate the arguments that a model sent.

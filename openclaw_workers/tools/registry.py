@@ -17,7 +17,7 @@ from openclaw_workers.tools.files.ls import Ls
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.files.write import Write
 from openclaw_workers.tools.memory.tools import MemoryGet, MemorySearch, MemoryWrite
-from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionStatus
+from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionsSearch, SessionStatus
 from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
 from openclaw_workers.tools.shell.exec import Exec
@@ -30,7 +30,7 @@ def _by_name() -> dict[str, Tool[Any]]:
     tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec()]
     tools += [WebSearch(), WebFetch()]
     tools += [SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
-    tools += [SessionsList(), SessionsHistory(), SessionStatus(), CronTool()]
+    tools += [SessionsList(), SessionsHistory(), SessionsSearch(), SessionStatus(), CronTool()]
     tools += [MemorySearch(), MemoryGet(), MemoryWrite()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 
@@ -41,19 +41,4 @@ def builtin_tools() -> list[Tool[Any]]:
 
 def specs(tools: Iterable[Tool[Any]] | None = None) -> list[ToolSpec]:
     """The given tools, or all, as a model sees them. The order is stable, so that prompts stay cacheable."""
-    return [_spec(tool.name) for tool in (builtin_tools() if tools is None else tools)]
-
-
-@cache
-def _spec(name: str) -> ToolSpec:
-    tool = _by_name()[name]
-    return ToolSpec(tool.name, tool.description(), _schema(tool))
-
-
-def _schema(tool: Tool[Any]) -> dict[str, Any]:
-    """The input schema without the titles that pydantic derives from the names: they are useless to a model."""
-    schema: dict[str, Any] = tool.input_type.model_json_schema()
-    schema.pop("title", None)
-    for field in schema["properties"].values():
-        field.pop("title", None)
-    return schema
+    return [tool.spec for tool in (builtin_tools() if tools is None else tools)]

@@ -62,13 +62,13 @@ def test_a_token_that_may_only_look_gets_no_way_to_write(site: Site, window: Ope
     expect(visitor.page.get_by_role("log")).to_contain_text("hello")
     expect(visitor.page.get_by_text("This token may look, not write.")).to_be_visible()
     assert visitor.page.get_by_role("button", name="Delete").count() == 0
-    for view in ("runs", "fleet", "usage"):
+    for view in ("runs", "fleet", "schedules", "memory", "usage"):
         visitor.open(f"/{view}")
         expect(visitor.page.get_by_role("heading", level=1)).to_be_visible()
 
 
 def test_every_view_has_names_for_its_controls(visitor: Visitor) -> None:
-    for path in ("/chat", "/runs", "/fleet", "/usage"):
+    for path in ("/chat", "/runs", "/fleet", "/schedules", "/memory", "/usage"):
         visitor.open(path)
         visitor.page.get_by_role("heading", level=1).first.wait_for()
         unnamed = visitor.page.evaluate(

@@ -20,7 +20,9 @@ def _both(ocw: Ocw, *words: str, **env: str) -> tuple[Done, Done]:
     ("words", "code", "kind", "message"),
     [
         (("agent", "-m", "  "), 2, "BadInput", "empty"),
-        (("agent",), 2, "UsageError", "--message"),
+        (("agent",), 2, "BadInput", "empty"),
+        (("agent", "hello", "-m", "hello"), 2, "BadInput", "the message is given twice"),
+        (("agent", "-m", "x", "--session", ""), 2, "UsageError", "it is empty; leave the option out"),
         (("agent", "-m", "x", "--agent", "nobody"), 5, "NotFound", "no agent 'nobody'"),
         (
             ("agent", "-m", "x", "--model", "nothing"),

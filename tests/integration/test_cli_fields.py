@@ -67,6 +67,8 @@ def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.
         "agents": {"list": [{"id": "main", "default": True}, wired]},
         "engine": {"leaseSeconds": 8.0},
         "budgets": {"tree": {"tokens": 1_000_000_000}},
+        "plugins": {"modules": ["no_such_plugin"]},
+        "mcp": {"startWaitSeconds": 0, "servers": {"gone": {"command": "no-such-program"}}},
     }
     with Fleet(tmp_path_factory.mktemp("house"), config) as fleet:
         fleet.workspace.mkdir(parents=True)
@@ -207,6 +209,12 @@ class Asking:
         self.ask("status", "status")
         self.ask("subagents retry", "subagents", "retry", batch)
 
+    def logs(self) -> None:
+        folder = self.fleet.state_dir / "logs"
+        folder.mkdir(exist_ok=True)
+        (folder / "worker-main.log").write_text("2026-11-17 22:12:12 worker.ready lane=main\n")
+        self.ask("logs", "logs")
+
     def what_is_there(self) -> None:
         damaged = self.fleet.stores.keys.log(session_key("plain"))
         self.fleet.stores.redis.rpush(damaged, "garbage")
@@ -223,13 +231,20 @@ class Asking:
         for run in (self.plain["runId"], child, str(self.fleet.run(child).parent_run_id)):
             self.ask("runs show", "runs", "show", run)
         self.ask("usage", "usage")
+        self.logs()
+        self.ask("models list", "models", "list")
         self.ask("models status", "models", "status")
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
+        self.ask("plugins list", "plugins", "list")
+        self.ask("plugins check", "plugins", "check", code=1)
+        eventually(lambda: self.ocw("mcp", "status", "--json").json["workers"], within=60)
+        self.ask("mcp status", "mcp", "status")
         self.ask("agents prompt", "agents", "prompt", "main")
         self.ask("agents prompt", "agents", "prompt", "main", "--sizes")
         self.memory()
+        self.skills()
         self.ask("completion", "completion", "bash")
 
     def memory(self) -> None:
@@ -240,8 +255,23 @@ class Asking:
         self.ask("memory search", "memory", "search", '"cabin"', "--session", "main")
         self.ask("memory get", "memory", "get", "MEMORY.md", "--from", "1", "--lines", "1")
         self.ask("memory get", "memory", "get", "MEMORY.md")
+        self.ask("memory files", "memory", "files")
         self.ask("memory doctor", "memory", "doctor")
         self.ask("sessions search", "sessions", "search", "done")
+
+    def skills(self) -> None:
+        requires = {"requires": {"bins": ["sh"]}, "os": ["linux", "darwin"], "primaryEnv": "KEY"}
+        metadata = json.dumps({"openclaw": {**requires, "install": [{"kind": "brew", "formula": "sh"}]}})
+        folder = self.directory / "sample"
+        folder.mkdir()
+        head = f"---\nname: sample\ndescription: d\nhomepage: https://example.org\nmetadata: {metadata}\n---\n"
+        (folder / "SKILL.md").write_text(head)
+        self.ask("skills add", "skills", "add", str(folder), "--yes")
+        self.ask("skills new", "skills", "new", "fresh")
+        (self.fleet.workspace / "skills" / "broken.md").write_text("nothing")
+        self.ask("skills list", "skills", "list", "--all")
+        self.ask("skills show", "skills", "show", "sample")
+        self.ask("skills check", "skills", "check", code=1)
 
     def outbox(self) -> None:
         store, route = self.fleet.stores.outbox, Route(channel="telegram", account_id="bot", to="42", thread_id="7")
@@ -300,6 +330,9 @@ class Asking:
         self.ask("status --damaged", "status", "--damaged")
         self.ask("runs stop", "runs", "stop", run, "--wait")
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))
+        row = self.fleet.stores.keys.row(session_key("plain"))
+        self.fleet.stores.redis.hset(row, "lastInteractionAt", "1")
+        self.ask("sessions cleanup", "sessions", "cleanup", "--dry-run")
         self.ask("sessions reset", "sessions", "reset", "busy")
         self.ask("sessions delete", "sessions", "delete", "busy", "--yes")
 

@@ -25,8 +25,16 @@ def test_runs_are_listed_newest_first_and_filtered(live_fleet: Fleet, ocw_cli: O
 
     assert [run["runId"] for run in listed] == [badly, well]
     assert [run["runId"] for run in failed] == [badly]
-    assert str(badly) in text.out
-    assert str(well) not in text.out
+    assert str(badly)[:12] in text.out
+    assert "error (billing)" in text.out
+    assert str(well)[:12] not in text.out
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_last_one(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+    run = str(live_fleet.outcome(live_fleet.send(program(say("found")), "found")).receipt.run)
+    for wanted in (run[:12], run.removeprefix("run-")[:8], "last"):
+        assert ocw_cli("runs", "show", wanted, "--json").json["runId"] == run
+    assert ocw_cli("runs", "show", "run-").code == 5, "too little to mean one"
 
 
 def test_show_lists_the_owners_and_tool_calls_of_a_run(live_fleet: Fleet, ocw_cli: Ocw) -> None:

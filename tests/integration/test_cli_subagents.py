@@ -256,7 +256,7 @@ def test_an_announce_that_is_not_delivered_yet_is_pending(tmp_path: Path) -> Non
 
         ocw = Ocw(fleet)
         for words in (("subagents", "list", "main", "--live"), ("runs", "tree", "main")):
-            (line,) = (line for line in ocw(*words).out.splitlines() if child.id in line)
+            (line,) = (line for line in ocw(*words).out.splitlines() if child.id[:12] in line)
             assert "pending" in line.split(), words
         assert "1 announces pending, 0 blocked" in ocw("status").out
 

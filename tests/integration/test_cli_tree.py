@@ -132,12 +132,12 @@ def test_a_reply_that_spawns_again_is_part_of_the_tree(live_fleet: Fleet, ocw_cl
     assert (done.code, done.out) == (0, "first\nsecond\nthird\n")
 
 
-def test_without_a_terminal_it_waits_only_for_the_turn(live_fleet: Fleet, ocw_cli: Ocw) -> None:
+def test_with_json_it_waits_only_for_the_turn(live_fleet: Fleet, ocw_cli: Ocw) -> None:
     gate = Gate(live_fleet, "turn")
     task = program(spawn(program(gate.step, say("x")), label="slow"), say("spawned"), say("heard"))
-    done = ocw_cli("agent", "--session", "turn", "-m", json.dumps(task))
+    done = ocw_cli("agent", "--session", "turn", "-m", json.dumps(task), "--json")
     gate.open()
-    assert (done.code, done.out) == (0, "spawned\n")
+    assert (done.code, done.json["text"]) == (0, "spawned")
     assert ocw_cli("agent", "--session", "turn", "-m", "hi", "--wait", "turn", "--no-wait").code == 2
 
 

@@ -220,6 +220,7 @@ def test_two_run_side_by_side(ocw: Ocw, tmp_path: Path) -> None:
         ready = [json.loads(process.communicate(timeout=120)[0]) for process in starting]
         assert len({one["redisUrl"] for one in ready}) == 2
         assert len({one["flowerUrl"] for one in ready}) == 2
+        assert len({one["ingressUrl"] for one in ready}) == 2
         assert all(one["pids"].keys() == {"redis", "flower", "ingress"} | WORKERS for one in ready)
     finally:
         second("down")

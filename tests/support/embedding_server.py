@@ -17,6 +17,8 @@ class EmbeddingServer:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
         self.models: set[str] = set()
+        self.keys: list[str] = []
+        """The key of each call, also of those that failed."""
         self.failures: list[int] = []
         """Statuses of the next answers."""
 
@@ -37,6 +39,7 @@ def embedding_server() -> Iterator[tuple[str, EmbeddingServer]]:
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            state.keys.append(self.headers["Authorization"].removeprefix("Bearer "))
             if state.failures:
                 self._send(state.failures.pop(0), {"error": {"message": "not now"}})
                 return

@@ -231,15 +231,18 @@ class Fleet:
         loglevel: str = "INFO",
         wait: bool = True,
         options: Sequence[str] = (),
+        state_dir: Path | None = None,
         **env: str,
     ) -> WorkerProcess:
         """Start `ocw worker`; returns when it consumes, or at once without `wait`.
 
-        With `ignores_ticks` its ticker never reports a lost lease: only the checks of the scripts stop it.
+        With `ignores_ticks` its ticker never reports a lost lease: only the checks of the scripts stop it. With
+        another `state_dir` it works as one on another host does.
         """
         if ignores_ticks:
             env["PYTHONPATH"] = os.pathsep.join([IGNORES_TICKS, *filter(None, [os.environ.get("PYTHONPATH")])])
-        argv = ["--config", str(self.config_path), "--state-dir", str(self.state_dir), "worker", "--lane", lane]
+        place = state_dir or self.state_dir
+        argv = ["--config", str(self.config_path), "--state-dir", str(place), "worker", "--lane", lane]
         argv += ["--concurrency", str(concurrency), "--pool", pool, "--loglevel", loglevel, *options]
         log = self.directory / f"worker-{len(self.workers) + 1}.log"
         worker = WorkerProcess(argv, {**self.environment(), **env}, self.state_dir, log, respawn=respawn)

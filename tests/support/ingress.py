@@ -84,6 +84,7 @@ class Api:
     def error(self, method: str, path: str, **more: Any) -> tuple[int, str]:
         """Status and code of a request that is refused."""
         answer = self.http.request(method, path, **more)
+        assert answer.status_code >= 400, answer.text
         return answer.status_code, answer.json()["error"]["code"]
 
     def stream(self, method: str, path: str, **more: Any) -> Any:

@@ -44,6 +44,7 @@ def _networks_work() -> bool:
 PROGRAMS: dict[str, Callable[[], bool]] = {
     "bubblewrap": cache(_bubblewrap_works),
     "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
+    "curl": _on_path("curl"),
     "networks": cache(_networks_work),
     "ripgrep": _on_path("rg"),
 }

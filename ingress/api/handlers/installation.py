@@ -9,10 +9,12 @@ from typing import Any
 from ingress.api.models.inputs import ConfigCheckInput, ConfigQuery, UsageQuery
 from ingress.api.table import Call, NoInput
 from openclaw_workers.config.loader import load
+from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.engine.intake.commands.registry import list_commands
-from openclaw_workers.errors import ConfigurationError
+from openclaw_workers.errors import ConfigurationError, NotFound
 from openclaw_workers.queries.agent_answers import agents_answer
 from openclaw_workers.queries.config_answers import check_answer, failed_check_answer, values_answer
+from openclaw_workers.queries.prompt_answers import prompt_answer
 from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
 
 
@@ -36,10 +38,21 @@ def list_agents(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     return {**answer, "agents": [each for each in answer["agents"] if wanted in (None, each["agentId"])]}
 
 
+def get_prompt(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    """A worker of the service lane builds it, because it contains files of the agent's workspace."""
+    wanted = call.path["id"]
+    if call.principal.agent not in (None, wanted.lower()):
+        raise NotFound(f"no agent {wanted!r}")
+    return prompt_answer(call.context, wanted, lambda agent: call.context.celery().prompt(agent))
+
+
 def commands(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     """Those that whoever asks may use."""
-    triggers = call.context.settings.session.reset_triggers
-    return {"ok": True, "commands": list_commands(triggers, call.principal.command_authority)}
+    settings = call.context.settings
+    agent = call.principal.agent or default_agent_id(settings)
+    skills = call.context.stores.skill_commands.of_agent(agent)
+    known = list_commands(settings.session.reset_triggers, call.principal.command_authority, skills)
+    return {"ok": True, "commands": known}
 
 
 def get_config(call: Call[ConfigQuery, NoInput]) -> dict[str, Any]:

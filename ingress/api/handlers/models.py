@@ -1,4 +1,4 @@
-"""Keys of providers: which are paused, and ending a pause."""
+"""Models, and keys of providers: which are paused, and ending a pause."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import Any
 
 from ingress.api.models.inputs import Name
 from ingress.api.table import Call, Input, NoInput
-from openclaw_workers.queries.model_answers import keys_answer, resume_keys, resumed_answer
+from openclaw_workers.queries.model_answers import keys_answer, models_answer, resume_keys, resumed_answer
 
 
 class ResumeInput(Input):
     key: Name
     """PROVIDER or PROVIDER/PROFILE."""
+
+
+def list_models(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    return models_answer(call.context)
 
 
 def list_keys(call: Call[NoInput, NoInput]) -> dict[str, Any]:

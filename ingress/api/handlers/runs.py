@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ingress.api.access import run_of, session_key_of
-from ingress.api.models.inputs import LimitQuery, RunsQuery
+from ingress.api.models.inputs import LimitQuery, RunsQuery, TreesQuery
 from ingress.api.table import Call, NoInput
 from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.run_answers import journal_json, recent_runs, run_details, runs_answer, stop_answer
 from openclaw_workers.queries.runs import find_run
-from openclaw_workers.queries.trees import TreeQuery, recent_trees, trees_answer
+from openclaw_workers.queries.sessions import find_session
+from openclaw_workers.queries.trees import TreeQuery, recent_trees, trees_answer, trees_of
 
 
 def list_runs(call: Call[RunsQuery, NoInput]) -> dict[str, Any]:
@@ -52,5 +53,9 @@ def list_active_trees(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     return trees_answer(call.context, [root for root in roots if call.principal.may_see(root.run.session_key)])
 
 
-def list_trees(call: Call[LimitQuery, NoInput]) -> dict[str, Any]:
+def list_trees(call: Call[TreesQuery, NoInput]) -> dict[str, Any]:
+    if call.query.session_key is not None:
+        session_key_of(call, call.query.session_key)
+        key, _ = find_session(call.context, call.query.session_key)
+        return trees_answer(call.context, trees_of(call.context, key)[: -call.query.limit - 1 : -1])
     return trees_answer(call.context, recent_trees(call.context, call.query.limit, call.principal.agent))

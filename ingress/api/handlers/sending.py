@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -33,7 +34,11 @@ EVENT_STREAM = "text/event-stream"
 
 async def send(call: Call[NoInput, SendInput]) -> Response:
     """202 once it is stored; with `wait`, 200 and the answer; with `Accept: text/event-stream`, events."""
-    queued, session = await call.context.call(_accept, call)
+    body, context = call.body, call.context
+    find = partial(session_of, wanted=body.session_key, agent=body.agent_id, thread=body.thread_id)
+    session = await context.call(find, context, call.principal) if body.thread_id else find(context, call.principal)
+    order = await context.call(_order, call, session) if body.attachments else _order(call, session)
+    queued = await accept(context, call.principal, order)
     if isinstance(queued, Answered):
         return _answered(call.request, Answer(session, "command", text=queued.text))
     updates = follow(call.context, queued, with_tree=call.body.wait == "tree", seconds=call.body.timeout_seconds)
@@ -44,10 +49,9 @@ async def send(call: Call[NoInput, SendInput]) -> Response:
     return await _wait(call.request, updates)
 
 
-def _accept(call: Call[NoInput, SendInput]) -> tuple[Queued | Answered, SessionKey]:
-    body, place, principal = call.body, call.context, call.principal
-    session = session_of(place, principal, wanted=body.session_key, agent=body.agent_id, thread=body.thread_id)
-    order = Order(
+def _order(call: Call[NoInput, SendInput], session: SessionKey) -> Order:
+    body = call.body
+    return Order(
         text=body.text,
         session=session,
         thread=body.thread_id,
@@ -60,26 +64,37 @@ def _accept(call: Call[NoInput, SendInput]) -> tuple[Queued | Answered, SessionK
         mode=body.mode,
         files=[decoded(each.name, each.data, each.media_type) for each in body.attachments],
     )
-    return accept(place, principal, order), session
 
 
-def steer_run(call: Call[NoInput, TextInput]) -> Response:
+async def steer_run(call: Call[NoInput, TextInput]) -> Response:
+    return await _say(call, await call.context.call(_active_session, call), QueueMode.STEER)
+
+
+async def send_to_subagent(call: Call[NoInput, TextInput]) -> Response:
+    return await _say(call, await call.context.call(_session_of_subagent, call), QueueMode.FOLLOWUP)
+
+
+async def steer_subagent(call: Call[NoInput, TextInput]) -> Response:
+    return await _say(call, await call.context.call(_session_of_subagent, call), QueueMode.STEER)
+
+
+async def rerun(call: Call[NoInput, RepeatInput]) -> Response:
+    """Accept the messages that a run answered again, as one new message to its session."""
+    return await _accepted(call, await call.context.call(_same_again, call))
+
+
+def _active_session(call: Call[NoInput, TextInput]) -> SessionKey:
     run = run_of(call)
     if call.context.stores.inbox.current_run(run.session_key) != run.id:
         raise ConflictError(f"{run.id} is not the active run of its session; send a message instead")
-    return _say(call, run.session_key, QueueMode.STEER)
+    return run.session_key
 
 
-def send_to_subagent(call: Call[NoInput, TextInput]) -> Response:
-    return _say(call, session_of_subagent(call.context, subagent_of(call)), QueueMode.FOLLOWUP)
+def _session_of_subagent(call: Call[NoInput, TextInput]) -> SessionKey:
+    return session_of_subagent(call.context, subagent_of(call))
 
 
-def steer_subagent(call: Call[NoInput, TextInput]) -> Response:
-    return _say(call, session_of_subagent(call.context, subagent_of(call)), QueueMode.STEER)
-
-
-def rerun(call: Call[NoInput, RepeatInput]) -> Response:
-    """Accept the messages that a run answered again, as one new message to its session."""
+def _same_again(call: Call[NoInput, RepeatInput]) -> Order:
     found = run_details(call.context, run_of(call).id)
     entries = [each for each in found.journal if isinstance(each, UserEntry) and each.provenance in (None, "steer")]
     texts = ["".join(block.text for block in entry.content) for entry in entries]
@@ -87,22 +102,21 @@ def rerun(call: Call[NoInput, RepeatInput]) -> Response:
         texts = [found.run.task]
     if not any(texts):
         raise ConflictError(f"no message of a person is on record for {found.run.id}; there is nothing to run again")
-    order = Order(
+    return Order(
         text="\n\n".join(texts),
         session=found.run.session_key,
         key=_idempotency_key(call.request, call.body.idempotency_key),
         attachments=[file for entry in entries for file in entry.attachments],
     )
-    return _accepted(call, order)
 
 
-def _say(call: Call[NoInput, TextInput], session: SessionKey, mode: QueueMode) -> Response:
+async def _say(call: Call[NoInput, TextInput], session: SessionKey, mode: QueueMode) -> Response:
     key = _idempotency_key(call.request, call.body.idempotency_key)
-    return _accepted(call, Order(text=call.body.text, session=session, key=key, mode=mode))
+    return await _accepted(call, Order(text=call.body.text, session=session, key=key, mode=mode))
 
 
-def _accepted(call: Call[Any, Any], order: Order) -> Response:
-    queued = accept(call.context, call.principal, order)
+async def _accepted(call: Call[Any, Any], order: Order) -> Response:
+    queued = await accept(call.context, call.principal, order)
     if isinstance(queued, Answered):
         return JsonAnswer(answer_json(Answer(order.session, "command", text=queued.text)))
     return JsonAnswer(accepted_json(queued), status_code=202)

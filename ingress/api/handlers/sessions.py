@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ingress.api.access import existing_key, session_key_of
-from ingress.api.models.inputs import HistoryQuery, ResolveQuery, SessionPatch, SessionsQuery
+from ingress.api.models.inputs import HistoryQuery, ResolveQuery, SessionPatch, SessionsQuery, SessionTreesQuery
 from ingress.api.table import Call, NoInput
 from openclaw_workers.engine.sessions.row_patch import row_fields
 from openclaw_workers.errors import BadInput, NotFound
@@ -22,15 +22,19 @@ from openclaw_workers.views.session_trees import build_session_trees, session_tr
 def list_sessions(call: Call[SessionsQuery, NoInput]) -> dict[str, Any]:
     query, place = call.query, call.context
     agent = call.principal.agent or query.agent_id
-    found = recent_sessions(place, query.limit, agent, label=query.label, key=query.key)
+    found = recent_sessions(place, query.limit, agent, label=query.label, key=query.key, offset=query.offset)
     return sessions_answer(place, found)
 
 
-def session_trees(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+def session_trees(call: Call[SessionTreesQuery, NoInput]) -> dict[str, Any]:
     reader = call.context.stores.reader
+    wanted = None
+    if call.query.key is not None:
+        session_key_of(call, call.query.key)
+        wanted, _ = find_session(call.context, call.query.key)
     rows = [row for row in reader.each_session(500) if call.principal.may_see(row.session_key)]
     main_key = call.context.session_rules.main_key
-    trees = [session_tree_json(root, reader.control, main_key) for root in build_session_trees(rows)]
+    trees = [session_tree_json(root, reader.control, main_key) for root in build_session_trees(rows, wanted)]
     return {"ok": True, "sessions": trees, "unreadable": reader.unreadable}
 
 

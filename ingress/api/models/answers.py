@@ -374,5 +374,69 @@ class AdmissionAnswer(Done):
     subject: str
 
 
+class ChannelAccount(Shape):
+    name: str
+    channel: str
+    account_id: str
+    enabled: bool
+    has_token: bool
+    receives: str
+    receiver: str | None
+    last_update_at: int | None
+    last_error: str | None
+
+
+class ChannelsAnswer(Done):
+    channels: list[ChannelAccount]
+
+
+class ChannelAnswer(ChannelAccount):
+    ok: bool
+    refused: list[Json]
+    refused_updates: list[Json]
+    blocked_chats: list[Json]
+
+
+class ChannelTestAnswer(Done):
+    name: str
+    sent: str | None
+
+
+class TokenFields(Shape):
+    id: str
+    name: str
+    scope: Scope
+    agent: str | None
+    person: str | None
+    created_at: int
+    used_at: int | None
+
+
+class TokensAnswer(Done):
+    tokens: list[TokenFields]
+
+
+class NewTokenAnswer(TokenFields):
+    ok: bool
+    token: str
+    """The secret. It cannot be read again."""
+
+
+class IdAnswer(Done):
+    id: str
+
+
+class LinkAnswer(Done):
+    url: str
+    seconds: int
+
+
+class PromptAnswer(Done):
+    agent_id: str
+    model: str
+    window: int
+    parts: list[Json]
+
+
 class AgentsAnswer(Done):
     agents: list[Json]

@@ -11,6 +11,7 @@ from openclaw_workers.config.base import WEEK_SECONDS
 from openclaw_workers.domain.messages import QueueMode
 from openclaw_workers.domain.outgoing import OutgoingState
 from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.tokens import Scope
 from openclaw_workers.store.llm.ledger import KEPT_DAYS
 
 MOST_LISTED = 1000
@@ -77,6 +78,13 @@ class SessionsQuery(Input):
     """Only sessions with this label."""
     key: Name | None = None
     """Only sessions whose key contains this text."""
+    offset: Annotated[int, Field(ge=0, le=10**9)] = 0
+    """Leave out as many first."""
+
+
+class SessionTreesQuery(Input):
+    key: Name | None = None
+    """Only this session, and those below it."""
 
 
 class ResolveQuery(Input):
@@ -122,6 +130,11 @@ class LimitQuery(Input):
     limit: Limit = 20
 
 
+class TreesQuery(LimitQuery):
+    session_key: Name | None = None
+    """Only trees that this session began."""
+
+
 class SubagentsQuery(Input):
     limit: Limit = 50
     session_key: Name | None = None
@@ -135,6 +148,23 @@ class OutboxQuery(Input):
     state: OutgoingState | None = None
     all: bool = False
     """Also those that were sent or dropped in the last 24 hours."""
+
+
+class ChannelTestInput(Input):
+    account: Name = "telegram"
+    """Such as telegram, or telegram/work for another account than the default one."""
+    to: Name | None = None
+    """Also send a message to this chat, and wait until it is sent."""
+
+
+class TokenInput(Input):
+    scope: Scope = Scope.CHAT
+    name: Annotated[str, StringConstraints(max_length=200)] = ""
+    """What it is for; shown in the list."""
+    agent: Name | None = None
+    """It sees and reaches this agent only."""
+    person: Name | None = None
+    """Its messages have the authority of this person, such as telegram:123456789."""
 
 
 class UsageQuery(Input):

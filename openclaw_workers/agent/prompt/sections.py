@@ -49,6 +49,8 @@ class PromptFacts:
     model_aliases: Sequence[tuple[str, str]] = ()
     timezone: str = ""
     files: Sequence[ContextFile] = ()
+    heartbeat: str = ""
+    """What the agent is asked when it beats; empty if it does not."""
     extra: str = ""
     """Extra instructions from the configuration."""
     model: str = ""
@@ -176,6 +178,10 @@ def _project(facts: PromptFacts) -> str:
     return "\n\n".join([texts.PROJECT_HEADING, texts.PROJECT, *soul, *files])
 
 
+def _heartbeats(facts: PromptFacts) -> str:
+    return texts.HEARTBEATS.format(prompt=facts.heartbeat) if facts.heartbeat and facts.role is Role.MAIN else ""
+
+
 def _extra(facts: PromptFacts) -> str:
     return _titled(facts.extra, facts.role) if facts.extra.strip() else ""
 
@@ -221,6 +227,7 @@ _PARTS: dict[str, Callable[[PromptFacts], str]] = {
     "time": _time,
     "project context": _project,
     "silent replies": lambda _: texts.SILENT,
+    "heartbeats": _heartbeats,
     "extra": _extra,
     "runtime": _runtime,
     "worker": _worker,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from openclaw_workers.cli.backend.local_agents import LocalAgents
+from openclaw_workers.cli.backend.local_edge import LocalEdge
 from openclaw_workers.cli.backend.local_facts import LocalFacts
 from openclaw_workers.cli.backend.local_runs import LocalRuns
 from openclaw_workers.cli.backend.local_sessions import LocalSessions
 from openclaw_workers.cli.backend.local_talk import LocalTalk
 
 
-class LocalBackend(LocalTalk, LocalSessions, LocalRuns, LocalFacts):
+class LocalBackend(LocalTalk, LocalSessions, LocalRuns, LocalFacts, LocalEdge, LocalAgents):
     """Implements `Backend` with the rights of the owner."""

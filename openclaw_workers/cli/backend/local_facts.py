@@ -8,9 +8,10 @@ from openclaw_workers.cli.backend.opened import LocalPart
 from openclaw_workers.cli.backend.protocol import Json
 from openclaw_workers.engine.client_graph import pairing_of
 from openclaw_workers.queries.agent_answers import agents_answer
-from openclaw_workers.queries.model_answers import keys_answer, resume_keys, resumed_answer
+from openclaw_workers.queries.model_answers import keys_answer, models_answer, resume_keys, resumed_answer
 from openclaw_workers.queries.outbox_answers import outbox_answer
 from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
+from openclaw_workers.queries.worker_answers import mcp_answer, plugin_check, plugins_answer
 from openclaw_workers.views.outbox import entry_details_json, entry_json
 from openclaw_workers.views.pairing import admission_json, pairing_json
 
@@ -31,11 +32,23 @@ class LocalFacts(LocalPart):
     def keys(self) -> Json:
         return keys_answer(self._cli)
 
+    def models(self) -> Json:
+        return models_answer(self._cli)
+
     def resume_keys(self, wanted: str) -> Json:
         return resumed_answer(*resume_keys(self._cli, wanted))
 
     def agents(self) -> Json:
         return agents_answer(self._cli.loaded)
+
+    def plugins(self) -> Json:
+        return plugins_answer(self._cli)
+
+    def plugin_check(self) -> Json:
+        return plugin_check(self._cli)
+
+    def mcp_status(self) -> Json:
+        return mcp_answer(self._cli)
 
     def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json:
         return outbox_answer(self._cli, limit, state=state, with_sent=with_sent)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 from openclaw_workers.cli.backend.opened import LocalPart
-from openclaw_workers.cli.backend.protocol import Json
+from openclaw_workers.cli.backend.protocol import Json, Transcript
+from openclaw_workers.config.resolve import workspace_dir
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.engine.routing.session_labels import check_label
-from openclaw_workers.queries.session_answers import recent_sessions, session_details, sessions_answer
+from openclaw_workers.errors import CorruptRecord, NotFound
+from openclaw_workers.queries.session_answers import check_agent, recent_sessions, session_details, sessions_answer
 from openclaw_workers.queries.sessions import check_label_is_free, find_key, find_session
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
 
@@ -58,3 +61,25 @@ class LocalSessions(LocalPart):
         session = find_key(self._cli, key)
         self._cli.control.delete(session)
         return {"ok": True, "sessionKey": session}
+
+    def export_rows(self, agent: str | None, session: str | None) -> tuple[list[SessionEntry], int]:
+        reader = self._cli.stores.reader
+        found = reader.each_session() if session is None else [find_session(self._cli, session)[1]]
+        rows = [row for row in found if agent is None or row.agent_id == agent.lower()]
+        if agent is not None and not rows:
+            check_agent(self._cli, agent)
+        return rows, reader.unreadable
+
+    def export_transcript(self, row: SessionEntry) -> Transcript:
+        loaded, reader = self._cli.loaded, self._cli.stores.reader
+        try:
+            entries, unreadable = reader.raw_transcript(row.session_key)
+        except CorruptRecord as error:
+            # The other sessions are exported even if one transcript cannot be read.
+            reader.quarantine(f"session {row.session_key}", error.message, "")
+            entries, unreadable = [], 1
+        try:
+            workspace = workspace_dir(loaded.settings, row.agent_id, loaded.state_dir)
+        except NotFound:
+            workspace = loaded.state_dir  # the agent is no longer configured
+        return Transcript(str(workspace), entries, unreadable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from openclaw_workers.client.protocol import Steps, Update
     from openclaw_workers.domain.ids import MessageId, SessionKey
     from openclaw_workers.domain.messages import QueueMode
+    from openclaw_workers.domain.session_row import SessionEntry
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 
 Json = dict[str, Any]
@@ -43,6 +44,22 @@ class OutgoingText:
     mode: QueueMode | None = None
     thread: str = ""
     files: Sequence[Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A transcript for an export."""
+
+    workspace: str
+    """Of the session's agent."""
+    lines: Sequence[str]
+    """Entries as JSON."""
+    unreadable: int
+    """How many were left out."""
+
+
+Progress = Callable[[str], Callable[[int, int], None]]
+"""For an agent, a function that is told how many documents of how many are done."""
 
 
 class Follower(Protocol):
@@ -121,9 +138,17 @@ class Backend(Protocol):
 
     def keys(self) -> Json: ...
 
+    def models(self) -> Json: ...
+
     def resume_keys(self, wanted: str) -> Json: ...
 
     def agents(self) -> Json: ...
+
+    def plugins(self) -> Json: ...
+
+    def plugin_check(self) -> Json: ...
+
+    def mcp_status(self) -> Json: ...
 
     def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json: ...
 
@@ -138,3 +163,62 @@ class Backend(Protocol):
     def approve(self, who: str, *, share_session: bool) -> Json: ...
 
     def revoke(self, who: str) -> Json: ...
+
+    def channels(self) -> Json: ...
+
+    def channel(self, account: str) -> Json: ...
+
+    def check_channel(self, account: str, chat: str | None) -> Json:
+        """What the channel says of an account; with `chat`, a message is sent there first."""
+
+    def tokens(self) -> Json: ...
+
+    def create_token(self, scope: str, *, name: str, agent: str | None, person: str | None) -> Json: ...
+
+    def revoke_token(self, token: str) -> Json: ...
+
+    def login_link(self, token: str) -> Json: ...
+
+    def prompt(self, agent: str) -> Json:
+        """The system prompt of an agent, in parts with their texts."""
+
+    def export_rows(self, agent: str | None, session: str | None) -> tuple[list[SessionEntry], int]:
+        """Rows of sessions, and how many cannot be read."""
+
+    def export_transcript(self, row: SessionEntry) -> Transcript: ...
+
+    def jobs(self) -> Json: ...
+
+    def add_job(self, fields: dict[str, Any], job: str) -> Json:
+        """Add a job with the fields of `JobDraft`; `job` is its id, or empty."""
+
+    def change_job(self, job: str, fields: dict[str, Any]) -> Json: ...
+
+    def remove_job(self, job: str) -> Json: ...
+
+    def run_job(self, job: str) -> Json: ...
+
+    def job_runs(self, job: str, limit: int) -> Json: ...
+
+    def pause_job(self, job: str) -> Json: ...
+
+    def resume_job(self, job: str) -> Json: ...
+
+    def heartbeats(self) -> Json: ...
+
+    def change_heartbeat(self, agent: str, verb: str) -> Json:
+        """`verb` is run, pause or resume."""
+
+    def memory_status(self, agent: str | None) -> Json: ...
+
+    def memory_index(self, agent: str | None, *, force: bool, progress: Progress) -> Json: ...
+
+    def memory_search(
+        self, query: str, *, agent: str | None, session: str | None, limit: int, only_sessions: bool = False
+    ) -> Json: ...
+
+    def memory_files(self, agent: str | None) -> Json: ...
+
+    def memory_lines(self, path: str, *, agent: str | None, first: int | None, count: int | None) -> Json: ...
+
+    def memory_checks(self, agent: str | None) -> Json: ...

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
+from openclaw_workers.cli.backend.remote_agents import RemoteAgents
+from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.client.protocol import Steps, Update
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.remote.address import ApiAddress, MessageRejected, path_of
 from openclaw_workers.remote.reader import HttpReader
-from openclaw_workers.remote.transport import AsyncTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 T = TypeVar("T")
 
-PAGE = 1000
 MOST_LISTED = 1000
 
 
@@ -45,12 +45,11 @@ class RemoteFollower:
         return self._runner.run(self._reader.result(steps))
 
 
-class RemoteBackend:
+class RemoteBackend(RemoteEdge, RemoteAgents):
     """Implements `Backend` with the rights of a token."""
 
     def __init__(self, address: ApiAddress) -> None:
-        self._runner = asyncio.Runner()
-        self._transport = AsyncTransport(address)
+        super().__init__(address)
         self._reader = HttpReader(self._transport)
         self.conversations = RemoteFollower(self._runner, self._reader)
 
@@ -117,11 +116,7 @@ class RemoteBackend:
         return self._get("/sessions", limit=min(limit, MOST_LISTED), agentId=agent)
 
     def session_trees(self, key: str | None) -> Json:
-        answer = self._get("/session-trees")
-        if key is None:
-            return answer
-        wanted = self.existing_key(key)
-        return {**answer, "sessions": [node for node in _nodes(answer["sessions"]) if node["sessionKey"] == wanted]}
+        return self._get("/session-trees", key=None if key is None else self.existing_key(key))
 
     def session(self, key: str) -> Json:
         if not key.strip():
@@ -184,6 +179,9 @@ class RemoteBackend:
         return self._get("/usage", by=by, days=days)
 
     def keys(self) -> Json:
+        return self._get("/models/keys")
+
+    def models(self) -> Json:
         return self._get("/models")
 
     def resume_keys(self, wanted: str) -> Json:
@@ -206,6 +204,15 @@ class RemoteBackend:
         form = "json" if path.suffix in (".json", ".json5") else "yaml"
         return {**self._post("/config/check", text=text, format=form), "source": str(path)}
 
+    def plugins(self) -> Json:
+        return self._get("/plugins")
+
+    def plugin_check(self) -> Json:
+        return self._get("/plugins/check")
+
+    def mcp_status(self) -> Json:
+        return self._get("/mcp")
+
     def outbox(self, limit: int, state: str | None, *, with_sent: bool) -> Json:
         return self._get("/outbox", limit=min(limit, MOST_LISTED), state=state, all=with_sent)
 
@@ -227,39 +234,9 @@ class RemoteBackend:
     def revoke(self, who: str) -> Json:
         return self._post("/pairing/revoke", who=who)
 
-    def _pages(self, path: str, limit: int | None) -> list[Json]:
-        """The newest entries of a transcript, read from the end."""
-        found: list[Json] = []
-        before: int | None = None
-        while before != 0 and (limit is None or len(found) < limit):
-            page = PAGE if limit is None else min(PAGE, limit - len(found))
-            answer = self._get(path, limit=page, before=before)
-            found = [*answer["entries"], *found]
-            before = answer["first"]
-        return found
-
-    def _get(self, path: str, **query: Any) -> Json:
-        return self._request("GET", path, query=query)
-
-    def _post(self, path: str, **body: Any) -> Json:
-        return self._request("POST", path, body={name: value for name, value in body.items() if value is not None})
-
-    def _request(self, method: str, path: str, **parts: Any) -> Json:
-        answer: Json = self._run(self._transport.request(method, path, **parts))
-        return answer
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(work)
-
 
 async def _next(updates: AsyncIterator[Update]) -> Update:
     return await anext(updates)
-
-
-def _nodes(trees: Sequence[Json]) -> Iterator[Json]:
-    for tree in trees:
-        yield tree
-        yield from _nodes(tree["children"])
 
 
 def _attachment(file: Path) -> Json:

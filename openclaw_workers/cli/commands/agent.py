@@ -18,7 +18,7 @@ from openclaw_workers.cli.conversation import (
     session_id_of,
     show,
 )
-from openclaw_workers.cli.keyboard import check_stdin
+from openclaw_workers.cli.keyboard import check_stdin, read_stdin
 from openclaw_workers.cli.output import (
     COUNT,
     Exit,
@@ -26,6 +26,7 @@ from openclaw_workers.cli.output import (
     echo_json,
     json_option,
     leave,
+    not_empty,
     report,
 )
 from openclaw_workers.cli.render.answer_stream import AnswerStream
@@ -43,7 +44,8 @@ from openclaw_workers.views.errors import error_json
 @click.command(
     epilog="""\b
 Examples:
-  ocw agent -m "what is in my workspace?"
+  ocw agent "what is in my workspace?"
+  echo "what is in my workspace?" | ocw agent
   git diff | ocw agent -m - --session review
   ocw agent -m "what is on this picture?" --file photo.jpg
   ocw agent -m "hello" --agent work --model offline/demo
@@ -54,9 +56,12 @@ Exit codes: 0 answered, 1 the run failed or was stopped, 6 the session rejected
 the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and its sub-agents continue.
 """
 )
-@click.option("-m", "--message", required=True, help="The message, or a /command; - reads it from stdin.")
+@click.argument("words", metavar="[MESSAGE]", nargs=-1)
+@click.option("-m", "--message", help="The message, or a /command; - reads it from stdin, as does a pipe without -m.")
 @click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
-@click.option("--session", metavar="KEY", default="", help="The session, such as notes or agent:main:main.")
+@click.option(
+    "--session", metavar="KEY", default="", callback=not_empty, help="The session, such as notes or agent:main:main."
+)
 @click.option("--thread", metavar="ID", default="", help="Send it in a thread, to the sub-agent bound to it.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for this turn only.")
 @click.option("--thinking", metavar="LEVEL", help="off, minimal, low, medium, high or xhigh, for this turn only.")
@@ -76,7 +81,7 @@ the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and 
     "--wait",
     "wait_for",
     type=click.Choice(["turn", "tree"]),
-    help="Wait for this turn, or also for its sub-agents and the replies to them; default in a terminal: tree.",
+    help="Wait for this turn, or also for its sub-agents and the replies to them; default: tree, with --json turn.",
 )
 @click.option("--no-wait", is_flag=True, help="Return as soon as the message is stored.")
 @click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop waiting after this time; the run continues.")
@@ -86,7 +91,8 @@ the message, 124 --timeout is over, 130 Ctrl-C. After the last two, the run and 
 def agent(
     cli: CliContext,
     *,
-    message: str,
+    words: tuple[str, ...],
+    message: str | None,
     agent_id: str,
     session: str,
     thread: str,
@@ -103,17 +109,15 @@ def agent(
 ) -> None:
     """Send one message and print the answer as it arrives.
 
-    In a terminal, if the agent starts sub-agents, its replies to their results are printed as well.
+    If the agent starts sub-agents, its replies to their results are printed as well.
     """
     if no_wait and wait_for:
         raise BadInput("--wait and --no-wait exclude each other", hint="leave one of them out")
-    if message == "-":
-        check_stdin()
-        message = sys.stdin.read()
+    text = _text(words, message)
     key = cli.backend.session_key(session, agent_id, thread)
     ident = MessageId(message_id or new_message_id())
     options = TurnOptions(model, system, thinking, context_tokens, run_timeout)
-    outgoing = OutgoingText(text=message, session=key, message_id=ident, options=options, thread=thread, files=files)
+    outgoing = OutgoingText(text=text, session=key, message_id=ident, options=options, thread=thread, files=files)
     match send_message(cli, outgoing):
         case Answered(text):
             _finish(cli, Answer(key, "command", text=text))
@@ -122,8 +126,24 @@ def agent(
         case Queued() as queued if no_wait:
             _print_accepted(cli, queued)
         case Queued() as queued:
-            is_tree = wait_for == "tree" or (wait_for is None and not cli.json and sys.stdout.isatty())
+            is_tree = wait_for == "tree" or (wait_for is None and not cli.json)
             _finish(cli, _answer(cli, queued, timeout, is_tree=is_tree), is_text_shown=True)
+
+
+def _text(words: tuple[str, ...], message: str | None) -> str:
+    """The message, from where it was given.
+
+    Raises:
+        BadInput: it was given twice, or not at all.
+    """
+    if words and message is not None:
+        raise BadInput("the message is given twice", hint='write `ocw agent "hello"` or `ocw agent -m "hello"`')
+    given = " ".join(words) if words else message
+    if given is None:
+        check_stdin()
+        if sys.stdin.isatty():
+            raise BadInput("there is no message", hint='write `ocw agent "hello"`; `ocw chat` starts a conversation')
+    return read_stdin() if given is None or given == "-" else given
 
 
 def _answer(cli: CliContext, queued: Queued, timeout: float | None, *, is_tree: bool) -> Answer:
@@ -181,7 +201,7 @@ def _print_accepted(cli: CliContext, queued: Queued) -> None:
     elif queued.run:
         click.echo(f"accepted as {queued.run} in {queued.session_key}; `ocw runs watch {queued.run}` shows it")
     else:
-        click.echo(f"accepted; {queued.session_key} is busy and answers it in its current turn or after it")
+        click.echo(f"accepted; {queued.session_key} has a turn already, and answers it in that turn or after it")
 
 
 def _finish(cli: CliContext, answer: Answer, *, is_text_shown: bool = False) -> NoReturn:

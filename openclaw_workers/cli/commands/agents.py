@@ -7,11 +7,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
-from openclaw_workers.client.follow_message import has_worker
-from openclaw_workers.config.resolve import resolve_agent_id
-from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.intake.commands.context_report import size_lines
-from openclaw_workers.errors import TransientError
 
 
 @click.group(
@@ -59,20 +55,15 @@ def show_prompt(cli: CliContext, agent_id: str, sizes: bool) -> None:
 
     A worker of the service lane builds it, because it contains files of the agent's workspace.
     """
-    cli.require_local("`ocw agents prompt`")
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
-        raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
-    prompt = cli.celery_waker.prompt(agent)
-    texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
+    prompt = cli.backend.prompt(agent_id)
     if cli.json:
-        parts = [{**part, **({} if sizes else {"text": texts[part["name"]]})} for part in prompt["parts"]]
-        echo_json({"ok": True, "agentId": agent, **prompt, "parts": parts})
+        parts = [{name: part[name] for name in part if not (sizes and name == "text")} for part in prompt["parts"]]
+        echo_json({**prompt, "parts": parts})
         return
     if not sizes:
         for part in prompt["parts"]:
             size = f"{part['chars']:,} characters, about {part['tokens']:,} tokens"
-            click.echo(f"--- {part['name']} ({size})\n{printable(texts[part['name']])}\n")
+            click.echo(f"--- {part['name']} ({size})\n{printable(part['text'])}\n")
         click.echo("---")
     click.echo(f"model {prompt['model']}, window {prompt['window']:,} tokens")
     click.echo(printable("\n".join(size_lines(prompt))))

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, field_list, table
-from openclaw_workers.domain.ids import new_token
-from openclaw_workers.domain.messages import Route
-from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage, OutgoingState
-from openclaw_workers.errors import NotFound, TransientError
-from openclaw_workers.queries.channel_answers import channel_answer, channels_answer, find_account
 
-if TYPE_CHECKING:
-    from openclaw_workers.store.channels import ChannelAccount
-
-SEND_SECONDS = 30
-LOOK_SECONDS = 0.2
 SETUP = "`ocw channels test` tells what to do"
 
 
@@ -43,7 +32,7 @@ def channels() -> None:
 @pass_cli
 def list_channels(cli: CliContext) -> None:
     """List the configured accounts and who receives for them."""
-    answer = channels_answer(cli)
+    answer = cli.backend.channels()
     if cli.json:
         echo_json(answer)
         return
@@ -64,7 +53,7 @@ def show_status(cli: CliContext, account: str) -> None:
 
     For each person and group that was refused, the command is shown that lets them in.
     """
-    answer = channel_answer(cli, account)
+    answer = cli.backend.channel(account)
     if cli.json:
         echo_json(answer)
     else:
@@ -78,13 +67,7 @@ def show_status(cli: CliContext, account: str) -> None:
 @pass_cli
 def test_account(cli: CliContext, account: str, chat: str | None) -> None:
     """Ask the channel whether it knows the token, and optionally send a message."""
-    from ingress.channels.registry import check_account
-
-    found = find_account(cli, account)
-    said = check_account(cli.loaded.settings, found.account)
-    answer: dict[str, Any] = {"ok": True, "name": found.name, **said, "sent": None}
-    if chat is not None:
-        answer["sent"] = _send(cli, found.account, chat)
+    answer = cli.backend.check_channel(account, chat)
     if cli.json:
         echo_json(answer)
         return
@@ -96,32 +79,6 @@ def test_account(cli: CliContext, account: str, chat: str | None) -> None:
         ("sent", answer["sent"] and f"message {answer['sent']}"),
     ]
     click.echo(field_list(pairs))
-
-
-def _send(cli: CliContext, account: ChannelAccount, chat: str) -> str:
-    """Send a message the way all others go, and wait until the channel has it.
-
-    Raises:
-        TransientError: it was not sent in time, or the channel refused it.
-    """
-    outbox = cli.stores.outbox
-    route = Route(channel=account.channel, account_id=account.account_id, to=chat)
-    text = "This is a test of `ocw channels test`."
-    message = OutgoingMessage(id=f"test-{new_token()}", kind=OutgoingKind.MESSAGE, route=route, text=text)
-    outbox.put(message)
-    deadline = time.monotonic() + SEND_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            entry, _ = outbox.get(message.id)
-        except NotFound:
-            break
-        if entry.state is OutgoingState.SENT:
-            return entry.parts[-1].message_id
-        if entry.state in (OutgoingState.FAILED, OutgoingState.UNKNOWN):
-            raise TransientError(f"the message is {entry.state}: {entry.error}", hint=f"`ocw outbox show {entry.id}`")
-        time.sleep(LOOK_SECONDS)
-    hint = "an ingress must run (`ocw up` or `ocw ingress`); `ocw outbox list` shows what waits"
-    raise TransientError(f"nobody sent the message within {SEND_SECONDS} s", hint=hint)
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from openclaw_workers.cli.conversation import (
 )
 from openclaw_workers.cli.keyboard import Keyboard
 from openclaw_workers.cli.later_replies import show_next_reply
-from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, report
+from openclaw_workers.cli.output import Exit, exit_code, json_option, leave, not_empty, report
 from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.text import styled
 from openclaw_workers.client.follow_message import BLOCK_MS, Conversation
@@ -45,7 +45,9 @@ queue mode (/queue) decides what happens to it. Results of sub-agents appear as 
 """
 )
 @click.option("--agent", "agent_id", metavar="ID", default="", help="The agent; default: the default agent.")
-@click.option("--session", metavar="KEY", default="", help="The session; default: the agent's main session.")
+@click.option(
+    "--session", metavar="KEY", default="", callback=not_empty, help="The session; default: the agent's main session."
+)
 @click.option("--thread", metavar="ID", default="", help="Talk in a thread, to the sub-agent bound to it.")
 @click.option("--model", metavar="PROVIDER/MODEL", help="Model for the turns of this chat.")
 @json_option

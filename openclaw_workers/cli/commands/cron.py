@@ -10,11 +10,6 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import COUNT, echo_json, json_option
 from openclaw_workers.cli.render.jobs import firings_table, job_details, jobs_table, moment
-from openclaw_workers.cli.scheduled_jobs import jobs_of
-from openclaw_workers.domain.job import JobDraft
-from openclaw_workers.domain.messages import Authority
-from openclaw_workers.store.schedules import StoredJob
-from openclaw_workers.views.jobs import firing_json, job_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,13 +26,18 @@ _OPTIONS = (
     click.option("--event", "system_event", help="What the session is told as an event instead."),
     click.option("--wake", "wake_mode", type=click.Choice(["now", "next-heartbeat"]), help="When an event is told."),
     click.option("--model", help="Model of the turn."),
+    click.option("--fallback", "fallbacks", multiple=True, help="A model that is tried after it; repeat it."),
     click.option("--thinking", type=click.Choice(["off", "minimal", "low", "medium", "high", "xhigh"])),
     click.option("--timeout-seconds", type=COUNT, help="How long the turn may take."),
     click.option("--light-context", is_flag=True, default=None, help="Leave the workspace files out of the prompt."),
     click.option("--tool", "tools_allow", multiple=True, help="A tool that the turn has; repeat it. Without: all."),
-    click.option("--delivery", type=click.Choice(["announce", "none"]), help="Whether the answer goes to a chat."),
+    click.option(
+        "--delivery",
+        type=click.Choice(["announce", "none", "webhook"]),
+        help="Where the answer goes: to a chat, nowhere, or to the address in --to.",
+    ),
     click.option("--channel", help="Channel to send to; without: where the session was last spoken to."),
-    click.option("--to", help="Chat on that channel."),
+    click.option("--to", help="Chat on that channel, or the address of a webhook."),
     click.option("--account", "account_id", help="Account to send from."),
     click.option("--thread", "thread_id", help="Thread of that chat."),
     click.option("--misfire", type=click.Choice(["skip", "once", "all"]), help="What happens to missed times."),
@@ -76,11 +76,11 @@ def cron() -> None:
 @pass_cli
 def list_jobs(cli: CliContext) -> None:
     """List jobs, newest first."""
-    jobs = [job_json(each) for each in jobs_of(cli).jobs()]
+    answer = cli.backend.jobs()
     if cli.json:
-        echo_json({"ok": True, "jobs": jobs})
+        echo_json(answer)
     else:
-        click.echo(jobs_table(jobs) if jobs else "no jobs")
+        click.echo(jobs_table(answer["jobs"]) if answer["jobs"] else "no jobs")
 
 
 @cron.command("add", epilog='Example: ocw cron add --every 1h -m "look at the mail" --channel telegram --to 42')
@@ -90,8 +90,7 @@ def list_jobs(cli: CliContext) -> None:
 @pass_cli
 def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
     """Add a job, and show its next five times."""
-    draft = JobDraft(**_given(options))
-    _answer(cli, jobs_of(cli).add(draft, authority=Authority.OWNER, created_by="cli", job_id=job_id))
+    _show(cli, cli.backend.add_job(_given(options), job_id))
 
 
 @cron.command("edit", epilog='Example: ocw cron edit report-1a2b3c --cron "0 8 * * *"')
@@ -101,7 +100,7 @@ def add_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @pass_cli
 def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
     """Change what is given of a job; a new --at, --every or --cron replaces its schedule."""
-    _answer(cli, jobs_of(cli).change(job_id, _given(options)))
+    _show(cli, cli.backend.change_job(job_id, _given(options)))
 
 
 @cron.command("remove", epilog="Example: ocw cron remove report-1a2b3c")
@@ -110,9 +109,9 @@ def edit_job(cli: CliContext, /, job_id: str, **options: Any) -> None:
 @pass_cli
 def remove_job(cli: CliContext, job_id: str) -> None:
     """Remove a job. A run of it that is at work goes on."""
-    jobs_of(cli).remove(job_id)
+    answer = cli.backend.remove_job(job_id)
     if cli.json:
-        echo_json({"ok": True, "id": job_id})
+        echo_json(answer)
     else:
         click.echo(f"{job_id} is removed")
 
@@ -123,11 +122,11 @@ def remove_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def run_job(cli: CliContext, job_id: str) -> None:
     """Fire a job now, besides its own times."""
-    time = jobs_of(cli).run(job_id)
+    answer = cli.backend.run_job(job_id)
     if cli.json:
-        echo_json({"ok": True, "id": job_id, "time": time})
+        echo_json(answer)
     else:
-        click.echo(f"{job_id} fired at {moment(time)}; `ocw cron runs {job_id}` shows how it ended")
+        click.echo(f"{job_id} fired at {moment(answer['time'])}; `ocw cron runs {job_id}` shows how it ended")
 
 
 @cron.command("runs", epilog="Example: ocw cron runs report-1a2b3c --limit 5")
@@ -137,13 +136,11 @@ def run_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
     """Show how earlier firings of a job ended, newest first."""
-    found = [firing_json(each) for each in jobs_of(cli).log(job_id, limit)]
-    if not found:
-        jobs_of(cli).get(job_id)
+    answer = cli.backend.job_runs(job_id, limit)
     if cli.json:
-        echo_json({"ok": True, "id": job_id, "runs": found})
+        echo_json(answer)
     else:
-        click.echo(firings_table(found) if found else "it has not fired yet")
+        click.echo(firings_table(answer["runs"]) if answer["runs"] else "it has not fired yet")
 
 
 @cron.command("pause", epilog="Example: ocw cron pause report-1a2b3c")
@@ -152,7 +149,7 @@ def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
 @pass_cli
 def pause_job(cli: CliContext, job_id: str) -> None:
     """Let a job not fire until it is resumed."""
-    _answer(cli, jobs_of(cli).pause(job_id))
+    _show(cli, cli.backend.pause_job(job_id))
 
 
 @cron.command("resume", epilog="Example: ocw cron resume report-1a2b3c")
@@ -161,13 +158,11 @@ def pause_job(cli: CliContext, job_id: str) -> None:
 @pass_cli
 def resume_job(cli: CliContext, job_id: str) -> None:
     """Let a paused job go on with its next time after now."""
-    _answer(cli, jobs_of(cli).resume(job_id))
+    _show(cli, cli.backend.resume_job(job_id))
 
 
-def _answer(cli: CliContext, stored: StoredJob) -> None:
-    times = [] if stored.state.paused else jobs_of(cli).next_times(stored.job)
-    answer = job_json(stored, times)
+def _show(cli: CliContext, answer: dict[str, Any]) -> None:
     if cli.json:
-        echo_json({"ok": True, **answer})
+        echo_json(answer)
     else:
         click.echo(job_details(answer))

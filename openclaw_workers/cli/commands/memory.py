@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
-from openclaw_workers.cli.memory_results import memory_of, show_results
+from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, Exit, echo_json, json_option
-from openclaw_workers.cli.render.text import field_list, printable, table
-from openclaw_workers.config.resolve import agent_ids, resolve_agent_id
-from openclaw_workers.errors import TransientError
-from openclaw_workers.memory.scopes import Visibility, visibility
+from openclaw_workers.cli.render.text import age, field_list, printable, table
 
 agent_option = click.option("--agent", "agent_id", metavar="ID", help="The agent; else the default one.")
 BAR_CELLS = 30
@@ -25,6 +22,7 @@ BAR_CELLS = 30
 Examples:
   ocw memory search "the wifi of the cabin"
   ocw memory search '"blue pot" AND keys'
+  ocw memory files
   ocw memory get MEMORY.md --from 1 --lines 20
   ocw memory index
   ocw memory doctor
@@ -43,11 +41,9 @@ def memory() -> None:
 @pass_cli
 def show_status(cli: CliContext, agent_id: str | None) -> None:
     """Show what is indexed for each agent."""
-    settings = cli.loaded.settings
-    wanted = [resolve_agent_id(settings, explicit=agent_id)] if agent_id else agent_ids(settings)
-    found = [memory_of(cli).status(each) for each in wanted]
+    answer = cli.backend.memory_status(agent_id)
     if cli.json:
-        echo_json({"ok": True, "agents": found})
+        echo_json(answer)
         return
     rows = [
         (
@@ -59,7 +55,7 @@ def show_status(cli: CliContext, agent_id: str | None) -> None:
             each["chunks"],
             each["changedFiles"],
         )
-        for each in found
+        for each in answer["agents"]
     ]
     click.echo(table(("AGENT", "INDEX", "EMBEDDER", "FILES", "TRANSCRIPTS", "CHUNKS", "CHANGED"), rows))
 
@@ -71,13 +67,11 @@ def show_status(cli: CliContext, agent_id: str | None) -> None:
 @pass_cli
 def index(cli: CliContext, agent_id: str | None, force: bool) -> None:
     """Bring the index up to date with the files now."""
-    settings = cli.loaded.settings
-    wanted = [resolve_agent_id(settings, explicit=agent_id)] if agent_id else agent_ids(settings)
-    reports = [memory_of(cli).sync(each, force=force, progress=_bar(each, is_quiet=cli.json)) for each in wanted]
+    answer = cli.backend.memory_index(agent_id, force=force, progress=partial(_bar, is_quiet=cli.json))
     if cli.json:
-        echo_json({"ok": True, "agents": reports})
+        echo_json(answer)
         return
-    for report in reports:
+    for report in answer["agents"]:
         click.echo(
             f"{report['agentId']}: {report['indexed']} of {report['documents']} documents indexed "
             f"({report['chunks']} chunks), {report['removed']} removed, {report['milliseconds']} ms"
@@ -95,12 +89,24 @@ def index(cli: CliContext, agent_id: str | None, force: bool) -> None:
 @pass_cli
 def search(cli: CliContext, query: str, agent_id: str | None, session: str | None, limit: int) -> None:
     """Search memory files and conversations. Quoted words, or words joined by AND, must all appear."""
-    if session is not None:
-        visible = visibility(cli.session_key(session, agent=agent_id or ""))
-    else:
-        visible = Visibility(resolve_agent_id(cli.loaded.settings, explicit=agent_id), (), sees_all=True)
-    found = memory_of(cli).search(query, visible, {"maxResults": min(limit, 100)})
-    show_results(cli, visible.agent_id, found)
+    show_results(cli, cli.backend.memory_search(query, agent=agent_id, session=session, limit=limit))
+
+
+@memory.command("files", epilog="Example: ocw memory files --agent work")
+@agent_option
+@json_option
+@pass_cli
+def list_files(cli: CliContext, agent_id: str | None) -> None:
+    """List the memory files of an agent."""
+    answer = cli.backend.memory_files(agent_id)
+    if cli.json:
+        echo_json(answer)
+        return
+    rows = [
+        (printable(each["path"]), each["bytes"], age(each["modifiedAt"]), "yes" if each["indexed"] else "not yet")
+        for each in answer["files"]
+    ]
+    click.echo(table(("FILE", "BYTES", "CHANGED", "INDEXED"), rows) if rows else "no memory files")
 
 
 @memory.command("get", epilog="Example: ocw memory get memory/2026-01-31.md --from 10 --lines 5")
@@ -112,12 +118,11 @@ def search(cli: CliContext, query: str, agent_id: str | None, session: str | Non
 @pass_cli
 def get(cli: CliContext, path: str, agent_id: str | None, first: int | None, count: int | None) -> None:
     """Print a memory file, or some lines of it."""
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    found = memory_of(cli).get(agent, path, first, count)
+    answer = cli.backend.memory_lines(path, agent=agent_id, first=first, count=count)
     if cli.json:
-        echo_json({"ok": True, "agentId": agent, **found})
+        echo_json(answer)
     else:
-        click.echo(printable(found["text"]))
+        click.echo(printable(answer["text"]))
 
 
 @memory.command("doctor", epilog="Example: ocw memory doctor --json | jq '.checks[] | select(.ok | not)'")
@@ -126,45 +131,16 @@ def get(cli: CliContext, path: str, agent_id: str | None, first: int | None, cou
 @pass_cli
 def doctor(cli: CliContext, agent_id: str | None) -> None:
     """Check that memory can be searched, and say what to do if it cannot."""
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    checks = list(_checks(cli, agent))
-    is_well = all(check["ok"] for check in checks)
+    answer = cli.backend.memory_checks(agent_id)
     if cli.json:
-        echo_json({"ok": is_well, "agentId": agent, "checks": checks})
+        echo_json(answer)
     else:
+        checks = answer["checks"]
         click.echo(
             field_list([(f"{'ok ' if each['ok'] else 'NOT'} {each['name']}", each["detail"]) for each in checks])
         )
-    if not is_well:
+    if not answer["ok"]:
         sys.exit(Exit.RUN_FAILED)
-
-
-def _checks(cli: CliContext, agent: str) -> list[dict[str, Any]]:
-    checks = [_check("enabled", *_is_enabled(cli, agent))]
-    try:
-        status = memory_of(cli).status(agent)
-    except TransientError as error:
-        return [*checks, _check("index", False, f"{error.message}. {error.hint or ''}".strip())]
-    place = f"{status['backend']}, collection {status['collection']}, {status['chunks']} chunks"
-    checks.append(_check("index", True, place))
-    embedder = status.get("note") or f"{status['provider']}/{status['model']}"
-    checks.append(_check("embedder", "note" not in status, embedder))
-    waiting = f"{status['changedFiles']} changed files are not indexed yet; `ocw memory index` does it now"
-    checks.append(_check("up to date", not status["changedFiles"], waiting if status["changedFiles"] else "yes"))
-    found = memory_of(cli).search("memory", Visibility(agent, (), sees_all=True), {"maxResults": 1})
-    checks.append(_check("search", True, f"answers, mode {found['mode']}"))
-    return checks
-
-
-def _is_enabled(cli: CliContext, agent: str) -> tuple[bool, str]:
-    from openclaw_workers.config.resolve import resolve_agent
-
-    enabled = resolve_agent(cli.loaded.settings, agent, default_model="offline/demo").memory_search.enabled
-    return enabled, "yes" if enabled else f"memorySearch.enabled is false for {agent}; its agent has no memory tools"
-
-
-def _check(name: str, is_ok: bool, detail: str) -> dict[str, Any]:
-    return {"name": name, "ok": is_ok, "detail": detail}
 
 
 def _bar(agent: str, *, is_quiet: bool) -> Callable[[int, int], None]:

@@ -1,4 +1,4 @@
-"""`ocw models`: which API keys are in a cooldown after failures, and ending a cooldown."""
+"""`ocw models`: the models that can be used, which API keys are in a cooldown after failures, and ending a cooldown."""
 
 from __future__ import annotations
 
@@ -17,13 +17,27 @@ if TYPE_CHECKING:
 @click.group(
     epilog="""\b
 Examples:
+  ocw models list                           models, their windows and prices
   ocw models status                         which keys are paused, why and for how long
   ocw models resume anthropic               the bill is paid: use its keys again now
   ocw models resume anthropic/work          only this key
 """
 )
 def models() -> None:
-    """Show which keys are paused after failures, and end a pause."""
+    """List models; show which keys are paused after failures, and end a pause."""
+
+
+@models.command("list", epilog="Example: ocw models list --json | jq -r '.models[].model'")
+@json_option
+@pass_cli
+def list_models(cli: CliContext) -> None:
+    """List the models that agents use or people can choose, with window and price."""
+    answer = cli.backend.models()
+    if cli.json:
+        echo_json(answer)
+        return
+    head = ("MODEL", "ALIAS", "USED BY", "WINDOW", "$/M IN", "$/M OUT", "KEY")
+    click.echo(table(head, [_model_row(row) for row in answer["models"]], right=("WINDOW", "$/M IN", "$/M OUT")))
 
 
 @models.command("status", epilog="Example: ocw models status --json | jq '.profiles[] | select(.paused)'")
@@ -61,6 +75,15 @@ def resume(cli: CliContext, wanted: str) -> None:
         click.echo(f"resumed {each['provider']}/{each['profile']}{of}; {why}")
     if not answer["resumed"]:
         click.echo(f"{wanted} is not paused")
+
+
+def _model_row(model: dict[str, Any]) -> Sequence[object]:
+    is_local = model["contextWindow"] is None
+    cost = model["cost"]
+    prices = (f"{cost['input']:g}", f"{cost['output']:g}") if cost else ("", "") if is_local else ("unknown", "unknown")
+    window = f"{model['contextWindow'] // 1000}k" if model["contextWindow"] else ""
+    key = "" if is_local else "yes" if model["hasKey"] else "missing"
+    return model["model"], " ".join(model["aliases"]), " ".join(model["agents"]), window, *prices, key
 
 
 def _row(profile: dict[str, Any]) -> Sequence[object]:

@@ -1,4 +1,4 @@
-"""`ocw sessions`: list, read, export, label, reset and delete sessions."""
+"""`ocw sessions`: list, read, export, label, reset, delete and clean up sessions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.export import export_sessions
-from openclaw_workers.cli.memory_results import memory_of, show_results
+from openclaw_workers.cli.memory_results import show_results
 from openclaw_workers.cli.output import COUNT, echo_json, json_option, report_left_out
-from openclaw_workers.cli.render.sessions import session_lines, session_table
+from openclaw_workers.cli.render.sessions import cleanup_table, session_lines, session_table
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
-from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.engine.client_graph import maintenance_of
 from openclaw_workers.errors import BadInput
-from openclaw_workers.memory.scopes import Visibility
-from openclaw_workers.queries.session_answers import check_agent
-from openclaw_workers.queries.sessions import find_session
+from openclaw_workers.views.maintenance import finding_json
 
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
@@ -36,7 +34,7 @@ KEY is a whole key (agent:main:main) or a short one of the default agent (main, 
 """
 )
 def sessions() -> None:
-    """List, read, search, export, label, reset and delete sessions."""
+    """List, read, search, export, label, reset, delete and clean up sessions."""
 
 
 @sessions.command("list", epilog="Example: ocw sessions list --agent work --limit 5")
@@ -87,10 +85,8 @@ def session_tree(cli: CliContext, key: str | None) -> None:
 @pass_cli
 def search_sessions(cli: CliContext, query: str, agent_id: str | None, limit: int) -> None:
     """Search past conversations that are indexed, live and archived."""
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    everything = Visibility(agent, (), sees_all=True)
-    found = memory_of(cli).search(query, everything, {"maxResults": min(limit, 100), "sources": ["sessions"]})
-    show_results(cli, agent, found)
+    found = cli.backend.memory_search(query, agent=agent_id, session=None, limit=limit, only_sessions=True)
+    show_results(cli, found)
 
 
 @sessions.command("show", epilog="Example: ocw sessions show main")
@@ -147,13 +143,8 @@ Adds to what earlier exports wrote there, and refuses to replace any other file.
 @pass_cli
 def export(cli: CliContext, out: Path, agent_id: str | None, session: str | None) -> None:
     """Write sessions as JSONL files in OpenClaw's layout."""
-    cli.require_local("`ocw sessions export`")
-    found = cli.stores.reader.each_session() if session is None else [find_session(cli, session)[1]]
-    rows = [row for row in found if agent_id is None or row.agent_id == agent_id.lower()]
-    if agent_id is not None and not rows:
-        check_agent(cli, agent_id)
-    left_out = cli.stores.reader.unreadable
-    exported = export_sessions(cli.stores.reader, cli.loaded, rows, out)
+    rows, left_out = cli.backend.export_rows(agent_id, session)
+    exported = export_sessions(cli.backend, rows, out)
     if cli.json:
         files = [str(path) for path in exported.files]
         echo_json({"ok": True, "sessions": len(rows), "files": files, "unreadable": left_out + exported.unreadable})
@@ -222,6 +213,30 @@ def delete_session(cli: CliContext, key: str, yes: bool) -> None:
         echo_json(answer)
     else:
         click.echo(f"{session} is deleted")
+
+
+@sessions.command(
+    "cleanup",
+    epilog="""\b
+Examples:
+  ocw sessions cleanup --dry-run
+  ocw sessions cleanup --json | jq '.sessions[].why'
+Workers do the same by themselves; they remove sessions only if the configuration has
+a block session.maintenance with mode enforce.
+""",
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be done, and why.")
+@json_option
+@pass_cli
+def clean_up(cli: CliContext, dry_run: bool) -> None:
+    """Roll over expired sessions, and remove unused and surplus ones. Their transcripts are kept on disk."""
+    cli.require_local("`ocw sessions cleanup`")
+    maintenance = maintenance_of(cli.stores, cli.waker, cli.archives)
+    found = [finding_json(each) for each in maintenance.clean_up(is_dry_run=dry_run)]
+    if cli.json:
+        echo_json({"ok": True, "dryRun": dry_run, "sessions": found})
+    else:
+        click.echo(cleanup_table(found) if found else "nothing to clean up")
 
 
 def _report_unreadable(count: int) -> None:

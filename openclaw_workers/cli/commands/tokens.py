@@ -7,13 +7,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, printable, table
-from openclaw_workers.config.resolve import resolve_agent_id
-from openclaw_workers.domain.pairing import parse_subject
-from openclaw_workers.domain.tokens import Scope, token_json
-from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.store.tokens import CODE_SECONDS, Tokens
-
-MOST_NAME_CHARS = 80
+from openclaw_workers.domain.tokens import Scope
 
 
 @click.group(
@@ -39,16 +33,12 @@ def tokens() -> None:
 @pass_cli
 def create_token(cli: CliContext, scope: str, name: str, agent_id: str | None, person: str | None) -> None:
     """Make a token and print it. It cannot be shown again."""
-    if agent_id is not None:
-        agent_id = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    if person is not None and parse_subject(person).kind != "person":
-        raise BadInput(f"--person {person!r} is a group", hint="such as telegram:123456789")
-    token, secret = _store(cli).create(Scope(scope), name=name.strip()[:MOST_NAME_CHARS], agent=agent_id, person=person)
+    answer = cli.backend.create_token(scope, name=name, agent=agent_id, person=person)
     if cli.json:
-        echo_json({"ok": True, "token": secret, **token_json(token, None)})
+        echo_json(answer)
     else:
-        click.echo(secret)
-        click.echo(f"keep it: it is not shown again; `ocw tokens revoke {token.id}` ends it", err=True)
+        click.echo(answer["token"])
+        click.echo(f"keep it: it is not shown again; `ocw tokens revoke {answer['id']}` ends it", err=True)
 
 
 @tokens.command("list", epilog="Example: ocw tokens list --json")
@@ -56,14 +46,14 @@ def create_token(cli: CliContext, scope: str, name: str, agent_id: str | None, p
 @pass_cli
 def list_tokens(cli: CliContext) -> None:
     """List tokens, oldest first, without their secrets."""
-    found = _store(cli).all()
+    answer = cli.backend.tokens()
     if cli.json:
-        echo_json({"ok": True, "tokens": [token_json(token, used_at) for token, used_at in found]})
-    elif found:
+        echo_json(answer)
+    elif answer["tokens"]:
         rows = [
-            (token.id, token.scope, token.agent or "", token.person or "", age(token.created_at))
-            + (age(used_at) if used_at else "never", printable(token.name))
-            for token, used_at in found
+            (row["id"], row["scope"], row["agent"] or "", row["person"] or "", age(row["createdAt"]))
+            + (age(row["usedAt"]) if row["usedAt"] else "never", printable(row["name"]))
+            for row in answer["tokens"]
         ]
         click.echo(table(("ID", "SCOPE", "AGENT", "PERSON", "MADE", "USED", "NAME"), rows))
     else:
@@ -76,10 +66,9 @@ def list_tokens(cli: CliContext) -> None:
 @pass_cli
 def revoke_token(cli: CliContext, token_id: str) -> None:
     """End a token and the browser sessions that it opened, within two seconds."""
-    if not _store(cli).revoke(token_id):
-        raise NotFound(f"no token {token_id}", hint="`ocw tokens list` shows the ids")
+    answer = cli.backend.revoke_token(token_id)
     if cli.json:
-        echo_json({"ok": True, "id": token_id})
+        echo_json(answer)
     else:
         click.echo(f"{token_id} is revoked")
 
@@ -90,17 +79,9 @@ def revoke_token(cli: CliContext, token_id: str) -> None:
 @pass_cli
 def login_link(cli: CliContext, token_id: str) -> None:
     """Print a link that logs one browser in, once, with the rights of a token."""
-    store = _store(cli)
-    if store.get(token_id) is None:
-        raise NotFound(f"no token {token_id}", hint="`ocw tokens list` shows the ids")
-    url = cli.ingress_url
-    link = f"{url}/auth/link?code={store.login_code(token_id)}"
+    answer = cli.backend.login_link(token_id)
     if cli.json:
-        echo_json({"ok": True, "url": link, "seconds": CODE_SECONDS})
+        echo_json(answer)
     else:
-        click.echo(link)
-        click.echo(f"it works once, for {CODE_SECONDS // 60} minutes", err=True)
-
-
-def _store(cli: CliContext) -> Tokens:
-    return Tokens(cli.stores.redis, cli.stores.keys)
+        click.echo(answer["url"])
+        click.echo(f"it works once, for {answer['seconds'] // 60} minutes", err=True)

@@ -43,6 +43,8 @@ class AnswerStream:
         self._worker = ""
         self._left = ""
         self._tools: dict[str, int] = {}
+        self._with_output: set[str] = set()
+        """The calls whose output was shown line by line."""
         self._activity = Activity()
 
     def show(self, event: Event) -> None:
@@ -85,11 +87,13 @@ class AnswerStream:
         elif self._verbose == "off":
             return
         elif event.type == "tool.output":
+            self._with_output.add(str(data.get("call")))
             self.note(f"  {str(data.get('line', '')).rstrip()}", is_activity=True)
         elif tool != SPAWN or data.get("error"):
             took = span(event.at - self._tools.pop(str(data.get("call")), event.at))
             self.note(f"{tool} {'failed' if data.get('error') else 'done'} ({took})", is_activity=True)
-            for line in str(data.get("result", "")).splitlines():
+            shown_before = str(data.get("call")) in self._with_output
+            for line in () if shown_before else str(data.get("result", "")).splitlines():
                 self.note(f"  {line}", is_activity=True)
 
     def mark_gap(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw_workers.cli.render.text import age, dollars, span, table
+from openclaw_workers.cli.render.text import age, dollars, short_ids, short_key, span, table
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import RunState
 
@@ -13,21 +13,27 @@ Fields = Mapping[str, Any]
 
 
 def run_table(runs: Sequence[Fields]) -> str:
-    head = ("RUN", "STATE", "SESSION", "MESSAGES", "OWNERS", "TOKENS", "TOOK", "QUEUED")
+    head = ("RUN", "STATE", "SESSION", "MODEL", "TOKENS", "TOOK", "QUEUED")
+    names = short_ids([run["runId"] for run in runs])
     rows = [
         (
-            run["runId"],
-            run["state"],
-            run["sessionKey"],
-            len(run["covers"]),
-            len(run["attempts"]),
+            names[run["runId"]],
+            _state(run),
+            run["label"] or short_key(run["sessionKey"]),
+            run["model"],
             run["usage"]["total"],
             duration(run),
             age(run["queuedAt"]),
         )
         for run in runs
     ]
-    return table(head, rows, right=("MESSAGES", "OWNERS", "TOKENS", "TOOK"))
+    return table(head, rows, right=("TOKENS", "TOOK"), cut=("SESSION", "MODEL", "STATE"))
+
+
+def _state(run: Fields) -> str:
+    """The state, with the reason where that says more."""
+    reason = run["reason"]
+    return run["state"] if reason in (None, "complete", run["state"]) else f"{run['state']} ({reason})"
 
 
 def is_final(run: Fields) -> bool:

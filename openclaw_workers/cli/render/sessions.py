@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw_workers.cli.render.text import age, dollars, table
+from openclaw_workers.cli.render.text import age, dollars, short_key, table
 
 Fields = Mapping[str, Any]
 
@@ -13,11 +13,11 @@ LEVELS = ("thinkingLevel", "reasoningLevel", "verboseLevel")
 
 
 def session_table(found: Sequence[Fields]) -> str:
-    head = ("SESSION", "KIND", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
+    head = ("SESSION", "LABEL", "STATE", "WAITING", "TURNS", "TOKENS", "UPDATED")
     rows = [
         (
-            each["sessionKey"],
-            each["kind"],
+            short_key(each["sessionKey"]),
+            each["label"],
             each["state"],
             each["waiting"],
             each["turns"],
@@ -26,7 +26,16 @@ def session_table(found: Sequence[Fields]) -> str:
         )
         for each in found
     ]
-    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"))
+    return table(head, rows, right=("WAITING", "TURNS", "TOKENS"), cut=("LABEL", "SESSION"))
+
+
+def cleanup_table(found: Sequence[Fields]) -> str:
+    head = ("SESSION", "ACTION", "WHY", "UPDATED", "DONE")
+    rows = [
+        (each["sessionKey"], each["action"], each["why"], age(each["updatedAt"]), "yes" if each["done"] else "no")
+        for each in found
+    ]
+    return table(head, rows)
 
 
 def session_lines(session: Fields) -> list[tuple[str, object]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from openclaw_workers.cli.render.branches import short
 from openclaw_workers.cli.render.runs import duration, host_of, run_lines
-from openclaw_workers.cli.render.text import age, table
+from openclaw_workers.cli.render.text import age, short_ids, short_key, table
 from openclaw_workers.domain.tree import BatchState
 
 Fields = Mapping[str, Any]
@@ -25,23 +25,23 @@ def delivery_word(state: str | None, tries: int | None) -> str:
 
 def subagent_table(found: Sequence[Fields]) -> str:
     """Runs under the numbers by which other commands take them."""
-    head = ("#", "LABEL", "STATE", "RESULT", "PARENT", "HOST", "TOKENS", "TOOK", "SPAWNED", "RUN")
+    head = ("#", "LABEL", "STATE", "RESULT", "PARENT", "HOST", "TOKENS", "TOOK", "RUN")
+    names = short_ids([each["runId"] for each in found])
     rows = [
         (
             each["number"],
             short(each["label"] or ""),
             each["state"],
             _delivery_word(each["delivery"]),
-            f"#{each['parentNumber']}" if each["parentNumber"] else each["requesterSessionKey"],
+            f"#{each['parentNumber']}" if each["parentNumber"] else short_key(each["requesterSessionKey"]),
             host_of(each),
             each["usage"]["total"],
             duration(each),
-            age(each["createdAt"]),
-            each["runId"],
+            names[each["runId"]],
         )
         for each in found
     ]
-    return table(head, rows, right=("#", "TOKENS", "TOOK"))
+    return table(head, rows, right=("#", "TOKENS", "TOOK"), cut=("PARENT", "LABEL", "HOST"))
 
 
 def _delivery_word(delivery: Fields | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,9 @@ from typing import Any, TextIO
 import click
 
 from openclaw_workers.clock import now_ms
+
+CUT_COLUMNS = 8
+"""No column is cut to less."""
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -30,10 +34,20 @@ def printable(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = ()) -> str:
-    """Aligned columns under headings; columns named in `right` hold numbers."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[str] = (), cut: Sequence[str] = ()
+) -> str:
+    """Aligned columns under headings; columns named in `right` hold numbers.
+
+    Columns named in `cut` are cut, the first one first, until the table fits the terminal.
+    """
     lines = [tuple(head), *(tuple("-" if cell in (None, "") else printable(str(cell)) for cell in row) for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    for name in cut:
+        place = head.index(name)
+        too_wide = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
+        widths[place] -= max(0, min(too_wide, widths[place] - max(CUT_COLUMNS, len(name))))
+    lines = [tuple(map(_cut, line, widths)) for line in lines]
     numeric = [name in set(right) for name in head]
     text = (
         "  ".join(_pad(cell, width, to_right=right) for cell, width, right in zip(line, widths, numeric, strict=True))
@@ -41,6 +55,27 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, right: Itera
     )
     first, *others = (line.rstrip() for line in text)
     return "\n".join([styled(first, sys.stdout, dim=True), *others])
+
+
+def _cut(text: str, columns: int) -> str:
+    return text if _width(text) <= columns else cut_to_columns(text, columns - 1) + "…"
+
+
+_UUID_END = re.compile(r"(?<=\b[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+RUN_CHARS = len("run-") + 8
+
+
+def short_key(key: str) -> str:
+    """A session key with the first part of its UUID, by which commands find it too."""
+    return _UUID_END.sub("", key)
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """The beginnings of run ids that tell them apart, by which commands find them too."""
+    count = RUN_CHARS
+    while len({each[:count] for each in ids}) < len(set(ids)):
+        count += 1
+    return {each: each[:count] for each in ids}
 
 
 def field_list(pairs: Iterable[tuple[str, object]]) -> str:

@@ -35,7 +35,7 @@ def entry_lines(entry: TranscriptEntry) -> list[str]:
     match entry:
         case UserEntry():
             role = "user" + (f" ({entry.provenance})" if entry.provenance else "")
-            return _lines(role, "\n".join([*(block.text for block in entry.content), *map(_file, entry.files)]))
+            return _lines(role, "\n".join([*(unwrap(block.text) for block in entry.content), *map(_file, entry.files)]))
         case AssistantEntry():
             lines = _lines("assistant", entry.text) if entry.text else []
             return lines + [_call_line(call) for call in entry.tool_calls]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.pairing import Subject
-from openclaw_workers.engine.access.channel_rules import channel_rules, owners_of
+from openclaw_workers.engine.access.channel_rules import channel_rules, is_listed, owners_of
 from openclaw_workers.engine.access.verdict import Approvals, NotHeard, command_authority, in_direct_chat
 from openclaw_workers.store.pairing import Pairings
 
@@ -16,6 +16,21 @@ from openclaw_workers.store.pairing import Pairings
 class PersonAuthority:
     message: Authority
     command: Authority
+
+
+def is_owner(settings: Settings, pairings: Pairings, person: Subject, agent_id: str) -> bool:
+    """Whether a person is an owner, wherever they write.
+
+    Raises:
+        StoreUnavailable: nobody can tell.
+    """
+    rules = channel_rules(settings, person.channel, person.account_id)
+    if rules is None or person.kind != "person":
+        return False
+    admission = pairings.admitted([person]).get(person)
+    if admission is not None and admission.owner:
+        return True
+    return is_listed(owners_of(settings, rules, agent_id), person.channel, person.person_id)
 
 
 def authority_of_person(

@@ -37,6 +37,11 @@ JOB_PAUSED = (
     "⏸️ The scheduled job {name} is paused, because it failed: {error}\n"
     "Next step: mend what is wrong, then `ocw cron resume {id}`."
 )
+JOB_MISSED = "⚠️ The scheduled job {name} did not run: no worker was there at its time, {late} ago."
+JOB_STOPPED = (
+    "⏸️ The scheduled job {name} is stopped, because whoever made it is not an owner any more.\n"
+    "Next step: an owner takes it over with `ocw cron resume {id}`, or removes it with `ocw cron remove {id}`."
+)
 SUPPRESSED = "The reply was not sent to the chat: the send policy denies it. `/send on` allows it for this session."
 
 STEP_DEFAULT = "send the message again; `ocw runs show {run}` shows details."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Required, TypedDict, Unpack
 
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.settings import Settings
@@ -21,10 +22,12 @@ from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
-from openclaw_workers.engine.intake.commands.parse import ParsedCommand, check_known, parse_command
+from openclaw_workers.engine.intake.commands.parse import ParsedCommand, parse_command
+from openclaw_workers.engine.intake.skill_commands import AskedSkill, SkillFinder
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.errors import BadInput
+from openclaw_workers.store.client import ScriptCall
 from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Receipt, Refused
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
@@ -67,6 +70,45 @@ def message_id_for(channel: str, account: str, chat: str, channel_message_id: st
     return MessageId("msg-" + hashlib.sha256(text.encode()).hexdigest()[:24])
 
 
+class AcceptOptions(TypedDict, total=False):
+    """The options of `Intake.accept`; `Intake.prepare` describes them."""
+
+    session: Required[SessionKey]
+    route: Required[Route]
+    sender: str
+    sender_id: str
+    authority: Authority
+    command_authority: Authority | None
+    bot_name: str
+    shown_as: str
+    row: Mapping[str, str] | None
+    reply_to: str
+    message_id: MessageId | None
+    model: str | None
+    extra_system_prompt: str | None
+    thinking: str | None
+    context_tokens: int | None
+    timeout_seconds: int | None
+    mode: QueueMode | None
+    attachments: Sequence[Attachment]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMessage:
+    """A message that was checked, and the script that accepts it."""
+
+    message: InboundMessage
+    call: ScriptCall
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCommand:
+    """A command that acts at once, checked."""
+
+    parsed: ParsedCommand
+    context: CommandContext
+
+
 class Intake:
     """The only way into a session: all messages and commands pass here."""
 
@@ -81,7 +123,9 @@ class Intake:
         waker: Waker,
         chats: ChatDelivery,
         settings: Settings,
+        skills: SkillFinder,
     ) -> None:
+        self._skills = skills
         self._inbox = inbox
         self._reader = reader
         self._sessions = sessions
@@ -91,7 +135,37 @@ class Intake:
         self._chats = chats
         self._settings = settings
 
-    def accept(
+    def accept(self, text: str, **options: Unpack[AcceptOptions]) -> Queued | Rejected | Answered:
+        """Take a message, or carry out the command it is, with the options of `prepare`.
+
+        Raises:
+            BadInput: as for `prepare`.
+            StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
+        """
+        prepared = self.prepare(text, **options)
+        return self.execute(prepared) if isinstance(prepared, PreparedCommand) else self._store(prepared)
+
+    def execute(self, prepared: PreparedCommand) -> Answered:
+        """Carry out a command that acts at once.
+
+        Raises:
+            BadInput, StoreUnavailable: as for `accept`.
+        """
+        return self._now(prepared.parsed, prepared.context)
+
+    def finish(self, prepared: PreparedMessage, reply: list[Any]) -> tuple[Queued | Rejected, RunId | None]:
+        """What the script has done with a message, and the run whose wake-up must be published now.
+
+        Raises:
+            StoreFull, CorruptRecord: not accepted.
+        """
+        match self._inbox.accepted(prepared.message, reply):
+            case Refused(reason):
+                return Rejected(prepared.message.id, reason), None
+            case Accepted(where, run, wake, event_id, duplicate):
+                return Queued(prepared.message.id, where, run, event_id, duplicate), wake
+
+    def prepare(
         self,
         text: str,
         *,
@@ -113,8 +187,8 @@ class Intake:
         timeout_seconds: int | None = None,
         mode: QueueMode | None = None,
         attachments: Sequence[Attachment] = (),
-    ) -> Queued | Rejected | Answered:
-        """Take a message, or carry out the command it is. `mode` says how a busy session treats this one message.
+    ) -> PreparedMessage | PreparedCommand:
+        """Check a message, without I/O if the waker is ready. `mode` says how a busy session treats this one message.
 
         `sender` is a name, `sender_id` an id of the channel. `command_authority` is that of a command, if it differs
         from that of a message. `bot_name` is how `/command@name` calls us. `shown_as` is what the model reads instead
@@ -128,7 +202,6 @@ class Intake:
         Raises:
             BadInput: the text is empty or too large, there is no such model or level, or a command is not known, not
                 understood, not allowed, or given files.
-            StoreUnavailable: not accepted, as far as we know; repeating with the same id is safe.
         """
         text = _clean(text)
         message_id = MessageId(replace_surrogates(message_id)) if message_id else None
@@ -137,11 +210,12 @@ class Intake:
         caller = Caller(route, authority, commands, safe_line(sender), safe_line(sender_id))
         parsed = self._command(text, caller, bot_name, has_files=bool(attachments))
         if parsed is not None and parsed.command.now is not None:
-            return self._now(parsed, self._context(session, caller, delivery))
+            return PreparedCommand(parsed, self._context(session, caller, delivery))
+        skill = None if parsed else self._skills.find(text, session, commands, bot_name)
         message = InboundMessage(
             id=message_id or new_message_id(),
             session_key=session,
-            text=parsed.text if parsed else _clean(shown_as or _text_for_model(text, sender, authority)),
+            text=_text(parsed, skill, shown_as) or _clean(shown_as or _text_for_model(text, sender, authority)),
             route=route,
             sender=safe_line(sender),
             authority=authority,
@@ -151,10 +225,13 @@ class Intake:
             thinking=None if thinking is None else model_commands.think.checked(thinking),
             context_tokens=context_tokens,
             timeout_seconds=timeout_seconds,
-            metadata={"replyTo": reply_to} if reply_to else {},
+            metadata={
+                **_metadata(replyTo=reply_to, senderId=safe_line(sender_id)),
+                **(skill.metadata if skill else {}),
+            },
             attachments=tuple(attachments),
         )
-        return self._enqueue(message, mode, delivery, row)
+        return self._prepared(message, mode, delivery, row)
 
     def post(
         self,
@@ -175,7 +252,7 @@ class Intake:
         Raises:
             StoreUnavailable: as for `accept`.
         """
-        queued = self._enqueue(message, mode, event=event, firing=firing)
+        queued = self._store(self._prepared(message, mode, event=event, firing=firing))
         known = queued.duplicate if isinstance(queued, Queued) else None
         if known is not None and known.state is MessageState.REJECTED:
             return Rejected(message.id, known.reason or "")
@@ -185,12 +262,11 @@ class Intake:
         """The command that a message is, checked; None if it is an ordinary message.
 
         Raises:
-            BadInput: its sender may not give it, it is not understood, or it is nothing but an unknown `/word`.
+            BadInput: its sender may not give it, or it is not understood.
         """
         triggers = self._settings.session.reset_triggers
         parsed = parse_command(text, reset_triggers=triggers, bot_name=bot_name)
         if parsed is None:
-            check_known(text, reset_triggers=triggers)
             return None
         may = caller.command_authority.covers(parsed.command.authority)
         if parsed.is_stop_word and (has_files or not may):
@@ -218,6 +294,7 @@ class Intake:
             control=self._control,
             post=self._post_for_command,
             delivery=delivery,
+            skill_commands=self._skills.known(session),
         )
 
     def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:
@@ -240,7 +317,7 @@ class Intake:
         inbox.keep_answer(context.delivery, text)
         return text
 
-    def _enqueue(
+    def _prepared(
         self,
         message: InboundMessage,
         mode: QueueMode | None,
@@ -249,41 +326,36 @@ class Intake:
         *,
         event: SystemEvent | None = None,
         firing: JobFiring | None = None,
-    ) -> Queued | Rejected:
+    ) -> PreparedMessage:
         session, route = message.session_key, message.route
         lane, opening = lane_of(session), new_run_id()
-        sealed = self._waker.sealed(session, opening)
         kind = "subagent" if lane == "subagent" else "main"
         rules = self._rules(route.channel)
-        to_chat = self._chats.of_accept(session, rules.cap)
+        call = self._inbox.accept_call(
+            message,
+            rules=rules,
+            lane=lane,
+            agent_id=agent_of(session),
+            run_id=opening,
+            session_id=new_session_id(),
+            row_new={"sessionKind": kind, "chatType": chat_type(session)},
+            row_each=dict(row or {}),
+            row_route={} if message.kind == "internal" else delivery_fields(route),
+            wake=self._waker.sealed(session, opening),
+            mode=mode,
+            delivery=delivery,
+            to_chat=self._chats.of_accept(session, rules.cap),
+            system_event=event,
+            firing=firing,
+        )
+        return PreparedMessage(message, call)
 
-        def accept() -> Accepted | Refused:
-            return self._inbox.accept(
-                message,
-                rules=rules,
-                lane=lane,
-                agent_id=agent_of(session),
-                run_id=opening,
-                session_id=new_session_id(),
-                row_new={"sessionKind": kind, "chatType": chat_type(session)},
-                row_each=dict(row or {}),
-                row_route={} if message.kind == "internal" else delivery_fields(route),
-                wake=sealed,
-                mode=mode,
-                delivery=delivery,
-                to_chat=to_chat,
-                system_event=event,
-                firing=firing,
-            )
-
-        accepted = within(self._settings.engine.accept_timeout_seconds, accept)
-        match accepted:
-            case Refused(reason):
-                return Rejected(message.id, reason)
-            case Accepted(where, run, wake, event_id, duplicate):
-                if wake is not None:
-                    self._waker.turn(session, wake)
-                return Queued(message.id, where, run, event_id, duplicate)
+    def _store(self, prepared: PreparedMessage) -> Queued | Rejected:
+        seconds = self._settings.engine.accept_timeout_seconds
+        accepted, wake = self.finish(prepared, within(seconds, lambda: self._inbox.run(prepared.call)))
+        if wake is not None:
+            self._waker.turn(prepared.message.session_key, wake)
+        return accepted
 
     def _rules(self, channel: str) -> QueueRules:
         queue = self._settings.messages.queue
@@ -293,6 +365,17 @@ class Intake:
             drop=queue.drop,
             debounce_ms=queue.debounce_ms_by_channel.get(channel, queue.debounce_ms),
         )
+
+
+def _text(parsed: ParsedCommand | None, skill: AskedSkill | None, shown_as: str) -> str:
+    """What is kept of a command, or of a message that asks for a skill; empty for all others."""
+    if parsed is not None:
+        return parsed.text
+    return _clean(skill.text(shown_as)) if skill is not None else ""
+
+
+def _metadata(**given: str) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value}
 
 
 def _text_for_model(text: str, sender: str, authority: Authority) -> str:

@@ -55,6 +55,8 @@ class ModelChain:
     """Called for each model that is passed over. Failed calls reach the call log through the asker."""
     seconds_left: Callable[[], float] = lambda: inf
     """What is left of the turn's time."""
+    longest_pause_seconds: float = LONGEST_PAUSE_SECONDS
+    """How long it waits at most for a key in cooldown, or for a server that names a time."""
     refused: Mapping[str, Refused] = field(default_factory=dict)
     """Models that must not be asked in this turn, and why."""
     attempts: list[ModelAttempt] = field(default_factory=list)
@@ -152,7 +154,7 @@ class ModelChain:
         asked = error.retry_after
         # A limit that names no end has ours, which is longer than a turn should wait.
         unending = error.reason is FailureReason.RATE_LIMIT and asked is None
-        too_long = unending or (asked or 0) > LONGEST_PAUSE_SECONDS
+        too_long = unending or (asked or 0) > self.longest_pause_seconds
         may_help = error.reason in AGAIN or (error.status or 0) >= 500
         if too_long or not may_help or self._retries >= RETRIES:
             return None
@@ -165,7 +167,7 @@ class ModelChain:
         """When all keys are in cooldown, wait for the first to end, if it is short."""
         resting = [each for option in self.options for each in self._unspent(option, self._spent)]
         seconds = self.keyring.pause_seconds(self.keyring.look(self.options), resting)
-        if seconds is None or seconds > LONGEST_PAUSE_SECONDS:
+        if seconds is None or seconds > self.longest_pause_seconds:
             return None
         self._wait(max(0.0, seconds), "all models are left alone after failures")
         return self._next()

@@ -18,6 +18,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.runs import ModelAttempt
+from openclaw_workers.domain.session_key import main_key
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.engine.llm.admission import Admission
 from openclaw_workers.engine.llm.auth_profiles import endpoints_for
@@ -102,6 +103,26 @@ class Models:
             seconds_left=seconds_left,
         )
 
+    def embedding_chain(
+        self, agent: AgentConfig, provider: str, model: str, run: RunId, cancel: Cancel, *, longest_pause_seconds: float
+    ) -> ModelChain:
+        """A model that embeds texts, with the keys, cooldowns, limits and budgets that all models have.
+
+        Raises:
+            ProviderError: there is no such provider.
+            BadInput: the agent's keys cannot be read.
+        """
+        found = self.providers.get(provider)
+        option = Option(found, model, endpoints_for(agent, found, self._given(provider), self._state_dir))
+        budgets = self.budgets(agent, main_key(agent.id))
+        return ModelChain(
+            options=[option],
+            keyring=Keyring(self._cooldowns, self._settings.models.cooldown_scope),
+            guard=Admission(self._limits, run, budgets, self._limits_of, self._embedding_reservation),
+            cancel=cancel,
+            longest_pause_seconds=longest_pause_seconds,
+        )
+
     def call_log(self, run: RunId, session: SessionKey, agent: AgentConfig, tree: SessionKey) -> CallLog:
         """An empty log of a turn's model calls."""
         budgets = [budget.name for budget in self.budgets(agent, tree)]
@@ -180,6 +201,10 @@ class Models:
         possible = Usage(input=tokens, output=most), Usage(cache_write=tokens, output=most)
         cost = max(self.price(provider.name, candidate.model, usage) for usage in possible)
         return Amounts(tokens=tokens + most, cost=cost, calls=1, seconds=RESERVED_SECONDS)
+
+    def _embedding_reservation(self, candidate: Candidate, tokens: int) -> Amounts:
+        cost = self.price(candidate.provider.name, candidate.model, Usage(input=tokens))
+        return Amounts(tokens=tokens, cost=cost, calls=1, seconds=RESERVED_SECONDS)
 
 
 def _names(agent: AgentConfig) -> list[str]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from openclaw_workers.errors import TransientError
+from openclaw_workers.errors import NotFound, TransientError
 from openclaw_workers.memory.scopes import Visibility
 from openclaw_workers.store.memory import MemoryRequests
 
@@ -56,6 +56,10 @@ class MemoryClient:
         """Lines of a memory file; for the people who run the agent."""
         return self._ask("get", {"agent": agent_id, "path": path, "from": first, "lines": count}, SEARCH_SECONDS)
 
+    def files(self, agent_id: str) -> dict[str, Any]:
+        """The memory files of an agent; for the people who run it."""
+        return self._ask("files", {"agent": agent_id}, SEARCH_SECONDS)
+
     def sync(
         self,
         agent_id: str,
@@ -89,6 +93,8 @@ class MemoryClient:
                     owner, request = now, self._requests.ask(place, operation, arguments)
             elif "progress" in answer:
                 progress(*answer["progress"])
+            elif "missing" in answer:
+                raise NotFound(str(answer["missing"]))
             elif "error" in answer:
                 raise MemoryUnavailable(str(answer["error"]))
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from openclaw_workers.config.memory import MemorySearchSettings
@@ -13,17 +13,15 @@ from openclaw_workers.engine.llm.auth_profiles import endpoints_for
 from openclaw_workers.errors import OpenClawError
 from openclaw_workers.memory.embedders.base import Embedder, VectorCache
 from openclaw_workers.memory.embedders.cached import CachedEmbedder
-from openclaw_workers.memory.embedders.endpoint import EndpointAccess, EndpointEmbedder
+from openclaw_workers.memory.embedders.endpoint import Ask, Embedded, EndpointEmbedder
 from openclaw_workers.memory.embedders.offline import OfflineEmbedder
-from openclaw_workers.providers.endpoint import Endpoint
 from openclaw_workers.providers.registry import Providers
 
 OFFLINE_NAMES = ("offline", "local", "wordllama")
 DEFAULT_MODEL = "text-embedding-3-small"
-OPENAI_URL = "https://api.openai.com/v1"
 
-RecordTokens = Callable[[AgentConfig, str, str, int], None]
-"""Told the agent, provider, model and tokens of each call."""
+EmbeddingCall = Callable[[AgentConfig, str, str, int, Ask], Embedded]
+"""Makes one call for an agent with its keys: provider, model, tokens, and how to ask with one key."""
 
 
 class EmbedderChoice:
@@ -32,14 +30,14 @@ class EmbedderChoice:
         settings: Settings,
         state_dir: Path,
         cache: Callable[[int], VectorCache],
-        record: RecordTokens,
+        call: EmbeddingCall,
     ) -> None:
         """`cache` makes a cache of a given size."""
         self._settings = settings
         self._state_dir = state_dir
         self._providers = Providers(settings.models)
         self._cache = cache
-        self._record = record
+        self._call = call
         self._offline = OfflineEmbedder()
         self._chosen: dict[str, tuple[Embedder | None, str]] = {}
 
@@ -56,25 +54,24 @@ class EmbedderChoice:
         if provider in OFFLINE_NAMES:
             return self._offline, ""
         try:
-            keys = self._accesses(agent, provider)
+            has_key = self._has_key(agent, provider)
         except OpenClawError as error:
             return None, f"memorySearch.provider {provider}: {error.message}"
-        if not keys:
+        if not has_key:
             return None, f"memorySearch.provider {provider} has no key; set models.providers.{provider}.apiKey"
 
-        def record(tokens: int) -> None:
-            self._record(agent, provider, model, tokens)
+        def call(tokens: int, ask: Ask) -> Embedded:
+            return self._call(agent, provider, model, tokens, ask)
 
-        embedder: Embedder = EndpointEmbedder(provider, model, keys, record=record)
+        embedder: Embedder = EndpointEmbedder(provider, model, call)
         if given.cache.enabled:
             embedder = CachedEmbedder(embedder, self._cache(given.cache.max_entries))
         return embedder, ""
 
-    def _accesses(self, agent: AgentConfig, provider: str) -> Sequence[EndpointAccess]:
+    def _has_key(self, agent: AgentConfig, provider: str) -> bool:
         given = self._settings.models.providers.get(provider, ProviderSettings())
         groups = endpoints_for(agent, self._providers.get(provider), given, self._state_dir)
-        endpoints = [each for group in groups for each in group if each is not None]
-        return [_access(each) for each in endpoints]
+        return any(each is not None for group in groups for each in group)
 
 
 def names_of(given: MemorySearchSettings) -> tuple[str, str]:
@@ -84,8 +81,3 @@ def names_of(given: MemorySearchSettings) -> tuple[str, str]:
         named, slash, rest = model.partition("/")
         return (named, rest) if slash else ("offline", "")
     return provider, model.removeprefix(f"{provider}/") or DEFAULT_MODEL
-
-
-def _access(endpoint: Endpoint) -> EndpointAccess:
-    key = endpoint.api_key.get_secret_value() if endpoint.api_key else "none"
-    return EndpointAccess(endpoint.base_url or OPENAI_URL, key, tuple(endpoint.plain_headers().items()))

@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
-from openclaw_workers.config.resolve import AgentConfig, agent_ids
+from openclaw_workers.config.resolve import agent_ids
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import WorkerId, new_token
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.memory.client import MemoryAccess, MemoryClient
 from openclaw_workers.engine.memory.direct import DirectMemory
-from openclaw_workers.engine.memory.embedder_choice import EmbedderChoice
+from openclaw_workers.engine.memory.embedder_choice import EmbedderChoice, EmbeddingCall
 from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.service import MemoryService
 from openclaw_workers.engine.memory.transcripts import Transcripts
@@ -41,7 +41,7 @@ class MemoryGraph:
     place: Callable[[], str]
     worker: WorkerId
     cache: Callable[[int], VectorCache]
-    record: Callable[[AgentConfig, str, str, int], None]
+    embedding_call: EmbeddingCall
     making: Lock
     """Turns that search first at the same moment share one service."""
 
@@ -76,7 +76,7 @@ class MemoryGraph:
             agent_ids=agent_ids(self.settings),
             state_dir=self.state_dir,
             backend=self._backend(),
-            embedders=EmbedderChoice(self.settings, self.state_dir, self.cache, self.record),
+            embedders=EmbedderChoice(self.settings, self.state_dir, self.cache, self.embedding_call),
             transcripts=Transcripts(self.reader, self.state_dir),
             sync_lock=self._sync_lock,
         )

@@ -17,7 +17,7 @@ import structlog
 
 from openclaw_workers.engine.memory.service import MemoryService
 from openclaw_workers.engine.memory.watch import ChangeWatch
-from openclaw_workers.errors import OpenClawError, StoreUnavailable
+from openclaw_workers.errors import NotFound, OpenClawError, StoreUnavailable
 from openclaw_workers.memory.points import IndexUnavailable
 from openclaw_workers.memory.scopes import Visibility
 from openclaw_workers.store.memory import MemoryRequests
@@ -127,6 +127,8 @@ class MemoryOwner(threading.Thread):
         answer: dict[str, Any]
         try:
             answer = {"answer": self._carry_out(service, request, question["operation"], question["arguments"])}
+        except NotFound as error:
+            answer = {"missing": error.message}
         except (IndexUnavailable, OpenClawError) as error:
             answer = {"error": str(error)}
         except Exception as error:
@@ -154,6 +156,8 @@ class MemoryOwner(threading.Thread):
                 )
             case "get":
                 return service.get(str(asked["agent"]), str(asked["path"]), asked["from"], asked["lines"])
+            case "files":
+                return service.files(str(asked["agent"]))
             case "status":
                 return service.status(str(asked["agent"]))
         raise IndexUnavailable(f"this worker does not know the question {operation!r}; it is of another version")

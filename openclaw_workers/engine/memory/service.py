@@ -15,7 +15,7 @@ import structlog
 from openclaw_workers.config.memory import MemorySearchSettings
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.engine.agent_configs import AgentConfigs
-from openclaw_workers.engine.memory.documents import file_documents, roots_of
+from openclaw_workers.engine.memory.documents import FileDocument, file_documents, roots_of
 from openclaw_workers.engine.memory.embedder_choice import EmbedderChoice
 from openclaw_workers.engine.memory.read_lines import read_lines
 from openclaw_workers.engine.memory.transcripts import TranscriptDocument, Transcripts
@@ -153,6 +153,21 @@ class MemoryService:
             **({"note": opened.no_embedder} if opened.no_embedder else {}),
         }
 
+    def files(self, agent_id: str) -> dict[str, Any]:
+        """The memory files of an agent, and whether each is indexed as it is now."""
+        opened = self._open(agent_id)
+        known = opened.index.known("memory")
+        files = [
+            {
+                "path": each.path,
+                "bytes": each.file.size,
+                "modifiedAt": each.time_ms,
+                "indexed": known.get(("memory", each.path), {}).get("version") == each.version,
+            }
+            for each in self._files(opened.agent)
+        ]
+        return {"files": files}
+
     def get(self, agent_id: str, path: str, first: int | None, count: int | None) -> dict[str, Any]:
         """Lines of a memory file, whoever may see it."""
         agent = self._agents.resolve(agent_id)
@@ -235,7 +250,7 @@ class MemoryService:
         # Sources that are switched off have no documents, so what is indexed of them is removed.
         return documents, ["memory", "sessions"]
 
-    def _files(self, agent: AgentConfig) -> Sequence[Document]:
+    def _files(self, agent: AgentConfig) -> list[FileDocument]:
         given = agent.memory_search
         roots = roots_of(agent.id, self._agents.workspace(agent.id), self._state_dir, given)
         return file_documents(roots, given.chunking)
@@ -252,6 +267,11 @@ class MemoryService:
         over = dict(finished) | {path: str(facts.get("session", "")) for (_, path), facts in known.items()}
         for path, session_key in over.items():
             if path in found:
+                continue
+            facts = known.get(("sessions", path), {})
+            size = self._transcripts.archived_bytes(agent.id, path)
+            if size and not force and facts.get("fileBytes") == size:
+                found[path] = _Unchanged(path, str(facts["version"]))
                 continue
             archived = self._transcripts.archived(agent.id, path, session_key, tokens=tokens)
             if archived is not None:

@@ -42,17 +42,19 @@ class TranscriptDocument:
     """The stored entries from one on."""
     tokens: int
     source: str = "sessions"
+    file_bytes: int = 0
+    """The size of its file, if it is archived."""
 
     @property
     def version(self) -> str:
-        return str(self.count)
+        return f"{self.count}/{self.file_bytes}" if self.file_bytes else str(self.count)
 
     def read(self, known: Mapping[str, Any] | None) -> Reading | None:
         start = int((known or {}).get("count", 0))
         turns = list(turns_of(self.load(start), start))
         chunks = chunk_turns(turns, tokens=self.tokens, before=str((known or {}).get("last", "")))
         last = turns[-1].text if turns else (known or {}).get("last", "")
-        facts = {"count": self.count, "last": last, "session": self.session_key}
+        facts = {"count": self.count, "last": last, "session": self.session_key, "fileBytes": self.file_bytes}
         return Reading(chunks, session_scope(self.session_key), facts, is_addition=start > 0)
 
 
@@ -123,13 +125,31 @@ class Transcripts:
 
     def archived(self, agent_id: str, path: str, session_key: str, *, tokens: int) -> TranscriptDocument | None:
         """The transcript that was written to a file; None if the file is gone."""
-        file = sessions_dir(self._state_dir, agent_id) / path.removeprefix("sessions/")
+        file = self._file(agent_id, path)
         try:
+            status = file.stat()
             lines = lines_of(file)
-            changed = int(file.stat().st_mtime * 1000)
         except OSError:
             return None
-        return TranscriptDocument(path, session_key, len(lines), changed, lambda start: lines[start:], tokens)
+        return TranscriptDocument(
+            path,
+            session_key,
+            len(lines),
+            int(status.st_mtime * 1000),
+            lambda start: lines[start:],
+            tokens,
+            file_bytes=status.st_size,
+        )
+
+    def archived_bytes(self, agent_id: str, path: str) -> int:
+        """The size of an archived transcript, which only grows; 0 if there is no file."""
+        try:
+            return self._file(agent_id, path).stat().st_size
+        except OSError:
+            return 0
+
+    def _file(self, agent_id: str, path: str) -> Path:
+        return sessions_dir(self._state_dir, agent_id) / path.removeprefix("sessions/")
 
     def live_paths(self, agent_id: str) -> set[str]:
         rows = (row for row in self._reader.each_session() if row.agent_id == agent_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.inbound import Inbound
@@ -13,17 +14,22 @@ from openclaw_workers.domain.session_row import DeliveryContext, SessionOrigin
 from openclaw_workers.domain.untrusted import safe_line
 
 
-def delivery_fields(route: Route) -> dict[str, str]:
-    """Where a session was last spoken to: replies go there. An empty value clears what another route has left."""
+@lru_cache(maxsize=1024)
+def _delivery_context(route: Route) -> str:
     context = DeliveryContext(
         channel=route.channel, to=route.to, account_id=route.account_id, thread_id=route.thread_id
     )
+    return context.model_dump_json(by_alias=True)
+
+
+def delivery_fields(route: Route) -> dict[str, str]:
+    """Where a session was last spoken to: replies go there. An empty value clears what another route has left."""
     return {
         "lastChannel": route.channel,
         "lastTo": route.to,
         "lastAccountId": route.account_id,
         "lastThreadId": route.thread_id,
-        "deliveryContext": context.model_dump_json(by_alias=True),
+        "deliveryContext": _delivery_context(route),
     }
 
 

@@ -45,7 +45,9 @@ class DeclaredJobs:
         for job in wanted.values():
             self._store.declare(job, job.schedule.after(now))
         if self._known is None:
-            known = {each.job.id for each in self._store.jobs(MOST_LOOKED_AT) if each.job.declared}
+            stored = [each.job for each in self._store.jobs(MOST_LOOKED_AT) if each.job.declared]
+            # A HEARTBEAT.md may lie where only another worker sees it: that worker removes the job, not we.
+            known = {job.id for job in stored if not self._beats.may_beat_elsewhere(job)}
         else:
             known = set(self._known)
         for job_id in known - wanted.keys():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import structlog
 
 from openclaw_workers.agent.prompt import texts
+from openclaw_workers.config.base import format_duration
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.job import PROVENANCE, Job, firing_id
 from openclaw_workers.domain.messages import Authority, InboundMessage
-from openclaw_workers.domain.schedule import Plan, plan
+from openclaw_workers.domain.schedule import At, Plan, plan
+from openclaw_workers.engine.delivery.notice_texts import JOB_MISSED, JOB_STOPPED
 from openclaw_workers.engine.intake.accept import Intake, Rejected
 from openclaw_workers.engine.intake.system_events import SystemEvents
+from openclaw_workers.engine.schedules.delivery import JobDelivery
+from openclaw_workers.engine.schedules.makers import Makers
 from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.store.due import DueItems
@@ -26,6 +30,12 @@ log = structlog.get_logger(__name__)
 FIRED_AT_ONCE = 100
 OFF_MS = 60_000
 QUEUED_MS = 2_000
+BUSY = "requests-in-flight"
+BUSY_MS = 15_000
+"""When a heartbeat is tried again that found its session busy."""
+KEPT_MS = 30 * 86_400_000
+"""How long a job is kept that failed or was missed and has no further time."""
+WITHDRAWN = "its maker is not an owner any more"
 
 
 class Beats(Protocol):
@@ -57,6 +67,10 @@ class Firing:
         else:
             self.post(job, firing, self._message(job, firing.time, session))
 
+    def session(self, job: Job, time: int) -> SessionKey:
+        """The session of a firing; raises NotFound and BadInput."""
+        return self._targets.session(job, time)
+
     def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> None:
         posted = self._intake.post(message, firing=firing)
         if isinstance(posted, Rejected):
@@ -83,7 +97,8 @@ class Firing:
         due = datetime.fromtimestamp(time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         text = texts.SCHEDULED_TURN.format(name=job.name or job.id, time=due, message=job.message)
         # An isolated turn may delegate: its answer is delivered when its tree has settled.
-        route = INTERNAL if job.is_isolated else self._targets.route(job, session)
+        is_later = job.is_isolated or job.delivery == "webhook"
+        route = INTERNAL if is_later else self._targets.route(job, session)
         return InboundMessage(
             id=firing_id(job.id, time),
             session_key=session,
@@ -100,19 +115,33 @@ class Firing:
 
 
 def terms(job: Job) -> dict[str, str]:
-    """What a job's turn is not given, as metadata of its message."""
+    """What is different in a job's turn, as metadata of its message."""
     found = {"toolsAllow": ",".join(job.tools_allow)} if job.tools_allow else {}
-    return {**found, "lightContext": "1"} if job.light_context else found
+    if job.fallbacks is not None:
+        found["fallbacks"] = ",".join(job.fallbacks)
+    return {**found, "lightContext": "none"} if job.light_context else found
 
 
 class DueJobs:
     """Handles due jobs; one row of the sweeper's table."""
 
-    def __init__(self, store: Schedules, due: DueItems, firing: Firing, beats: Beats, *, is_enabled: bool) -> None:
+    def __init__(
+        self,
+        *,
+        store: Schedules,
+        due: DueItems,
+        firing: Firing,
+        beats: Beats,
+        makers: Makers,
+        delivery: JobDelivery,
+        is_enabled: bool,
+    ) -> None:
         self._store = store
         self._due = due
         self._firing = firing
         self._beats = beats
+        self._makers = makers
+        self._delivery = delivery
         self._is_enabled = is_enabled
 
     def handle(self, job_id: str) -> None:
@@ -120,12 +149,12 @@ class DueJobs:
         if not self._is_enabled:
             self._due.later(item, OFF_MS)
             return
-        for _ in range(FIRED_AT_ONCE):
-            stored = self._store.get(job_id)
+        for number in range(FIRED_AT_ONCE):
+            stored, now = self._store.get(job_id), self._due.now_ms()
             if stored is None or stored.state.paused or stored.state.next_at is None:
-                self._due.done(item)
+                if number == 0:  # otherwise the script that took its last time has said when to look again
+                    self._retire(job_id, stored, now)
                 return
-            now = self._due.now_ms()
             if stored.state.next_at > now:
                 return
             if not self._step(stored, stored.state.next_at, now):
@@ -138,6 +167,8 @@ class DueJobs:
         if found.fire != due:
             reason = f"missed by {(now - due) // 1000:,} s"
             self._store.skip(job.id, due, _next(found), state="missed", reason=reason)
+            if _next(found) is None and job.removes_itself:
+                self._miss(job, due, now)
             return True
         if stored.at_work and job.overlap == "queue" and job.is_isolated:
             self._due.later(f"{JOB}{job.id}", QUEUED_MS)
@@ -145,25 +176,57 @@ class DueJobs:
         if stored.at_work and job.overlap == "skip":
             self._store.skip(job.id, due, found.following, state="skipped", reason="the run before is still at work")
             return True
-        firing = JobFiring(job.id, due, found.following)
         try:
-            self._fire(job, firing)
+            if not self._makers.may(job):
+                self._stop(job, due, found.following)
+                return False
+            self._fire(stored, JobFiring(job.id, due, found.following), now)
         except (BadInput, NotFound) as error:
             log.warning("job.not_fired", job=job.id, error=error.message)
             self._store.skip(job.id, due, found.following, state="skipped", reason=error.message)
         return True
 
-    def _fire(self, job: Job, firing: JobFiring) -> None:
+    def _retire(self, job_id: str, stored: StoredJob | None, now: int) -> None:
+        """Remove a job that has no further time for long; one that is paused, or gone, is not looked at again."""
+        if stored is not None and _is_over(stored, now):
+            self._store.remove(job_id)
+        self._due.done(f"{JOB}{job_id}")
+
+    def _miss(self, job: Job, due: int, now: int) -> None:
+        """A job that would have removed itself has missed its only time, and says so."""
+        said = JOB_MISSED.format(name=job.name or job.id, late=format_duration(timedelta(seconds=(now - due) // 1000)))
+        self._delivery.say(job, f"out-cron-{job.id}-{due}-missed", said, self._firing.session(job, due))
+        self._store.remove(job.id)
+
+    def _stop(self, job: Job, due: int, following: int | None) -> None:
+        """The maker is no owner any more. An owner who resumes the job takes it over."""
+        log.warning("job.stopped", job=job.id, maker=job.maker)
+        self._store.skip(job.id, due, following, state="skipped", reason=WITHDRAWN)
+        self._store.pause(job.id, WITHDRAWN)
+        said = JOB_STOPPED.format(name=job.name or job.id, id=job.id)
+        self._delivery.say(job, f"out-cron-{job.id}-{due}-stopped", said, self._firing.session(job, due))
+
+    def _fire(self, stored: StoredJob, firing: JobFiring, now: int) -> None:
+        job = stored.job
         if not job.is_heartbeat:
             self._firing.fire(job, firing)
             return
         message = self._beats.message(job, firing.time)
         if isinstance(message, InboundMessage):
             self._firing.post(job, firing, message)
-        else:
-            self._store.skip(
-                job.id, firing.time, firing.following, state="skipped" if message else "", reason=message or ""
-            )
+            return
+        following, reason = firing.following, message or ""
+        if reason == BUSY:
+            following = min(now + BUSY_MS, following or now + BUSY_MS)
+        # A session that is busy for long fills the run log with one line, not with one for each try.
+        again = reason == BUSY and (stored.state.last_state, stored.state.last_error) == ("skipped", BUSY)
+        self._store.skip(job.id, firing.time, following, state="skipped" if reason and not again else "", reason=reason)
+
+
+def _is_over(stored: StoredJob, now: int) -> bool:
+    """Whether a job had one time, which is long past, and nobody has removed or resumed it since."""
+    schedule = stored.job.schedule
+    return isinstance(schedule, At) and not stored.job.declared and now - schedule.at > KEPT_MS
 
 
 def _next(found: Plan) -> int | None:

@@ -16,11 +16,15 @@ from openclaw_workers.domain.messages import Authority, InboundMessage, Route
 from openclaw_workers.domain.schedule import zone
 from openclaw_workers.domain.session_key import Kind, normalise, parse_key
 from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.schedules.fire import BUSY
 from openclaw_workers.engine.schedules.targets import INTERNAL, Targets
 from openclaw_workers.store.reader import Reader
+from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.system_events import SystemEvents
 
 FILE = "HEARTBEAT.md"
+LOOKED_AT = 20
+"""Lines of the run log; most of the others are beats that were skipped."""
 MAX_FILE_BYTES = 256 << 10
 
 
@@ -54,12 +58,14 @@ class Heartbeats:
         agents: AgentConfigs,
         reader: Reader,
         events: SystemEvents,
+        schedules: Schedules,
         targets: Targets,
     ) -> None:
         self._settings = settings
         self._agents = agents
         self._reader = reader
         self._events = events
+        self._schedules = schedules
         self._targets = targets
 
     def beating(self) -> list[str]:
@@ -71,6 +77,13 @@ class Heartbeats:
             for agent in agent_ids(settings)
             if self._block(agent).every and (has_block(settings, agent) or (by_file and self._tasks(agent)))
         ]
+
+    def may_beat_elsewhere(self, job: Job) -> bool:
+        """Whether a job is the heartbeat of an agent that another worker may have found to have tasks."""
+        agent = job.id.removeprefix(HEARTBEAT)
+        if not job.is_heartbeat or only_some_beat(self._settings) or agent not in agent_ids(self._settings):
+            return False
+        return bool(self._block(agent).every)
 
     def message(self, job: Job, time: int) -> InboundMessage | str | None:
         """The message of a beat; why there is none this time; None if the agent does not beat any more.
@@ -85,6 +98,8 @@ class Heartbeats:
         if not has_block(self._settings, agent) and not tasks:
             return None
         route = self._route(block, session)
+        if self._is_too_soon(job.id, block, time):
+            return "min-spacing"
         if why := self._why_not(agent, session, time, is_empty=tasks is False and not has_events, route=route):
             return why
         prompt = block.prompt or texts.HEARTBEAT_PROMPT
@@ -100,9 +115,16 @@ class Heartbeats:
             metadata={
                 "provenance": PROVENANCE,
                 "firing": f"{job.id} {time}",
-                **({"lightContext": "1"} if block.light_context else {}),
+                **({"lightContext": FILE} if block.light_context else {}),
+                **({} if block.history else {"history": "none"}),
             },
         )
+
+    def _is_too_soon(self, job_id: str, block: HeartbeatSettings, time: int) -> bool:
+        """Whether the last beat that ran is less than the minimum spacing ago."""
+        ran = (entry.time for entry in self._schedules.log(job_id, LOOKED_AT) if entry.state in ("ok", "error"))
+        last = next(ran, None)
+        return last is not None and time - last < block.min_spacing.total_seconds() * 1000
 
     def _why_not(
         self, agent: str, session: SessionKey, time: int, *, is_empty: bool, route: Route | None
@@ -116,7 +138,7 @@ class Heartbeats:
             return "group"
         state = self._reader.control(session)
         if state.state != "idle" or state.waiting:
-            return "requests-in-flight"
+            return BUSY
         if is_empty:
             return "empty-heartbeat-file"
         return "no-route" if route is None else None

@@ -12,7 +12,10 @@ from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.job import Job, JobDraft, JobFields, LogEntry, check_job_id, make_job, new_job_id
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.schedule import next_times
-from openclaw_workers.engine.schedules.fire import Firing
+from openclaw_workers.domain.session_key import ChatType, Kind, parse_key
+from openclaw_workers.domain.webhook_url import is_allowed
+from openclaw_workers.engine.delivery.chats import push_channels
+from openclaw_workers.engine.schedules.fire import WITHDRAWN, Firing
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.errors import BadInput, NotFound
 from openclaw_workers.store.due import DueItems
@@ -39,9 +42,10 @@ class JobService:
         authority: Authority,
         created_by: str,
         current: SessionKey | None = None,
+        maker: str = "",
         job_id: str = "",
     ) -> StoredJob:
-        """Add a job. `current`: the session in which it is made.
+        """Add a job. `current`: the session in which it is made. `maker`: who must stay an owner for it to run.
 
         Raises:
             BadInput: the job makes no sense, its time has passed, or there is one with this id.
@@ -59,11 +63,12 @@ class JobService:
                 "authority": authority,
                 "created_by": created_by,
                 "created_at": now,
+                "maker": maker,
             }
         )
         if job.is_heartbeat:
             raise BadInput("the id of a job does not begin with heartbeat-")
-        self._targets.session(job, now)
+        job = self._with_chat(job, self._targets.session(job, now))
         following = schedule.after(now)
         if following is None:
             raise BadInput("the job would never run: its time has passed", hint="name a time in the future")
@@ -124,9 +129,15 @@ class JobService:
         return self.get(job_id)
 
     def resume(self, job_id: str) -> StoredJob:
-        """Let a paused job go on with its next time after now; raises NotFound."""
-        job = self.get(job_id).job
-        self._store.resume(job_id, job.schedule.after(self._due.now_ms()))
+        """Let a paused job go on with its next time after now; raises NotFound.
+
+        One that stopped because its maker is no owner any more belongs to whoever resumes it.
+        """
+        stored = self.get(job_id)
+        job, following = stored.job, stored.job.schedule.after(self._due.now_ms())
+        if stored.state.paused == WITHDRAWN:
+            self._store.change(job.model_copy(update={"maker": ""}), following)
+        self._store.resume(job_id, following)
         return self.get(job_id)
 
     def make_due(self, job_id: str) -> StoredJob:
@@ -152,7 +163,23 @@ class JobService:
             agent = target.split(":")[2]
         agent = resolve_agent_id(self._settings, explicit=agent or None)
         model = find_model(self._settings, fields["model"]) if fields["model"] else ""
-        return {**fields, "agent_id": agent, "session_target": target, "model": model}
+        given = fields["fallbacks"]
+        fallbacks = None if given is None else tuple(find_model(self._settings, name) for name in given)
+        if fields["delivery"] == "webhook" and not is_allowed(fields["to"], self._settings.cron.webhooks.allow):
+            hint = "cron.webhooks.allow lists the addresses that answers may be sent to"
+            raise BadInput(f"a webhook at {fields['to']!r} is not allowed", hint=hint)
+        return {**fields, "agent_id": agent, "session_target": target, "model": model, "fallbacks": fallbacks}
+
+    def _with_chat(self, job: Job, session: SessionKey) -> Job:
+        """The chat of a session that may be gone by then: one that is removed when nobody uses it."""
+        key = parse_key(session, main_key=self._settings.session.main_key)
+        is_kept = key.kind in (Kind.MAIN, Kind.GLOBAL) or key.chat_type is not ChatType.DM
+        if job.is_isolated or is_kept or job.system_event or job.delivery != "announce" or job.channel:
+            return job
+        route = self._targets.last_route(session)
+        if route.channel not in push_channels(self._settings):
+            return job
+        return job.model_copy(update=route.model_dump())
 
     def _check_own(self, job: Job) -> None:
         if job.declared:

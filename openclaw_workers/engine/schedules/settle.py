@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import structlog
 
-from openclaw_workers.config.session import SendPolicySettings
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.job import TRANSIENT, Firing, Job
 from openclaw_workers.domain.messages import MessageState
-from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.engine.delivery.notice_texts import JOB_FAILED, JOB_PAUSED
-from openclaw_workers.engine.delivery.send_policy import send_decision
-from openclaw_workers.engine.schedules.targets import Targets
-from openclaw_workers.errors import OpenClawError
+from openclaw_workers.engine.schedules.delivery import JobDelivery
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.keys import CLEANUP, FIRING
-from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.sessions import Sessions
@@ -42,10 +37,7 @@ class DueFirings:
         reader: Reader,
         sessions: Sessions,
         tree: Tree,
-        outbox: Outbox,
-        targets: Targets,
-        policy: SendPolicySettings,
-        push_channels: frozenset[str],
+        delivery: JobDelivery,
         retention_ms: int,
     ) -> None:
         self._store = store
@@ -54,10 +46,7 @@ class DueFirings:
         self._reader = reader
         self._sessions = sessions
         self._tree = tree
-        self._outbox = outbox
-        self._targets = targets
-        self._policy = policy
-        self._push_channels = push_channels
+        self._delivery = delivery
         self._retention_ms = retention_ms
 
     def handle(self, name: str) -> None:
@@ -84,16 +73,20 @@ class DueFirings:
     def _end(self, job: Job | None, job_id: str, time: int, firing: Firing, run: Run | None) -> None:
         is_ok = run is not None and run.state is RunState.OK
         reason = "" if is_ok else (run.error or str(run.reason or run.state)) if run else "its message was cancelled"
-        if job is not None and job.is_isolated:
+        session, run_id = SessionKey(firing.session), run.id if run else ""
+        if job is not None and job.delivery == "webhook":
+            self._delivery.report(job, time, session, run, reason)
+        elif job is not None and job.is_isolated:
             text = (run.text or "") if run and is_ok else JOB_FAILED.format(name=job.name or job.id, error=reason)
-            self._deliver(job, f"out-cron-{job_id}-{time}", text, SessionKey(firing.session), run)
-            self._retire_later(SessionKey(firing.session))
+            self._delivery.say(job, f"out-cron-{job_id}-{time}", text, session, run_id)
+        if job is not None and job.is_isolated:
+            self._retire_later(session)
         became = self._store.settle(
             job_id,
             time,
             state="ok" if is_ok else "error",
             reason=reason,
-            run=run.id if run else "",
+            run=run_id,
             session=firing.session,
             removes=job is not None and job.removes_itself,
             is_transient=run is not None and (run.reason or "") in TRANSIENT,
@@ -101,30 +94,7 @@ class DueFirings:
         if became == "paused" and job is not None:
             log.warning("job.paused", job=job_id, error=reason)
             said = JOB_PAUSED.format(name=job.name or job.id, id=job.id, error=reason)
-            self._deliver(job, f"out-cron-{job_id}-{time}-paused", said, SessionKey(firing.session), run)
-
-    def _deliver(self, job: Job, message_id: str, text: str, session: SessionKey, run: Run | None) -> None:
-        """Send to the job's chat. The id is that of the firing, so a repeat sends nothing twice."""
-        try:
-            route = self._targets.route(job, session)
-        except OpenClawError as error:
-            log.warning("job.not_delivered", job=job.id, error=error.message)
-            return
-        if not text or route.channel not in self._push_channels:
-            return
-        if send_decision(self._policy, session, route.channel) == "deny":
-            log.info("job.not_delivered", job=job.id, error="the send policy denies it")
-            return
-        self._outbox.put(
-            OutgoingMessage(
-                id=message_id,
-                kind=OutgoingKind.ANNOUNCE,
-                route=route,
-                session_key=session,
-                run_id=run.id if run else "",
-                text=text,
-            )
-        )
+            self._delivery.say(job, f"out-cron-{job_id}-{time}-paused", said, session, run_id)
 
     def _retire_later(self, session: SessionKey) -> None:
         """The session of an isolated run is removed some time after its last use."""

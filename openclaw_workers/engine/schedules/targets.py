@@ -49,7 +49,7 @@ class Targets:
         """Where the answer goes: where the job says, else where the session, or the main one, was last spoken to."""
         if job.delivery == "none":
             return INTERNAL
-        if job.channel:
+        if job.channel and job.delivery == "announce":
             return Route(channel=job.channel, to=job.to, account_id=job.account_id, thread_id=job.thread_id)
         return self.last_route(self.main(self.agent(job)) if job.is_isolated else session)
 

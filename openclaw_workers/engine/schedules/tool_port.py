@@ -13,6 +13,7 @@ from openclaw_workers.clock import iso
 from openclaw_workers.domain.job import JobDraft
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.system_events import SystemEvents
+from openclaw_workers.engine.schedules.makers import Makers
 from openclaw_workers.engine.schedules.service import JobService
 from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.errors import BadInput, NotFound
@@ -32,6 +33,7 @@ class ScheduleTools:
     events: SystemEvents
     targets: Targets
     reader: Reader
+    makers: Makers
 
     def for_turn(self, taken: Taken) -> TurnSchedules:
         return TurnSchedules(self, taken)
@@ -72,8 +74,14 @@ class TurnSchedules:
         try:
             stored = jobs.get(job_id)
         except NotFound:
-            authority = self.taken.authority
-            stored = jobs.add(draft, authority=authority, created_by=session, current=session, job_id=job_id)
+            stored = jobs.add(
+                draft,
+                authority=self.taken.authority,
+                created_by=session,
+                current=session,
+                maker=self.tools.makers.of_turn(self.taken),
+                job_id=job_id,
+            )
         return {"job": _shown(stored), "next": [iso(each) for each in jobs.next_times(stored.job)]}
 
     def _update(self, call_id: str, args: CronInput) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.session_key import normalise
 from openclaw_workers.domain.tree import AnnounceMode
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.sessions.search import SearchMemory, SessionSearch
 from openclaw_workers.engine.sessions.send import SessionSender
 from openclaw_workers.engine.sessions.subagents import SubagentControl
 from openclaw_workers.engine.sessions.views import Views
@@ -23,7 +25,14 @@ from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, SendInput, StatusInput, SubagentsInput
+from openclaw_workers.tools.sessions.inputs import (
+    HistoryInput,
+    ListInput,
+    SendInput,
+    SessionsSearchInput,
+    StatusInput,
+    SubagentsInput,
+)
 from openclaw_workers.tools.sessions.port import SpawnCall
 
 
@@ -41,6 +50,7 @@ class SessionTools:
     exchanges: InterSession
     agents: AgentConfigs
     settings: Settings
+    search_memory: SearchMemory
 
     def for_turn(self, taken: Taken) -> TurnSessions:
         return TurnSessions(self, taken)
@@ -66,6 +76,18 @@ class TurnSessions:
 
     def history(self, args: HistoryInput) -> str:
         return self._views().history(args)
+
+    def search(self, args: SessionsSearchInput) -> str:
+        tools, parent = self.tools, self.parent
+        main_key = tools.settings.session.main_key
+        search = SessionSearch(
+            search=tools.search_memory,
+            reader=tools.reader,
+            viewer=parent.session,
+            sight=self._sight(),
+            find=lambda wanted: normalise(wanted, default_agent=parent.agent.id, main_key=main_key),
+        )
+        return search.search(args)
 
     def status(self, args: StatusInput) -> str:
         return self._views().status(args)

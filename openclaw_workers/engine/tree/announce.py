@@ -199,5 +199,9 @@ def _brief(run: Run) -> dict[str, object]:
         "label": run.label,
         "status": run.outcome,
         "reason": run.ended_reason,
+        "subSessionId": run.session_id,
+        "durationMs": None if run.started_at is None or run.ended_at is None else run.ended_at - run.started_at,
+        "tokens": run.usage.total,
+        "cost": run.cost,
         "metadata": run.metadata,
     }

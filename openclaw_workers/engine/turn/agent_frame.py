@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -21,7 +22,9 @@ from openclaw_workers.engine.intake.commands.prompt_report import part_sizes, pr
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
+from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills, SkillCatalog
 from openclaw_workers.tools.base import Tool
+from openclaw_workers.tools.catalog import ToolCatalog, ToolSet
 from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
 from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.registry import specs
@@ -39,6 +42,8 @@ class AgentFrame:
     """Whether the agent's first model calls our tools; a program has its own."""
     report: dict[str, Any] = field(default_factory=dict)
     stored_report: str = ""
+    skills: AgentSkills = NO_SKILLS
+    """The skills that its turns may use."""
 
     @property
     def sent_parts(self) -> Sequence[PromptPart]:
@@ -70,12 +75,19 @@ class AgentFrames:
         tool_timeout_seconds: float,
         memory: MemorySettings,
         web: WebPort,
+        catalog: ToolCatalog,
+        skills: SkillCatalog,
         disabled_tools: Collection[str] = (),
+        beats: Callable[[str], bool] = lambda agent_id: False,
     ) -> None:
+        """`beats`: whether the configuration makes an agent beat."""
         self._agents = agents
         self._models = models
         self._web = web
+        self._catalog = catalog
+        self._skills = skills
         self._disabled_tools = disabled_tools
+        self._beats = beats
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
         self._tool_timeout_seconds = tool_timeout_seconds
@@ -93,11 +105,13 @@ class AgentFrames:
             NotFound: there is no such agent.
             ProviderError: its model is not known.
         """
+        agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
-        names = self._file_names(self._agents.resolve(agent_id, session, call), position)
+        names = self._file_names(agent, position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
-        return self._get(agent_id, session, call, position, shown, files)
+        skills, offered = self._skills_of(agent, position, workspace), self._catalog.tools()
+        return self._get(agent_id, session, call, position, shown, files, offered=offered, skills=skills)
 
     def default(self, agent_id: str) -> AgentFrame:
         """The frame of an agent's own session without any overrides.
@@ -106,16 +120,23 @@ class AgentFrames:
             NotFound: there is no such agent.
             ProviderError: its model is not known.
         """
-        files = signature(self._agents.workspace(agent_id), FULL)
-        return self._get(agent_id, NOTHING, NOTHING, SessionPosition(0, Role.MAIN), Shown(), files)
+        workspace, position = self._agents.workspace(agent_id), SessionPosition(0, Role.MAIN)
+        files, offered = signature(workspace, FULL), self._catalog.tools()
+        skills = self._skills_of(self._agents.resolve(agent_id), position, workspace)
+        return self._get(agent_id, NOTHING, NOTHING, position, Shown(), files, offered=offered, skills=skills)
+
+    def _skills_of(self, agent: AgentConfig, position: SessionPosition, workspace: Path) -> AgentSkills:
+        """Only a full prompt lists skills, and only those that are listed are given what they need."""
+        mode = agent.prompt_mode or ("full" if position.role is Role.MAIN else "minimal")
+        return self._skills.for_agent(agent, workspace) if mode == "full" else NO_SKILLS
 
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
-    def _get(self, *key: Any) -> AgentFrame:
+    def _get(self, *key: Any, offered: ToolSet, skills: AgentSkills) -> AgentFrame:
         """One thread builds a frame while the others wait: turns that start together would all build the same one."""
         with self._building:
-            return self._cached(*key)
+            return self._cached(*key, offered=offered, skills=skills)
 
     def _build(
         self,
@@ -125,11 +146,16 @@ class AgentFrames:
         position: SessionPosition,
         shown: Shown,
         _files: Signature,
+        *,
+        offered: ToolSet,
+        skills: AgentSkills,
     ) -> AgentFrame:
         agent = self._agents.resolve(agent_id, session, call)
         workspace = self._agents.workspace(agent_id, session, call)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = self._tools(agent, position)
+        tools = self._tools(agent, position, offered)
+        if not any(tool.name == "read" for tool in tools):
+            skills = NO_SKILLS
         facts = prompt_facts(
             agent,
             position,
@@ -137,8 +163,10 @@ class AgentFrames:
             workspace,
             specs(tools),
             names=self._file_names(agent, position),
+            skills=skills.prompt,
             citations=shows_citations(self._memory.citations, is_group=position.is_group),
             model_aliases=self._model_aliases,
+            beats=self._beats(agent.id),
         )
         parts, first = prompt_parts(facts), self._models.first(agent)
         window = first.provider.context_window(first.model)
@@ -161,14 +189,20 @@ class AgentFrames:
             exec_seconds=agent.tools.exec.timeout_sec,
             web=self._web,
             shows_results=shown.verbose == "full",
+            environment=skills.environment,
+            skill_paths=skills.readable,
+            skill_files=skills.files,
         )
-        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools)
+        frame = AgentFrame(with_prompt(setup, parts), agent, parts, first.provider.can_call_tools, skills=skills)
         listed = setup.specs if frame.can_call_tools else ()
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
 
-    def _tools(self, agent: AgentConfig, position: SessionPosition) -> list[Tool[Any]]:
+    def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
         left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
-        offered = tools_at(position.depth, position.role, position.authority)
-        return [tool for tool in offered if tool.name not in left_out]
+        offered_here = tools_at(position.depth, position.role, position.authority, offered)
+        allowed = position.only_tools
+        return [
+            tool for tool in offered_here if tool.name not in left_out and (allowed is None or tool.name in allowed)
+        ]

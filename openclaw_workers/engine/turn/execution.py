@@ -26,6 +26,7 @@ from openclaw_workers.engine.turn.journal import RedisJournal, persist
 from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.overrides import shown_in
 from openclaw_workers.engine.turn.prepare import Prepared, Preparer
+from openclaw_workers.engine.turn.skill_call import Answering, answering
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.worker.state import RunActivity, RunHandle, WorkerState
 from openclaw_workers.errors import (
@@ -112,12 +113,13 @@ class TurnExecution:
             return outcomes.failed(error, prepared.history, taken.lease.run)
         loop = AgentLoop(prepared.setup, prepared.history, journal, asker)
         self._record_lost_calls(taken, prepared, calls, loop, journal)
-        outcome = replace(self._loop(loop, handle, focus), worked=loop.worked)
+        answer = answering(loop, bound, prepared, taken.lease.run)
+        outcome = replace(self._loop(loop, handle, answer, focus), worked=loop.worked)
         if taken.row.get("deliver") == "1" or asker.reasoning != "off":
             # The commit shows the last text to the session's own viewers. Its parent's viewers, and those who follow
             # the model's thinking, need the events.
             journal.flush()
-        row = {**outcomes.compactions(taken, loop), **outcomes.sizes(taken, prepared)}
+        row = {**outcomes.compactions(taken, loop), **outcomes.prompt_fields(taken, prepared)}
         whole = outcomes.complete(outcome, bound, row, asker, told_model=taken.row.get(outcomes.TOLD_MODEL, ""))
         if is_beat(bound):
             return of_beat(whole, taken.row, now_ms(), ack_max_chars=prepared.agent.heartbeat_or_default.ack_max_chars)
@@ -176,12 +178,12 @@ class TurnExecution:
         history = persist(lambda: self._transcripts.newest(session), self._process)
         return outcomes.failed(error, history, taken.lease.run)
 
-    def _loop(self, loop: AgentLoop, handle: RunHandle, focus: str | None = None) -> Outcome:
+    def _loop(self, loop: AgentLoop, handle: RunHandle, answer: Answering, focus: str | None = None) -> Outcome:
         run = handle.lease.run
         try:
             if focus is not None:
                 return outcomes.done(loop.compact(focus), loop)
-            return outcomes.answered(loop.run(), handle.lease.session)
+            return outcomes.answered(answer(), handle.lease.session)
         except LeaseLost:
             raise
         except TurnParked as error:

@@ -138,7 +138,7 @@ def answered(answer: AssistantEntry, session: SessionKey) -> Outcome:
         "silent" if is_silent(answer.text) else "length" if answer.stop_reason == "length" else "complete",
         MessageState.ANSWERED,
         text=frozen(text) if is_subagent(session) else text,
-        model=f"{answer.provider}/{answer.model}",
+        model=f"{answer.provider}/{answer.model}" if answer.provider else "",  # a skill's command calls none
         context_tokens=answer.usage.total,
         entries=[answer],
     )
@@ -171,10 +171,10 @@ def over_budget(error: BudgetExhausted, loop: AgentLoop, run: RunId) -> Outcome:
     return Outcome(RunState.OK, "budget", MessageState.ANSWERED, text=text, entries=closing)
 
 
-def sizes(taken: Taken, prepared: Prepared) -> dict[str, str]:
-    """What `/context` tells of the prompt, written when it has changed."""
-    known = taken.row.get("systemPromptReport")
-    return {} if known == prepared.report else {"systemPromptReport": prepared.report}
+def prompt_fields(taken: Taken, prepared: Prepared) -> dict[str, str]:
+    """What `/context` tells of the prompt and its skills, written when it has changed."""
+    told = {"systemPromptReport": prepared.report, "skillsSnapshot": prepared.skills.snapshot}
+    return {name: value for name, value in told.items() if value and taken.row.get(name) != value}
 
 
 def failed(error: Exception, history: list[TranscriptEntry], run: RunId) -> Outcome:

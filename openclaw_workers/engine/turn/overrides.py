@@ -23,8 +23,10 @@ class Shown:
 
 
 def call_overrides(message: InboxEntry) -> Overrides:
+    fallbacks = message.metadata.get("fallbacks")
     return Overrides(
         model=message.model,
+        fallbacks=None if fallbacks is None else tuple(filter(None, fallbacks.split(","))),
         thinking=cast("Thinking | None", message.thinking),
         context_tokens=message.context_tokens,
         timeout_seconds=message.timeout_seconds,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.ids import RunId
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.domain.transcript import TranscriptEntry
@@ -20,15 +20,15 @@ from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import depth_of, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
-from openclaw_workers.engine.turn.prompt_facts import SessionPosition
+from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.request_views import request_views
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
+from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.task_files import write_task_files
 
 NO_PORTS = TurnPorts()
@@ -43,6 +43,7 @@ class Prepared:
     agent: AgentConfig
     report: str
     """The sizes of its system prompt, as JSON."""
+    skills: AgentSkills = NO_SKILLS
 
 
 class Preparer:
@@ -102,11 +103,11 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
-            **_tools_left(frame.setup, bound),
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
-        return Prepared(setup, self._transcripts.load(taken, budget), agent, frame.stored_report)
+        seen = _seen(self._transcripts.load(taken, budget), bound, taken.lease.run)
+        return Prepared(setup, seen, agent, frame.stored_report, frame.skills)
 
     def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
         """As it is stored; where nothing is stored, from the chain of its parents and its key."""
@@ -128,17 +129,13 @@ class Preparer:
             taken.authority,
             is_private=is_direct and taken.authority.covers(Authority.OWNER),
             is_group=is_group(root),
-            is_light=bool(bound) and bound[0].metadata.get("lightContext") == "1",
+            only_files=only_files(bound),
+            only_tools=only_tools(bound),
         )
 
 
-def _tools_left(setup: TurnSetup, bound: Sequence[InboxEntry]) -> dict[str, Any]:
-    """The tools of a turn whose message allows only some."""
-    allowed = bound[0].metadata.get("toolsAllow", "") if bound else ""
-    if not allowed:
-        return {}
-    names = {canonical(name) for name in allowed.split(",")}
-    return {
-        "tools": {name: tool for name, tool in setup.tools.items() if name in names},
-        "specs": [spec for spec in setup.specs if spec.name in names],
-    }
+def _seen(entries: list[TranscriptEntry], bound: Sequence[InboxEntry], run: RunId) -> list[TranscriptEntry]:
+    """What a turn sees of the transcript: all, or only its own part if its message wants no history."""
+    if not bound or bound[0].metadata.get("history") != "none":
+        return entries
+    return [entry for entry in entries if entry.run_id == run]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from openclaw_workers.agent.output.heartbeat_reply import has_tasks
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.agent.prompt.host_facts import repo_of
 from openclaw_workers.agent.prompt.sections import PromptFacts
 from openclaw_workers.agent.prompt.workspace_files import file_names
@@ -16,10 +18,11 @@ from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.clock import zone_name
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
-from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.turn.overrides import Shown
+from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 
 
@@ -38,14 +41,28 @@ class SessionPosition:
     is_group: bool = False
     """Several people read along."""
 
-    is_light: bool = False
-    """Of the workspace files, only HEARTBEAT.md is loaded."""
+    only_files: tuple[str, ...] | None = None
+    """The only workspace files for the prompt, in a turn with a light context; None in any other."""
+    only_tools: frozenset[str] | None = None
+    """The only tools, in a turn whose message allows some; None in any other."""
 
     def file_names(self, mode: PromptMode | None, *, in_groups: bool) -> Sequence[str]:
         """The workspace files for the prompt. `in_groups`: the configuration shows groups the private ones too."""
-        if self.is_light:
-            return ("HEARTBEAT.md",)
+        if self.only_files is not None:
+            return self.only_files
         return file_names(mode, self.role, is_private=self.is_private or (in_groups and self.is_group))
+
+
+def only_files(bound: Sequence[InboxEntry]) -> tuple[str, ...] | None:
+    """The workspace files of a turn with a light context: none, or the one that its message names."""
+    light = bound[0].metadata.get("lightContext", "") if bound else ""
+    return None if not light else () if light == "none" else (light,)
+
+
+def only_tools(bound: Sequence[InboxEntry]) -> frozenset[str] | None:
+    """The tools of a turn whose message allows only some."""
+    allowed = bound[0].metadata.get("toolsAllow", "") if bound else ""
+    return frozenset(canonical(name) for name in allowed.split(",")) if allowed else None
 
 
 def prompt_facts(
@@ -56,11 +73,19 @@ def prompt_facts(
     tools: Sequence[ToolSpec],
     *,
     names: Sequence[str],
+    skills: str,
     citations: bool,
     model_aliases: Sequence[tuple[str, str]],
+    beats: bool = False,
 ) -> PromptFacts:
-    """`names` are the workspace files for the prompt; `citations`: whether answers from memory name their source."""
+    """`names` are the workspace files for the prompt, `skills` the list of skills; `citations`: whether answers from
+    memory name their source.
+
+    `beats`: the configuration makes the agent beat. HEARTBEAT.md does too if it asks for something.
+    """
     limits = {"max_chars": agent.bootstrap_max_chars, "total_max_chars": agent.bootstrap_total_max_chars}
+    files = load_files(workspace, names, **limits)
+    beats = beats or any(file.name == "HEARTBEAT.md" and has_tasks(file.text) for file in files)
     return PromptFacts(
         agent_id=agent.id,
         agent_name=agent.identity.name or agent.name,
@@ -71,11 +96,13 @@ def prompt_facts(
         specs=tools,
         role=position.role,
         mode=agent.prompt_mode,
+        skills=skills,
         docs=_documents(),
         owners=agent.identity.owner_numbers,
         model_aliases=model_aliases,
         timezone=zone_name(agent.user_timezone),
-        files=load_files(workspace, names, **limits),
+        files=files,
+        heartbeat=(agent.heartbeat_or_default.prompt or texts.HEARTBEAT_PROMPT) if beats else "",
         citations=citations,
         extra=agent.extra_system_prompt,
         model=agent.primary,

@@ -1,4 +1,4 @@
-"""Embeddings of an OpenAI-compatible endpoint: in batches, several at a time, repeated when they fail."""
+"""Embeddings of an OpenAI-compatible endpoint: in batches, several at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from openclaw_workers.memory.embedders.base import EmbedderUnavailable
 BATCH_TOKENS = 8_000
 BATCH_TEXTS = 256
 CONCURRENT = 4
-RETRIES = 3
 TIMEOUT_SECONDS = 60.0
 
 
@@ -28,20 +27,27 @@ class EndpointAccess:
     headers: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    vectors: list[list[float]]
+    tokens: int
+    """What the call took."""
+
+
+Ask = Callable[[EndpointAccess], Embedded]
+CallWithKey = Callable[[int, Ask], Embedded]
+"""Makes a call of about so many tokens with one key after the other, until one works.
+
+Raises EmbedderUnavailable if none does."""
+
+
 class EndpointEmbedder:
-    def __init__(
-        self,
-        provider: str,
-        model: str,
-        keys: Sequence[EndpointAccess],
-        *,
-        record: Callable[[int], None] = lambda tokens: None,
-    ) -> None:
-        """`keys` are tried in this order; `record` is told the tokens of each call."""
+    def __init__(self, provider: str, model: str, call: CallWithKey) -> None:
+        """`call` chooses the key, waits for limits, and records what the call took."""
         self.provider = provider
         self.model = model
-        self._keys = keys
-        self._record = record
+        self._call_with_key = call
+        self._clients: dict[EndpointAccess, Any] = {}
 
     @cached_property
     def dimensions(self) -> int:
@@ -55,38 +61,29 @@ class EndpointEmbedder:
             return [vector for vectors in pool.map(self._call, batches) for vector in vectors]
 
     def _call(self, batch: list[str]) -> list[list[float]]:
-        import openai  # noqa: PLC0415 - heavy
+        tokens = int(sum(map(tokens_of, batch)))
+        return self._call_with_key(tokens, lambda access: self._ask(access, batch, tokens)).vectors
 
-        failures: list[str] = []
-        for client in self._clients:
-            try:
-                return self._ask(client, batch)
-            except openai.OpenAIError as error:
-                failures.append(str(error))
-        raise EmbedderUnavailable(f"{self.provider}/{self.model} did not embed: {' | '.join(failures)}")
-
-    def _ask(self, client: Any, batch: list[str]) -> list[list[float]]:
-        answer = client.embeddings.create(model=self.model, input=batch, encoding_format="float")
+    def _ask(self, access: EndpointAccess, batch: list[str], tokens: int) -> Embedded:
+        answer = self._client(access).embeddings.create(model=self.model, input=batch, encoding_format="float")
         if len(answer.data) != len(batch):
             raise EmbedderUnavailable(f"{self.provider}/{self.model} gave {len(answer.data)} of {len(batch)} vectors")
         usage = getattr(answer, "usage", None)
-        self._record(usage.total_tokens if usage else int(sum(map(tokens_of, batch))))
-        return [_unit(each.embedding) for each in sorted(answer.data, key=lambda each: each.index)]
+        vectors = [_unit(each.embedding) for each in sorted(answer.data, key=lambda each: each.index)]
+        return Embedded(vectors, usage.total_tokens if usage else tokens)
 
-    @cached_property
-    def _clients(self) -> list[Any]:
+    def _client(self, access: EndpointAccess) -> Any:
         import openai  # noqa: PLC0415 - heavy
 
-        return [
-            openai.OpenAI(
-                base_url=key.base_url,
-                api_key=key.api_key,
-                default_headers=dict(key.headers),
+        if access not in self._clients:
+            self._clients[access] = openai.OpenAI(
+                base_url=access.base_url,
+                api_key=access.api_key,
+                default_headers=dict(access.headers),
                 timeout=TIMEOUT_SECONDS,
-                max_retries=RETRIES,
+                max_retries=0,  # whoever chooses the keys repeats calls
             )
-            for key in self._keys
-        ]
+        return self._clients[access]
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -27,7 +27,8 @@ ABOUT = (
 FAN_OUT_EXAMPLE = "ask three sub-agents to count to 3, 5 and 8 slowly"
 CAN_DO = (
     "Try: run `ls` · write hello to notes.txt · read notes.txt · list files · search for hello in files · "
-    "remember that my cat is called Miso · what is my cat called? · count to 20 slowly · "
+    "remember that my cat is called Miso · what is my cat called? · remind me in 10 seconds to stretch · "
+    "count to 20 slowly · "
     f"{FAN_OUT_EXAMPLE} · what tools do you have?"
 )
 

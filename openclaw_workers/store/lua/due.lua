@@ -23,7 +23,7 @@
 local now = now_ms()
 local SHIFTED_AT_ONCE = 500
 local FROM_NOW = { turn = true, archive = true, batch = true, stop_children = true, relay = true, lost_call = true,
-  forget = true, cleanup = true, memory_note = true, firing = true }
+  forget = true, cleanup = true, memory_note = true, firing = true, maintenance = true }
 
 -- Returns whether some are left.
 local function shift()

@@ -63,6 +63,7 @@ if delay and (not j.next_at or now + delay < tonumber(j.next_at)) then
 end
 if not j.next_at and (j.paused or "") == "" then
   redis.call("HSET", job, "paused", "it failed, and no further time is due")
+  retire_job(due, id, now)
   return { "settled", "paused" }
 end
 return { "settled", "" }

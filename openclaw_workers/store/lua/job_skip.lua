@@ -25,6 +25,9 @@ if not waits_for_time(job, at) then
   return { "other" }
 end
 set_next(job, due, id, next_at)
+if next_at == "" then
+  retire_job(due, id, now_ms())
+end
 if state ~= "" then
   log_firing(job, log, kept, now_ms(), { time = tonumber(at), state = state, reason = reason, session = session })
 end

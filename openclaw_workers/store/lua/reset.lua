@@ -1,5 +1,5 @@
 --[[
-  Reset or delete a session at once, ending whatever runs in it.
+  Reset, expire or delete a session at once, ending whatever runs in it.
 
   includes  clock, hashes, events, messages, lanes, runs, sessions, archives, batches, tree,
             outgoing, system_events
@@ -33,7 +33,7 @@
   args
     session         text    session key
     run             text    run that the caller believes is current; empty for none
-    verb            text    reset | delete
+    verb            text    reset | expire (a reset by time, although no message came) | delete
     new_session_id  text    new session id
     cap             number  cap of the lane, 0 for none
     grant_ms        number  how long a granted slot is kept
@@ -50,7 +50,7 @@
     model call of an owner that is dead, or dies before it notices, is not lost (rule 14).
 ]]
 local SEEN = 200 -- the newest entries make up most of a request
-local now, reason = now_ms(), "session-" .. verb
+local now, reason = now_ms(), verb == "expire" and "stale" or "session-" .. verb
 
 if redis.call("EXISTS", row) == 0 then
   return { "missing" }
@@ -152,7 +152,12 @@ if verb == "delete" then
   redis.call("EXPIRE", receipts, 86400)
   redis.call("EXPIRE", ages, 86400)
 else
-  cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "reset")
-  touch(sessions, session, now)
+  cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, verb == "expire" and "stale" or "reset")
+  if verb == "expire" then
+    -- Nobody has used it. The next message of a person is answered with a word about the reset.
+    redis.call("HSET", row, "updatedAt", unused_since, "rolledOver", 1)
+  else
+    touch(sessions, session, now)
+  end
 end
 return { "done", grant(slots, line, due, cap, now, grant_ms), settled, old_session_id }

@@ -149,13 +149,18 @@ end
 -- Rule 9: whether the session is reset is decided here, in inbox order, and by messages of people only: results of
 -- children and answers of sessions belong to the session that asked for them.
 local function reset_if_stale()
-  local r = fields(row, "lastInteractionAt", "lastChannel", "sessionId")
+  local r = fields(row, "lastInteractionAt", "lastChannel", "sessionId", "rolledOver")
   local seen, limits = tonumber(r.lastInteractionAt) or now, stale[r.lastChannel or ""] or stale[""]
   -- The boundary is by the worker's clock. If that is ahead of ours, every new session would look stale until then.
   local boundary = limits[1] > now and limits[1] - 86400000 or limits[1]
   local head = redis.call("ZRANGE", inbox, 0, 0)[1]
   local first = head and read_message(head)
   local by_person = first and first.kind ~= "internal"
+  local function tell()
+    send_to(outgoing, row, delivery.policies, pushing_routes(delivery.policies, { first }), delivery.messages,
+      { id = "out-" .. run, session = session, run = run }, now)
+    redis.call("HDEL", row, "rolledOver")
+  end
   if by_person and (seen < boundary or (limits[2] > 0 and now - seen > limits[2])) then
     order_stop(stop_orders, due, live, session, now, "session-reset")
     drop_announces(inbox, log, receipts, events, ctl, now)
@@ -163,12 +168,14 @@ local function reset_if_stale()
       archive_system_events(system_events, ctl, log, now)
       c.events_wait = nil
     end
-    send_to(outgoing, row, delivery.policies, pushing_routes(delivery.policies, { first }), delivery.messages,
-      { id = "out-" .. run, session = session, run = run }, now)
+    tell()
     cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, "stale")
     touch(sessions, session, now)
     event(events, ctl, now, "session.reset", { reason = "stale", sessionId = new_session_id })
     return new_session_id
+  end
+  if by_person and r.rolledOver then
+    tell() -- it was reset by time while nobody spoke
   end
   return r.sessionId
 end

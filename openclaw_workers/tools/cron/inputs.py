@@ -20,9 +20,9 @@ class CronInput(ToolInput):
     job: dict[str, Any] = Field(default_factory=dict)
     """For add and update. When: one of at (an ISO time, or a duration from now such as 10s or 20m), every (30m) or cron
     ("0 9 * * 1-5"), with tz. What: message (you are asked this in a turn) or systemEvent (a session is told this).
-    Also name, sessionTarget (current, main, isolated, session:<key>), model, thinking, timeoutSeconds, toolsAllow,
-    delivery (announce, none), channel, to, threadId, misfire (skip, once, all), overlap (skip, queue),
-    deleteAfterRun."""
+    Also name, sessionTarget (current, main, isolated, session:<key>), model, fallbacks, thinking, timeoutSeconds,
+    toolsAllow, lightContext, delivery (announce, none, webhook with its address in to), channel, to, threadId, misfire
+    (skip, once, all), overlap (skip, queue), deleteAfterRun."""
 
     text: str = ""
     """For wake: what to tell."""

@@ -12,13 +12,14 @@ from pydantic import AliasChoices, Field
 from openclaw_workers.domain.media_types import IMAGES, MOST_IMAGE_BYTES, MOST_PDF_BYTES, PDF, shown_media_type
 from openclaw_workers.domain.transcript import TextBlock
 from openclaw_workers.errors import ToolError, ToolTimedOut
-from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, ToolInput
+from openclaw_workers.tools.base import Effect, Tool, ToolAnswer, ToolContext, ToolInput, TrustedText
 from openclaw_workers.tools.files import lines
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 from openclaw_workers.tools.files.isolated import run_isolated
 from openclaw_workers.tools.files.opening import open_file
 from openclaw_workers.tools.files.paths import WorkspacePath, locate, os_errors_as_tool_errors
 from openclaw_workers.tools.files.pdf import read_pdf
+from openclaw_workers.tools.files.skill_files import find_skill_path
 from openclaw_workers.tools.files.text_content import (
     MAX_TEXT_BYTES,
     SAMPLE_BYTES,
@@ -34,7 +35,7 @@ _PATTERN_SECONDS = 5.0
 
 class ReadInput(ToolInput):
     path: Annotated[str, Field(validation_alias=AliasChoices("path", "file_path"))]
-    """File to read, relative to the workspace; docs:// and a name reads the documentation."""
+    """File to read, relative to the workspace; docs:// and a name reads the documentation, <location> a skill."""
     offset: int = Field(default=1, ge=1)
     """Line to start at; the first line is 1."""
     limit: int = Field(default=2000, ge=1, le=100_000)
@@ -57,8 +58,10 @@ class Read(Tool[ReadInput]):
         return not _is_documentation(args.path)
 
     def run(self, args: ReadInput, ctx: ToolContext) -> ToolAnswer:
-        place = _locate(ctx, args.path)
-        with os_errors_as_tool_errors("read", place), open_file(place, is_ours=_is_documentation(args.path)) as file:
+        skill = find_skill_path(args.path, ctx.skill_paths)
+        place = skill or _locate(ctx, args.path)
+        is_ours = skill is not None or _is_documentation(args.path)
+        with os_errors_as_tool_errors("read", place), open_file(place, is_ours=is_ours) as file:
             sample = os.pread(file.fileno(), SAMPLE_BYTES, 0)  # keeps the file position, which a child may inherit
             kind = shown_media_type(sample)
             if kind == PDF:
@@ -67,7 +70,8 @@ class Read(Tool[ReadInput]):
                 raise ToolError(f"{place.shown} is no PDF and has no pages; leave out pages")
             if kind in IMAGES:
                 return _read_image(file, place, ctx)
-            return _read_text(file, sample, args, place, ctx)
+            text = _read_text(file, sample, args, place, ctx)
+            return TrustedText(text) if place.path in ctx.skill_files else text
 
 
 def _locate(ctx: ToolContext, named: str) -> WorkspacePath:

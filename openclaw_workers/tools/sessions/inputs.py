@@ -11,6 +11,7 @@ from openclaw_workers.tools.base import NonBlankText, ToolInput
 MAX_SESSIONS = 200
 MAX_MESSAGES = 20
 MAX_HISTORY = 500
+MAX_FOUND = 50
 MAX_WAIT_SECONDS = 3_600
 
 
@@ -37,6 +38,17 @@ class HistoryInput(ToolInput):
 
     include_tools: Annotated[StrictBool, Field(alias="includeTools")] = False
     """Also tool calls and their results."""
+
+
+class SessionsSearchInput(ToolInput):
+    query: Annotated[NonBlankText, Field(max_length=1_000)]
+    """What to look for. Quoted words, or words joined by AND, must all appear."""
+
+    session_key: Annotated[str | None, Field(alias="sessionKey")] = None
+    """Only in this session, as sessions_list names it."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 6
+    """How many results, best first."""
 
 
 class StatusInput(ToolInput):

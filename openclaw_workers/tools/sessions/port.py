@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import InputT, Tool, ToolContext
-from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, SendInput, StatusInput, SubagentsInput
+from openclaw_workers.tools.sessions.inputs import (
+    HistoryInput,
+    ListInput,
+    SendInput,
+    SessionsSearchInput,
+    StatusInput,
+    SubagentsInput,
+)
 from openclaw_workers.tools.sessions.spawn_input import SpawnInput
 
 
@@ -31,6 +38,9 @@ class SessionPort(Protocol):
     def history(self, args: HistoryInput) -> str:
         """The messages of a session, newest last, bounded in size."""
 
+    def search(self, args: SessionsSearchInput) -> str:
+        """Search the transcripts that this session may see."""
+
     def status(self, args: StatusInput) -> str:
         """The status of a session; optionally set its model first."""
 
@@ -51,7 +61,7 @@ class SessionPort(Protocol):
 class SessionTool(Tool[InputT]):
     """A tool whose results are JSON objects with a status."""
 
-    max_output_bytes: ClassVar[int] = 256 * 1024
+    max_output_bytes = 256 * 1024
     """More than the port returns: JSON that is cut cannot be read."""
 
     def is_refusal(self, answer: str) -> bool:

@@ -78,7 +78,9 @@ def _run(
         with os_errors_as_tool_errors("run a command in", place):
             os.makedirs(place.root, exist_ok=True)
             spawn = until_done.enter_context(dies_with_this_worker())
-            process = spawn([shell, "-c", args.command], cwd=place.path, stderr=subprocess.STDOUT)
+            process = spawn(
+                [shell, "-c", args.command], cwd=place.path, stderr=subprocess.STDOUT, extra_env=ctx.environment
+            )
         ended = stream_output(process, cancel=ctx.cancel, timeout_seconds=timeout_seconds, on_output=take)
     return ended, process.returncode
 

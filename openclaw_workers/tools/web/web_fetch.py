@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
@@ -32,7 +32,7 @@ class WebFetch(Tool[WebFetchInput]):
     name = "web_fetch"
     effect = Effect.NONE
     input_type = WebFetchInput
-    max_output_bytes: ClassVar[int] = 200 * 1024
+    max_output_bytes = 200 * 1024
 
     def is_result_untrusted(self, args: WebFetchInput) -> bool:
         return True

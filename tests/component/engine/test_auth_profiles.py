@@ -133,9 +133,27 @@ def test_the_file_may_be_elsewhere(make_engine: MakeEngine, server: WireServer, 
 
 
 def test_a_broken_file_fails_its_own_agent_only_and_quotes_nothing(wired: WireHarness) -> None:
-    own(wired, "main", "own-main").write_text('{"profiles": {"k1": {"apiKey": "own-main"}}}')
+    own(wired, "main", "own-main").write_text('{"profiles": {"k1": "own-main"}}')
     run = wired.turn()
     assert run.state == "error"
     assert "auth-profiles.json cannot be read" in (run.error or "")
     assert "own-main" not in (run.error or "")
     assert talk(wired, "other", 1) == ["a1:m"]
+
+
+def test_the_agents_folder_of_openclaw_is_read_too(wired: WireHarness) -> None:
+    own(wired, "main", "own-main", at=wired.engine.loaded.state_dir / "agents" / "main" / "agent")
+    assert talk(wired, "main", 1) == ["own-main:m"]
+
+
+def test_a_profile_without_a_key_is_left_out_and_named(wired: WireHarness, capsys: pytest.CaptureFixture[str]) -> None:
+    path = own(wired, "main", "own-main")
+    found = json.loads(path.read_text())
+    found["profiles"]["sub"] = {"type": "oauth", "provider": "a", "access": "own-secret"}
+    path.write_text(json.dumps(found))
+
+    assert talk(wired, "main", 1) == ["own-main:m"]
+    logged = capsys.readouterr().out
+    assert "key.skipped" in logged
+    assert "sub" in logged
+    assert "own-secret" not in logged

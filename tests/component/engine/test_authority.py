@@ -51,7 +51,7 @@ def test_an_owner_has_all_tools_and_others_have_the_session_tools(engine: Engine
         offered[authority] = tools_of(engine, engine.take(session))
 
     session_tools = {
-        *("sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history"),
+        *("sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history", "sessions_search"),
         *("session_status", "subagents"),
     }
     assert offered[Authority.ANYONE] == offered[Authority.AUTHORIZED] == session_tools

@@ -151,6 +151,19 @@ def test_activation_is_kept_in_the_row_of_a_group(engine: EngineHarness) -> None
         answer(engine, "/activation always")
 
 
+def test_activation_begins_the_session_of_a_group(engine: EngineHarness) -> None:
+    """Whoever adds the bot to a group says first whether it answers everything."""
+    assert answer(engine, "/activation always", GROUP) == "Activation set: I answer to every message."
+    row = engine.stores.reader.session(GROUP)
+    assert row is not None
+    assert (row.group_activation, row.chat_type, row.session_kind) == ("always", "group", "main")
+    began = row.session_id
+    begun(engine, GROUP)
+    after = engine.stores.reader.session(GROUP)
+    assert after is not None
+    assert (after.session_id, after.group_activation) == (began, "always")
+
+
 @pytest.mark.parametrize(
     ("words", "problem", "hint"),
     [

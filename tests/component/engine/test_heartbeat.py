@@ -58,10 +58,13 @@ def test_only_agents_with_a_block_or_tasks_beat(make_engine: MakeEngine) -> None
     listed = [{"id": "main"}, {"id": "other", "heartbeat": {"every": "5m"}}]
     some = make_engine({"agents": {"list": listed}})
     assert some.built.heartbeats.beating() == ["other"]
+    (engine.loaded.state_dir / "workspace" / "HEARTBEAT.md").unlink()
     assert make_engine({"heartbeat": {"every": "0m"}}).built.heartbeats.beating() == []
     assert make_engine({"heartbeat": {}}).built.heartbeats.beating() == ["main"]
-    silent = [{"id": "main"}, {"id": "other", "heartbeat": None}]
-    assert make_engine({"heartbeat": {}, "agents": {"list": silent}}).built.heartbeats.beating() == ["main"]
+    both = [{"id": "main"}, {"id": "other", "heartbeat": None}]
+    assert make_engine({"heartbeat": {}, "agents": {"list": both}}).built.heartbeats.beating() == ["main", "other"]
+    nobody = [{"id": "main"}, {"id": "other", "heartbeat": {"every": "0m"}}]
+    assert make_engine({"heartbeat": {}, "agents": {"list": nobody}}).built.heartbeats.beating() == []
 
 
 def test_a_beat_is_a_job_that_every_worker_declares_alike(make_engine: MakeEngine) -> None:
@@ -152,7 +155,7 @@ def test_a_beat_has_its_own_model_and_few_files(make_engine: MakeEngine) -> None
 
 
 def test_an_alert_is_sent_once_a_day(make_engine: MakeEngine) -> None:
-    engine = beating(make_engine, {"target": "last", "prompt": "something burns"})
+    engine = beating(make_engine, {"target": "last", "prompt": "something burns", "minSpacing": "0s"})
     before = len(sent(engine))
     beat(engine)
     assert engine.work() == 1
@@ -169,6 +172,66 @@ def test_an_alert_is_sent_once_a_day(make_engine: MakeEngine) -> None:
 def _open(engine: EngineHarness) -> str:
     (time,) = engine.stores.redis.hkeys(engine.stores.keys.job_firings(BEAT))
     return f"{BEAT} {time!s}"
+
+
+@pytest.mark.parametrize(("spacing", "said"), [("30s", "skipped min-spacing"), ("0s", "ok")])
+def test_beats_keep_their_distance(make_engine: MakeEngine, spacing: str, said: str) -> None:
+    engine = beating(make_engine, {"target": "last", "prompt": OK_PROGRAM, "minSpacing": spacing})
+    beat(engine)
+    assert engine.work() == 1
+    engine.built.due_firings.handle(_open(engine))
+    assert beat(engine)[0] == said
+    assert len(engine.waker.turns) == (said == "ok")
+
+
+def test_a_beat_that_found_its_session_busy_is_tried_again_soon(make_engine: MakeEngine) -> None:
+    engine = beating(make_engine, {"target": "last", "prompt": OK_PROGRAM})
+    engine.say("more")
+    for _ in range(2):
+        assert beat(engine) == ["skipped requests-in-flight"], "one line, however often it is tried"
+    stored = engine.stores.schedules.get(BEAT)
+    assert stored is not None
+    assert stored.state.next_at is not None
+    assert 0 < stored.state.next_at - engine.stores.due.now_ms() <= 15_000
+    engine.work()
+    beat(engine)
+    assert engine.work() == 1
+
+
+@pytest.mark.parametrize("history", [True, False])
+def test_a_beat_without_history_sees_only_itself(make_engine: MakeEngine, history: bool) -> None:
+    engine = beating(make_engine, {"target": "last", "history": history})
+    beat(engine)
+    taken = engine.take()
+    prepared = engine.built.preparer.prepare(taken, [InboxEntry.model_validate_json(taken.bound[0])])
+    seen = "".join(entry.model_dump_json() for entry in prepared.history)
+    assert "HEARTBEAT.md" in seen
+    assert ("hello" in seen) is history
+
+
+def test_the_prompt_of_an_agent_that_beats_says_so(make_engine: MakeEngine) -> None:
+    def system(config: dict[str, Any]) -> str:
+        return make_engine(config).built.frames.default("main").setup.whole_system
+
+    assert "## Heartbeats" not in system({})
+    assert "## Heartbeats" in system({"heartbeat": {}})
+    assert "look into the garden" in system({"heartbeat": {"prompt": "look into the garden"}})
+    assert "## Heartbeats" not in system({"heartbeat": {}, "agents": {"defaults": {"promptMode": "minimal"}}})
+    engine = make_engine()
+    write_tasks(engine, "- look at the mail\n")
+    assert "## Heartbeats" in engine.built.frames.default("main").setup.whole_system
+
+
+def test_a_worker_that_does_not_see_the_file_leaves_the_heartbeat_to_those_who_do(make_engine: MakeEngine) -> None:
+    engine = make_engine()
+    write_tasks(engine, "- look at the mail\n")
+    engine.built.declared_jobs.sync()
+    (engine.loaded.state_dir / "workspace" / "HEARTBEAT.md").unlink()
+    make_engine().built.declared_jobs.sync()
+    assert engine.stores.schedules.get(BEAT) is not None
+
+    engine.built.declared_jobs.sync()
+    assert engine.stores.schedules.get(BEAT) is None, "who has seen it go removes it"
 
 
 def test_events_that_wait_are_reason_enough(make_engine: MakeEngine) -> None:

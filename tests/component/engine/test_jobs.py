@@ -311,7 +311,7 @@ def test_every_field_of_a_declared_job_is_stored(make_engine: MakeEngine) -> Non
         "name": "n", "agentId": "main", "sessionTarget": "isolated", "message": "m", "model": "offline/demo",
         "thinking": "low", "timeoutSeconds": 9, "lightContext": True, "toolsAllow": ["read"], "delivery": "none",
         "channel": "telegram", "to": "7", "accountId": "a", "threadId": "t", "misfire": "all", "misfireWindow": "3h",
-        "overlap": "queue", "deleteAfterRun": True,
+        "overlap": "queue", "deleteAfterRun": True, "fallbacks": ["offline/script"],
     }  # fmt: skip
     event = {"systemEvent": "e", "wakeMode": "next-heartbeat", "every": "1h", "anchor": "2026-01-01T00:00Z"}
     jobs = {

@@ -9,6 +9,8 @@ import redis
 
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.errors import StoreFull
+from openclaw_workers.store.keys import MEMORY_NOTE
+from openclaw_workers.store.memory_notes import MemoryNote, MemoryNotes
 from tests.component.store.harness import StoreHarness
 from tests.support.redis_server import RedisServer
 
@@ -90,3 +92,20 @@ def test_without_a_limit_nothing_is_refused(store: StoreHarness, client: redis.R
     store.leases.tick(WorkerId("w1"), {}, [])
     assert client.hget(store.keys.memory, "high") == "0"
     store.say("one")
+
+
+def test_a_conversation_can_be_registered_for_saving_in_a_full_redis(client: redis.Redis, store: StoreHarness) -> None:
+    """Archives make room in Redis, and a note must not be lost while they do."""
+    notes = MemoryNotes(client, store.keys)
+    client.config_set("maxmemory", int(client.info("memory")["used_memory"]) - 1_000_000)
+    with pytest.raises(redis.ResponseError):
+        client.set("plain", "x" * 1000)
+    note = MemoryNote("sid", "agent:main:main", "main", "place", 7)
+    notes.register(note)
+    assert notes.find("sid") == note
+    assert client.zscore(store.keys.due, f"{MEMORY_NOTE}sid") == 7
+    notes.done("sid")
+    notes.register(note)  # it is done, and stays so
+    assert (found := notes.find("sid")) is not None
+    assert found.is_done
+    assert client.zscore(store.keys.due, f"{MEMORY_NOTE}sid") is None

@@ -436,6 +436,10 @@ def seed(store: StoreHarness) -> None:
     store.sessions.seed(session_named("seeded")[0], entries, row={"sessionKind": "main"}, keep_seconds=60)
 
 
+def begin(store: StoreHarness) -> None:
+    store.sessions.begin(session_named("begun")[0], {"sessionKind": "main", "groupActivation": "always"})
+
+
 def to_chat(*keys: str) -> Delivery:
     messages = tuple(ChatMessage(key, OutgoingKind.NOTICE, key) for key in keys)
     return Delivery({"telegram": "allow"}, messages, suppressed="{}")
@@ -673,6 +677,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "claim_archive": [claim_archive],
     "trim_archive": [trim_archive, trim_archive_whole],
     "page": [page],
+    "begin": [begin],
     "seed": [seed],
     "add_event": [add_event],
     "outbox_claim": [claimed],

@@ -27,7 +27,7 @@ def test_records_of_sessions_and_runs(store: StoreHarness) -> None:
     keys, form = store.keys, str(SCHEMA)
     store.say("one")
     (waiting,) = store.redis.zrange(keys.inbox(SESSION), 0, -1)
-    assert json.loads(waiting)["v"] == SCHEMA
+    assert json.loads(str(waiting))["v"] == SCHEMA
 
     parent = store.take()
     store.spawn(parent, "a")
@@ -48,5 +48,6 @@ def test_jobs_and_messages_to_chats(store: StoreHarness) -> None:
 
     message = OutgoingMessage(id="m", kind="reply", text="hi", route=Route(channel="telegram", to="1"))
     Outbox(store.redis, store.keys).put(message)
-    ((_, fields),) = store.redis.xrange(store.keys.outgoing)
+    stream: Any = store.redis.xrange(store.keys.outgoing)
+    ((_, fields),) = stream
     assert json.loads(fields["message"])["v"] == SCHEMA

@@ -130,9 +130,11 @@ def calls() -> Iterator[tuple[str, dict[str, ast.expr]]]:
     """Each script that Python calls, with the arguments of the call."""
     for module in modules():
         for node in ast.walk(module):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "run_script":
-                script = node.args[1]
-                assert isinstance(script, ast.Constant)
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            names = [each for each in node.args if isinstance(each, ast.Constant)]
+            if node.func.id in ("run_script", "script_call") and names:
+                (script,) = names
                 yield str(script.value), {str(each.arg): each.value for each in node.keywords}
 
 

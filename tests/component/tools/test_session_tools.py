@@ -12,7 +12,15 @@ from openclaw_workers.tools.policy.by_depth import tools_at
 from openclaw_workers.tools.sessions.send import SessionsSend, Subagents
 from tests.component.tools.conftest import Call
 
-CONTROL = {"sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history", "subagents"}
+CONTROL = {
+    "sessions_spawn",
+    "sessions_send",
+    "sessions_yield",
+    "sessions_list",
+    "sessions_history",
+    "sessions_search",
+    "subagents",
+}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,12 @@ def steady(value: Any) -> Any:
     """Without what changes from one look to the next."""
     if isinstance(value, dict):
         return {name: steady(each) for name, each in value.items() if name not in CHANGING}
-    return [steady(each) for each in value] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    # Workers are listed by their last heartbeat.
+    return sorted(
+        (steady(each) for each in value), key=lambda each: each.get("pid", 0) if isinstance(each, dict) else 0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +89,17 @@ def fill_outbox(fleet: Fleet) -> None:
         ("/outbox?all=true&state=unknown&limit=1", ["outbox", "list", "--all", "--state", "unknown", "--limit", "1"]),
         ("/outbox/a", ["outbox", "show", "a"]),
         ("/pairing", ["pairing", "list"]),
+        ("/channels", ["channels", "list"]),
+        ("/channels/telegram", ["channels", "status"]),
+        ("/channels/telegram/default", ["channels", "status", "telegram"]),
+        ("/agents/main/prompt", ["agents", "prompt", "main"]),
+        ("/session-trees?key=tree", ["sessions", "tree", "tree"]),
         ("/agents", ["agents", "list"]),
-        ("/models", ["models", "status"]),
+        ("/plugins", ["plugins", "list"]),
+        ("/plugins/check", ["plugins", "check"]),
+        ("/mcp", ["mcp", "status"]),
+        ("/models", ["models", "list"]),
+        ("/models/keys", ["models", "status"]),
         ("/config?prefix=engine", ["config", "show", "engine"]),
         ("/config?prefix=gateway.limits", ["config", "show", "gateway.limits"]),
     ],
@@ -115,6 +129,11 @@ def test_trees_are_listed_newest_first(api: Api, talked: dict[str, str]) -> None
     trees = api.get("/trees")["trees"]
     assert [tree["runId"] for tree in trees][:2] == [talked["root"], talked["run"]]
     assert trees[0]["subtreeTokens"] == sum(node["tokens"] for node in nodes(trees[0]))
+    assert [tree["runId"] for tree in api.get("/trees", sessionKey="talk")["trees"]] == [talked["run"]]
+    assert [tree["sessionKey"] for tree in api.get("/trees", sessionKey="tree", limit=1)["trees"]] == [
+        "agent:main:tree"
+    ]
+    assert api.status("GET", "/api/v1/trees?sessionKey=nothing") == 404
 
 
 def nodes(tree: dict[str, Any]) -> list[dict[str, Any]]:

@@ -43,6 +43,10 @@ def test_without_a_token_nothing_is_shown(ingress: Ingress, headers: dict[str, s
         ("DELETE", "/api/v1/sessions/main", Scope.ADMIN),
         ("GET", "/api/v1/config", Scope.ADMIN),
         ("GET", "/api/v1/damaged", Scope.ADMIN),
+        ("GET", "/api/v1/channels", Scope.READ),
+        ("GET", "/api/v1/channels/telegram", Scope.ADMIN),
+        ("GET", "/api/v1/tokens", Scope.ADMIN),
+        ("POST", "/api/v1/tokens/none/link", Scope.ADMIN),
     ],
 )
 def test_a_scope_includes_those_before_it(
@@ -81,6 +85,9 @@ def test_a_token_of_an_agent_sees_that_agent_only(fleet: Fleet, ingress: Ingress
         f"/tree/{mine['runId']}",
         "/tree/agent:main:private",
         "/runs?sessionKey=agent:main:private",
+        "/trees?sessionKey=agent:main:private",
+        "/session-trees?key=agent:main:private",
+        "/agents/main/prompt",
     ]
     for path in hidden:
         assert work.status("GET", f"/api/v1{path}") == 404, path
@@ -88,6 +95,8 @@ def test_a_token_of_an_agent_sees_that_agent_only(fleet: Fleet, ingress: Ingress
     assert work.status("POST", f"/api/v1/runs/{mine['runId']}/stop") == 404
     assert work.status("POST", "/api/v1/send", json={"text": "x", "sessionKey": "agent:main:private"}) == 403
     assert work.status("POST", "/api/v1/send", json={"text": "x", "agentId": "main"}) == 403
+    for method, path in (("GET", "/tokens"), ("POST", "/tokens"), ("DELETE", "/tokens/0"), ("POST", "/tokens/0/link")):
+        assert work.status(method, f"/api/v1{path}") == 403, "it would make one for all agents"
 
 
 def test_a_browser_logs_in_by_token_and_out(fleet: Fleet, ingress: Ingress, stranger: Api) -> None:

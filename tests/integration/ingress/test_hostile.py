@@ -23,7 +23,7 @@ BODY_LIMIT = 65_536
 @pytest.fixture(scope="module")
 def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fleet, Ingress, Api]]:
     """Limits small enough to be reached in a test."""
-    limits = {"body": BODY_LIMIT, "idleSeconds": 1.0, "connections": 40}
+    limits = {"body": BODY_LIMIT, "idleSeconds": 2.0, "connections": 40}
     gateway = {"limits": limits, "allowedHosts": ["chat.example.com"], "allowedOrigins": ["https://app.example.com"]}
     with Fleet(tmp_path_factory.mktemp("fleet"), {"gateway": gateway}) as fleet:
         ingress = start_ingress(fleet)
@@ -128,15 +128,14 @@ def test_a_client_that_sends_its_head_slowly_is_cut_off(tight: tuple[Fleet, Ingr
     _, ingress, api = tight
     with socket.create_connection(ingress.address) as sock:
         sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
-        sock.settimeout(10)
-        assert _closed_within(sock, 10)
+        assert _closed_within(sock, 30)
     with socket.create_connection(ingress.address) as silent:
-        assert _closed_within(silent, 10)
+        assert _closed_within(silent, 30)
     with socket.create_connection(ingress.address) as second:
         second.sendall(head())
         assert status_of(second.recv(65536)) == 200
         second.sendall(b"GET /heal")
-        assert _closed_within(second, 10), "also between two requests"
+        assert _closed_within(second, 30), "also between two requests"
     assert api.status("GET", "/healthz") == 200
 
 
@@ -149,7 +148,7 @@ def test_a_client_that_sends_its_body_slowly_is_cut_off(tight: tuple[Fleet, Ingr
         sock.settimeout(10)
         began = time.monotonic()
         answer = b""
-        while not answer and time.monotonic() - began < 10:
+        while not answer and time.monotonic() - began < 30:
             sock.sendall(b"x")
             sock.settimeout(0.2)
             try:
@@ -160,13 +159,13 @@ def test_a_client_that_sends_its_body_slowly_is_cut_off(tight: tuple[Fleet, Ingr
 
 
 def test_a_client_that_reads_nothing_is_cut_off(tight: tuple[Fleet, Ingress, Api]) -> None:
-    """Its answers fill the buffers of both sides; after a second without reading the connection is closed."""
+    """Its answers fill the buffers of both sides; after two seconds without reading the connection is closed."""
     _, ingress, api = tight
     with socket.create_connection(ingress.address) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.settimeout(20)
         sock.sendall(head("/api/v1/openapi.json") * 100)
-        eventually(lambda: _is_cut_off(sock), within=15)
+        eventually(lambda: _is_cut_off(sock), within=40)
     assert api.status("GET", "/healthz") == 200
 
 

@@ -39,6 +39,7 @@ class Target:
         tree = api.send(as_text(job), sessionKey="tree", wait="tree")
         child = tree["subagents"][0]["runId"]
         self.known = {"key": ["tree", tree["sessionKey"]], "id": [tree["runId"], child], "of": ["tree", tree["runId"]]}
+        self.known |= {"channel": ["telegram"], "account": ["default"], "agent": ["main"]}
 
 
 @pytest.fixture(scope="module")

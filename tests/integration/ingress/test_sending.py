@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,3 +253,13 @@ def test_what_cannot_be_used_is_refused(chat: Api, body: dict[str, Any], status:
 
 def test_the_owner_adds_to_the_system_prompt(api: Api) -> None:
     assert api.send("hello", sessionKey="system", system="Be brief.", wait="reply")["ok"]
+
+
+@pytest.mark.needs("curl")
+def test_the_example_of_the_documentation_works(fleet: Fleet, ingress: Ingress) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "http.md").read_text()
+    command = page[page.index("curl -s") :].partition("```")[0].replace("http://127.0.0.1:18789", ingress.url)
+    environment = {"PATH": os.environ["PATH"], "TOKEN": new_token(fleet, Scope.CHAT)}
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, timeout=60, check=True)
+    answer = json.loads(done.stdout)
+    assert (answer["ok"], answer["status"]) == (True, "ok")

@@ -8,13 +8,12 @@ import signal
 import socket
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from openclaw_workers.config.gateway import DEFAULT_PORT
+from openclaw_workers.cli.local.ingress import PORT_FILE
 from openclaw_workers.state_dir import read_runtime
 from tests.integration.test_up import Ocw
 from tests.support.waiting import eventually
@@ -91,15 +90,14 @@ def test_a_killed_ingress_is_started_again_on_its_port(ocw: Ocw) -> None:
     eventually(serves, within=60)
 
 
-def test_a_default_port_in_use_is_given_way_to_and_a_configured_one_is_not(ocw: Ocw) -> None:
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with suppress(OSError):  # another test may have it; it is in use all the same
-            taken.bind(("127.0.0.1", DEFAULT_PORT))
-        taken.listen()
-        assert not ocw.up("--no-flower")["ingressUrl"].endswith(f":{DEFAULT_PORT}")
-        ocw("down")
+def test_a_port_in_use_is_given_way_to_and_a_configured_one_is_not(ocw: Ocw) -> None:
+    """Not with the default port: other tests that run beside this one take and leave it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
+        ocw.state_dir.mkdir(parents=True, exist_ok=True)
+        (ocw.state_dir / PORT_FILE).write_text(f"{port}\n")
+        assert not ocw.up("--no-flower")["ingressUrl"].endswith(f":{port}")
+        ocw("down")
         (ocw.state_dir / "openclaw.yaml").write_text(f"gateway: {{port: {port}}}\n")
         done = ocw("up", "--detach", "--no-flower", "--json")
         assert done.returncode != 0

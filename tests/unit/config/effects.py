@@ -34,17 +34,29 @@ _HOOK_SESSIONS: Final = "tests/unit/ingress/test_hook_sessions.py"
 _IDENTIFIERS: Final = "tests/unit/agent/test_identifiers.py"
 _INGRESS: Final = "tests/integration/ingress"
 _JOBS: Final = "tests/component/engine/test_jobs.py"
+_JOB_DELIVERY: Final = "tests/component/engine/test_job_delivery.py"
 _KEYS: Final = "tests/component/engine/test_failover_keys.py"
 _LEVELS: Final = "tests/component/providers/test_levels.py"
 _LOOPS: Final = "tests/unit/agent/test_loop_detection.py"
+_MCP: Final = "tests/component/tools/mcp/test_stdio.py"
+_MCP_HTTP: Final = "tests/component/tools/mcp/test_http.py::test_a_server_is_used_restarted_and_used_again"
+_MCP_TOOLS: Final = f"{_MCP}::test_tools_are_named_after_their_server_and_their_answers_are_untrusted"
+_MCP_ENVIRONMENT: Final = f"{_MCP}::test_a_server_gets_the_configured_environment_and_no_secrets"
+_MAINTENANCE: Final = "tests/component/engine/test_maintenance.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
+_PLUGINS: Final = "tests/component/tools/plugins/test_load.py"
+_PLUGIN_MODULES: Final = f"{_PLUGINS}::test_modules_of_the_configuration_are_loaded_and_their_tools_offered"
+_PLUGINS_DENIED: Final = f"{_PLUGINS}::test_plugins_can_be_denied_one_by_one_or_all"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
 _RESOLVE: Final = "tests/unit/config/test_resolve.py"
 _SEND_POLICY: Final = "tests/unit/engine/test_send_policy.py"
 _SESSIONS: Final = "tests/component/engine/test_session_tools.py"
+_SKILL_TURNS: Final = "tests/component/engine/test_skill_turns.py"
+_SKILLS: Final = "tests/component/skills/test_catalog.py"
+_SKILL_LIST: Final = "tests/unit/skills/test_listing.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
@@ -53,6 +65,7 @@ _WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
 _WEB_PARTS: Final = "tests/unit/tools/test_web_parts.py"
 _WEB_SEARCH: Final = "tests/component/tools/test_web_search.py"
 _WEBHOOKS: Final = "tests/integration/ingress/test_webhooks.py"
+_WEBHOOK_ADAPTER: Final = "tests/component/ingress/test_webhook_adapter.py"
 _WORKER: Final = "tests/component/test_worker_settings.py"
 
 _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspace_is_said"
@@ -77,6 +90,8 @@ _HEARTBEAT: Final = {
     "test_an_alert_goes_where_the_block_says": "target to accountId prompt",
     "test_no_more_than_a_few_characters_count_as_nothing": "ackMaxChars",
     "test_a_beat_has_its_own_model_and_few_files": "model lightContext",
+    "test_a_beat_without_history_sees_only_itself": "history",
+    "test_beats_keep_their_distance": "minSpacing",
 }
 
 
@@ -204,6 +219,7 @@ _AGENT: Final = {
     "bootstrapMaxChars": _TOLD,
     "bootstrapTotalMaxChars": f"{_FORCE}::test_files_of_the_workspace_share_one_limit",
     "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
+    "skills": f"{_SKILL_TURNS}::test_bundled_skills_are_offered_and_an_agent_may_name_those_it_wants",
     **_loops("tools.loopDetection"),
     "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
@@ -286,6 +302,15 @@ EFFECTS: Final = {
     "session.agentToAgent.maxPingPongTurns": (
         "tests/component/engine/test_sessions_send.py::test_turns_are_limited_and_then_the_chat_of_the_other_one_may_hear"
     ),
+    **{
+        f"session.maintenance.{name}": f"{_MAINTENANCE}::{test}"
+        for name, test in {
+            "mode": "test_nothing_is_removed_unless_the_block_is_written",
+            "pruneAfter": "test_unused_sessions_are_removed_and_saved_first",
+            "maxEntries": "test_surplus_sessions_are_removed_but_no_direct_chats_and_no_pointers",
+            "resetArchiveRetention": "test_archives_are_kept_as_long_as_set",
+        }.items()
+    },
     "messages.queue.mode": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.byChannel": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
     "messages.queue.debounceMs": f"{_ACCEPT}::test_mode_and_debounce_are_by_channel_before_the_default",
@@ -302,6 +327,8 @@ EFFECTS: Final = {
     "cron.enabled": f"{_JOBS}::test_switched_off_nothing_fires",
     "cron.maxConcurrent": f"{_JOBS}::test_an_isolated_job_runs_in_a_session_of_its_own_under_its_own_cap",
     "cron.sessionRetention": f"{_JOBS}::test_an_isolated_job_runs_in_a_session_of_its_own_under_its_own_cap",
+    "cron.webhooks.allow": f"{_JOB_DELIVERY}::test_only_allowed_addresses_are_webhooks",
+    "cron.webhooks.token": f"{_WEBHOOK_ADAPTER}::test_an_answer_is_posted_once_with_its_key_and_token",
     "cron.runLogEntries": f"{_JOBS}::test_the_sweep_fires_what_is_due_and_keeps_a_bounded_log",
     **dict.fromkeys(
         (f"cron.jobs.*.{field.alias}" for field in JobDraft.model_fields.values()),
@@ -348,6 +375,28 @@ EFFECTS: Final = {
     "tools.web.search.timeoutSeconds": f"{_WEB_SEARCH}::test_a_slow_service_ends_after_the_time_that_is_set",
     "tools.web.search.cacheTtlMinutes": f"{_WEB_SEARCH}::test_results_are_kept_for_a_while",
     "models.mode": _LISTED,
+    "plugins.enabled": _PLUGINS_DENIED,
+    "plugins.deny": _PLUGINS_DENIED,
+    "plugins.modules": _PLUGIN_MODULES,
+    "plugins.paths": _PLUGIN_MODULES,
+    "plugins.timeoutSeconds": (
+        f"{_PLUGINS}::test_a_call_ends_when_its_time_is_up_and_no_more_are_started_than_can_be_borne"
+    ),
+    "plugins.maxOutput": f"{_PLUGINS}::test_answers_are_limited_by_the_tool_or_by_the_configuration",
+    "mcp.startWaitSeconds": f"{_MCP}::test_a_turn_does_not_wait_for_a_server_that_is_slow_to_start",
+    "mcp.servers.*.enabled": _MCP_TOOLS,
+    "mcp.servers.*.command": _MCP_TOOLS,
+    "mcp.servers.*.args": _MCP_TOOLS,
+    "mcp.servers.*.env": _MCP_ENVIRONMENT,
+    "mcp.servers.*.cwd": _MCP_ENVIRONMENT,
+    "mcp.servers.*.url": _MCP_HTTP,
+    "mcp.servers.*.headers": _MCP_HTTP,
+    "mcp.servers.*.startTimeoutSeconds": f"{_MCP}::test_a_server_that_does_not_start_in_time_is_given_up_for_now",
+    "mcp.servers.*.timeoutSeconds": f"{_MCP}::test_a_server_that_hangs_costs_one_call_and_is_started_again",
+    "mcp.servers.*.maxOutput": f"{_MCP}::test_long_answers_are_cut",
+    "mcp.servers.*.maxMessage": f"{_MCP}::test_a_server_that_floods_is_started_again",
+    "mcp.servers.*.maxConcurrent": f"{_MCP}::test_calls_above_the_limit_wait_for_their_turn",
+    "mcp.servers.*.maxTools": f"{_MCP}::test_no_more_tools_are_used_than_the_limit",
     "models.providers.*.baseUrl": f"{_CHAT}::test_headers_of_the_provider_and_of_the_model_are_sent",
     "models.providers.*.api": "tests/component/providers/test_conformance.py::test_every_status_has_its_reason",
     "models.providers.*.apiKey": f"{_REGISTRY}::test_a_key_alone_makes_a_provider_ready",
@@ -406,12 +455,32 @@ EFFECTS: Final = {
     "memory.citations": f"{_MEMORY_TURNS}::test_sources_are_named_as_set",
     "memory.inGroupPrompts": f"{_MEMORY_TURNS}::test_personal_files_are_in_prompts_of_groups_only_if_set",
     "memory.sessionNotes": f"{_MEMORY_TURNS}::test_no_notes_where_they_are_switched_off",
+    "skills.allowBundled": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    "skills.load.extraDirs": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    "skills.load.watch": f"{_SKILLS}::test_skills_are_loaded_once_where_watching_is_off",
+    "skills.load.watchDebounceMs": f"{_SKILLS}::test_a_directory_is_looked_at_no_more_often_than_set",
+    **dict.fromkeys(
+        (
+            "skills.limits.maxCandidatesPerRoot",
+            "skills.limits.maxSkillsLoadedPerSource",
+            "skills.limits.maxSkillFileBytes",
+        ),
+        f"{_SKILLS}::test_limits_of_files_and_directories_hold_and_are_said",
+    ),
+    "skills.limits.maxSkillsInPrompt": f"{_SKILL_LIST}::test_no_more_skills_are_listed_than_set",
+    "skills.limits.maxSkillsPromptChars": f"{_SKILL_LIST}::test_the_list_is_no_longer_than_set",
+    "skills.entries.*.enabled": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    "skills.entries.*.config": f"{_SKILL_TURNS}::test_settings_of_skills_reach_the_prompt",
+    **dict.fromkeys(
+        ("skills.entries.*.apiKey", "skills.entries.*.env"),
+        f"{_SKILL_TURNS}::test_variables_of_a_skill_are_given_to_commands_of_its_agent_alone",
+    ),
     "qdrant.url": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     "qdrant.apiKey": f"{_MEMORY}::test_a_server_is_used_with_its_key",
     **_bot("channels.telegram", f"{_TELEGRAM}/test_messages.py::test_a_message_is_answered_once"),
     **_bot("channels.telegram.accounts.*", f"{_TELEGRAM}/test_messages.py::test_several_bots_have_their_own_people"),
     "gateway.bind": f"{_BINDING}::test_it_listens_where_it_is_told",
-    "gateway.port": f"{_INGRESS}/test_up.py::test_a_default_port_in_use_is_given_way_to_and_a_configured_one_is_not",
+    "gateway.port": f"{_INGRESS}/test_up.py::test_a_port_in_use_is_given_way_to_and_a_configured_one_is_not",
     "gateway.auth": f"{_INGRESS}/test_auth.py::test_without_authentication_everybody_on_this_machine_is_the_owner",
     "gateway.allowedHosts": f"{_HOSTILE}::test_only_our_own_host_names_are_served",
     "gateway.allowedOrigins": f"{_HOSTILE}::test_an_allowed_origin_may_call_with_a_token_but_not_with_a_cookie",

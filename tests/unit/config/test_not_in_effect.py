@@ -50,14 +50,13 @@ def test_an_ineffective_sandbox_is_reported_for_each_agent(load_text: LoadText) 
 
 
 def test_a_setting_that_repeats_its_default_is_also_reported(load_text: LoadText) -> None:
-    text = "session: {maintenance: {pruneAfter: 30d}}"
-    assert load_text(text).not_in_effect == {"session.maintenance": "not in effect yet: they are kept"}
+    assert load_text("tools: {alsoAllow: []}").not_in_effect == {"tools.alsoAllow": "not in effect yet"}
 
 
 def test_writing_all_defaults_does_not_stop_a_start(load_text: LoadText) -> None:
     loaded = load_text(example())
 
-    assert "session.maintenance" in loaded.not_in_effect
+    assert "tools.alsoAllow" in loaded.not_in_effect
     assert loaded.unenforced == ()
 
 
@@ -95,7 +94,7 @@ def test_an_ineffective_tool_restriction_stops_a_start(text: str, path: str, loa
         "sandbox: {mode: 'off', scope: session}",
         "tools: {byProvider: {openai: {alsoAllow: [read]}}}",
         "contextPruning: {tools: {deny: [exec]}}",
-        "session: {maintenance: {pruneAfter: 30d}}",
+        "agents: {defaults: {skills: [weather]}}",
     ],
 )
 def test_other_ineffective_settings_do_not_stop_a_start(text: str, load_text: LoadText) -> None:
@@ -112,19 +111,16 @@ def test_every_environment_variable_is_in_effect(variable: str, load_text: LoadT
 
 def test_check_and_show_report_ineffective_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENCLAW_CONFIG", str(tmp_path / "openclaw.yaml"))
-    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsession: {maintenance: {pruneAfter: 30d}}\n")
+    (tmp_path / "openclaw.yaml").write_text("tools: {deny: [exec]}\n")
 
     def ocw(*words: str) -> str:
         return CliRunner().invoke(config, words).output
 
     assert f"note: tools.deny: {DENIED}\n" in ocw("check")
-    assert json.loads(ocw("check", "--json"))["pending"] == {
-        "session.maintenance": "not in effect yet: they are kept",
-        "tools.deny": DENIED,
-    }
+    assert json.loads(ocw("check", "--json"))["pending"] == {"tools.deny": DENIED}
     assert json.loads(ocw("check", "--json"))["unenforced"] == ["tools.deny"]
     assert f"start with tools.deny only if {ACCEPT_OPTION} is given\n" in ocw("check")
     assert ocw("show", "tools.deny").endswith("file, not in effect yet\n")
     rows = {row["path"]: row["pending"] for row in json.loads(ocw("show", "--json"))["values"]}
-    assert rows["session.maintenance.pruneAfter"] is True
+    assert rows["tools.deny"] is True
     assert rows["tools.loopDetection.enabled"] is False

@@ -21,7 +21,17 @@ export function reportSignedOut() {
   for (const listener of signedOut) listener();
 }
 
-export const get = (path, signal) => request("GET", path, undefined, signal);
+let session = new AbortController();
+
+/** End the login. What is still asked for is given up first: it would come back as refused. */
+export async function signOut() {
+  session.abort();
+  const options = { method: "POST", credentials: "same-origin", headers: { "Content-Type": "application/json" } };
+  await fetch("/auth/logout", { ...options, body: "{}" }).catch(() => {});
+  session = new AbortController();
+}
+
+export const get = (path) => request("GET", path);
 export const post = (path, body = {}) => request("POST", path, body);
 export const patch = (path, body) => request("PATCH", path, body);
 export const remove = (path) => request("DELETE", path);
@@ -34,8 +44,8 @@ export const withQuery = (path, query) => {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 };
 
-async function request(method, path, body, signal) {
-  const options = { method, signal, credentials: "same-origin", headers: { Accept: "application/json" } };
+async function request(method, path, body) {
+  const options = { method, signal: session.signal, credentials: "same-origin", headers: { Accept: "application/json" } };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);

@@ -1,5 +1,5 @@
 // The frame around the views: who is signed in, navigation, sessions, banners.
-import { at, get, onSignedOut, post } from "./api.js";
+import { at, get, onSignedOut, signOut } from "./api.js";
 import { startLive, stopLive, useLiveStatus } from "./live.js";
 import { html, useEffect, useErrorBoundary, useState } from "./preact.js";
 import { DialogHost } from "./parts/dialog.js";
@@ -37,7 +37,13 @@ export function App() {
   if (error) return html`<main class="login"><${Failure} error=${error} retry=${load} /></main>`;
   if (me === null) return html`<main class="login"><${Loading} /></main>`;
   if (!me) return html`<${Login} onDone=${load} notice=${linkNotice()} />`;
-  return html`<${Shell} me=${me} /><${DialogHost} /><${ToastHost} />`;
+  const leave = async () => {
+    stopLive();
+    setMe(null); // no view is left that asks for anything
+    await signOut();
+    location.assign("/");
+  };
+  return html`<${Shell} me=${me} onLeave=${leave} /><${DialogHost} /><${ToastHost} />`;
 }
 
 function linkNotice() {
@@ -45,7 +51,7 @@ function linkNotice() {
   return has ? "This login link was used already, or is too old. `ocw tokens link` prints a new one." : null;
 }
 
-function Shell({ me }) {
+function Shell({ me, onLeave }) {
   const route = useRoute();
   const view = VIEWS.find((each) => each.id === route.view) ?? VIEWS[0];
   const [menu, setMenu] = useState(false);
@@ -63,7 +69,7 @@ function Shell({ me }) {
         <${Link} class="brand" to="/chat">OpenClaw Workers <small>${me.version}</small><//>
         <${Nav} current=${view.id} status=${status.data} onNavigate=${close} />
         <${SessionList} sessions=${sessions} route=${route} onNavigate=${close} me=${me} />
-        <${Foot} />
+        <${Foot} onLeave=${onLeave} />
       </aside>
       <div class="page">
         <header class="topbar">
@@ -92,14 +98,14 @@ function Guard({ children }) {
   return html`<${Failure} error=${{ message: "This view failed.", hint: String(error) }} retry=${reset} />`;
 }
 
-function Foot() {
+function Foot({ onLeave }) {
   const status = useLiveStatus();
   const words = { open: "Live", connecting: "Connecting…", waiting: "Reconnecting…" };
   return html`
     <div class="side-foot">
       <span class="conn" role="status"><i class="dot ${status === "open" ? "ok" : "queued"}"></i>${words[status]}</span>
       <${ThemeButton} />
-      <button class="quiet icon" aria-label="Sign out" title="Sign out" onClick=${signOut}><${Icon} name="leave" /></button>
+      <button class="quiet icon" aria-label="Sign out" title="Sign out" onClick=${onLeave}><${Icon} name="leave" /></button>
     </div>
   `;
 }
@@ -109,11 +115,6 @@ const ThemeButton = () => html`
     <${Icon} name="sun" />
   </button>
 `;
-
-async function signOut() {
-  await post("/auth/logout").catch(() => {});
-  location.assign("/");
-}
 
 function Banners({ status }) {
   const live = useLiveStatus();

@@ -44,6 +44,11 @@ export function age(at, now = Date.now()) {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
+/** in 40 s, in 3 h; due: it has come. */
+export function until(at, now = Date.now()) {
+  return at <= now ? "due" : `in ${age(now, at).replace("now", "moments")}`;
+}
+
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 
 export const clock = (at) => (at ? new Date(at).toLocaleTimeString("en-GB", CLOCK) : "–");

@@ -4,7 +4,9 @@ import { Icon } from "./parts/icons.js";
 import { Link } from "./router.js";
 import { ChatView } from "./views/chat/chat.js";
 import { FleetView } from "./views/fleet/fleet.js";
+import { MemoryView } from "./views/memory/memory.js";
 import { RunsView } from "./views/runs/runs.js";
+import { SchedulesView } from "./views/schedules/schedules.js";
 import { UsageView } from "./views/usage/usage.js";
 
 /** `count(status)` is the small figure beside the name; `bad` marks it as needing attention. */
@@ -12,6 +14,8 @@ export const VIEWS = [
   { id: "chat", title: "Chat", icon: "chat", component: ChatView },
   { id: "runs", title: "Runs", icon: "runs", component: RunsView, count: liveRuns },
   { id: "fleet", title: "Fleet", icon: "fleet", component: FleetView, count: hosts },
+  { id: "schedules", title: "Schedules", icon: "clock", component: SchedulesView },
+  { id: "memory", title: "Memory", icon: "memory", component: MemoryView },
   { id: "usage", title: "Usage", icon: "usage", component: UsageView },
 ];
 

@@ -43,6 +43,12 @@ export const sessionRunsPath = (key) => `/runs?session=${encodeURIComponent(key)
 export const runPath = (root, run) =>
   `/runs/${encodeURIComponent(root)}${run && run !== root ? `/${encodeURIComponent(run)}` : ""}`;
 
+export function memoryPath(agent, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value);
+  const path = `/memory/${encodeURIComponent(agent)}`;
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
 /** A link that stays on the page, unless it is opened elsewhere. */
 export function Link({ to, onNavigate, children, ...rest }) {
   const open = (event) => {

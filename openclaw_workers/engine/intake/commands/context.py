@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboundMessage, QueueMode, Route
+from openclaw_workers.domain.session_key import chat_type
 from openclaw_workers.domain.session_row import SessionEntry
+from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
@@ -40,6 +43,8 @@ class CommandContext:
     control: Control
     post: Callable[[InboundMessage, QueueMode], RunId | None]
     """Sends a message into another session; raises BadInput if that session does not take it."""
+    skill_commands: Callable[[], Sequence[SkillCommand]] = tuple
+    """What the skills of the session's agent add."""
     delivery: str = ""
     """The same each time its channel delivers it; "" if it does so once."""
 
@@ -50,6 +55,11 @@ class CommandContext:
 
     def row(self) -> SessionEntry | None:
         return self.reader.session(self.session)
+
+    def begin(self) -> None:
+        """Begin the session if it has not begun, for a command that says how its chat is treated from the start."""
+        new = {"sessionKind": "main", "chatType": chat_type(self.session), **delivery_fields(self.caller.route)}
+        self.sessions.begin(self.session, new)
 
     def patch(self, what: str, fields: dict[str, str]) -> None:
         """Set fields of the session's row; an empty value clears one.

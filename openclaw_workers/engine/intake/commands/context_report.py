@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from openclaw_workers.domain.session_row import SkillsSnapshot
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -44,7 +45,7 @@ def context(ctx: CommandContext, argument: str) -> str:
         lines.append(f"Last request {row.context_tokens:,} tokens, {row.context_tokens / window:.0%} of it")
     seen = list(_seen(ctx))
     lines += ["", *size_lines(report)]
-    lines += ["", *_tools(report)] if is_detailed else []
+    lines += ["", *_tools(report), "", *_skills(row.skills_snapshot)] if is_detailed else []
     lines += ["", *_conversation(seen, row.compaction_count)]
     lines += ["", *_largest(seen)] if is_detailed and seen else []
     return "\n".join(lines)
@@ -54,6 +55,20 @@ def _tools(report: dict[str, Any]) -> list[str]:
     """One line per tool, the largest first."""
     listed = sorted(report.get("tools", {}).get("list", []), key=lambda tool: -tool["tokens"])
     return _aligned([(f"tool {tool['name']}", tool["chars"], tool["tokens"]) for tool in listed]) or ["no tools"]
+
+
+def _skills(snapshot: SkillsSnapshot | None) -> list[str]:
+    """The skills of the last turn, and where each was read from."""
+    if snapshot is None or not snapshot.skills:
+        return ["no skills"]
+    places = {each.get("name"): each for each in snapshot.resolved_skills or ()}
+    head = f"{len(snapshot.skills)} skills, {len(snapshot.prompt):,} characters, version {snapshot.version}"
+    lines = []
+    for skill in snapshot.skills:
+        place = places.get(skill.name, {})
+        key = f", key in {skill.primary_env}" if skill.primary_env else ""
+        lines.append(f"  {skill.name}: {place.get('filePath', 'unknown place')} ({place.get('source', '?')}{key})")
+    return [head, *lines]
 
 
 def _largest(seen: Sequence[ModelVisibleEntry | CompactionEntry]) -> list[str]:

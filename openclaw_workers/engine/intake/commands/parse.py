@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from openclaw_workers.domain.suggest import nearest
@@ -64,8 +64,18 @@ def parse_command(
     return ParsedCommand(command, match[3].strip())
 
 
-def check_known(text: str, *, reset_triggers: Sequence[str] = RESET_TRIGGERS) -> None:
-    """Refuse a message that is nothing but an unknown `/word`: it was meant as a command.
+def slash_word(text: str, bot_name: str = "") -> tuple[str, str] | None:
+    """The word after a leading slash, in lower case, and what follows it; None if a message does not begin so."""
+    match = _COMMAND.match(text.strip())
+    if match is None or (match[2] and match[2].lower() != bot_name.lower()):
+        return None
+    return match[1].lower(), match[3].strip()
+
+
+def check_known(
+    text: str, *, reset_triggers: Sequence[str] = RESET_TRIGGERS, more: Callable[[], Sequence[str]] = tuple
+) -> None:
+    """Refuse a message that is nothing but an unknown `/word`: it was meant as a command. `more`: further names.
 
     Raises:
         BadInput: naming the nearest command.
@@ -74,7 +84,7 @@ def check_known(text: str, *, reset_triggers: Sequence[str] = RESET_TRIGGERS) ->
     if match is None:
         return
     names = {name: command for command in available_commands(reset_triggers) for name in command.names}
-    near = nearest(match[1].lower(), names)
+    near = nearest(match[1].lower(), [*names, *more()])
     hint = f"did you mean /{near}?" if near else "/help lists the commands"
     raise BadInput(f"/{match[1]} is no command", hint=f"{hint} With more words after it, it is sent to the agent")
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands import queue as queue_command
 from openclaw_workers.engine.intake.commands import session as session_commands
 from openclaw_workers.engine.intake.commands import subagents as subagent_command
-from openclaw_workers.engine.intake.commands.command import Command
+from openclaw_workers.engine.intake.commands.command import Command, When
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.engine.intake.commands.context_report import context
 from openclaw_workers.errors import BadInput
@@ -33,9 +34,12 @@ def available_commands(reset_triggers: Sequence[str]) -> list[Command]:
     return [each for each in COMMANDS.values() if each.name not in ("new", "reset") or f"/{each.name}" in triggers]
 
 
-def list_commands(reset_triggers: Sequence[str], authority: Authority = Authority.OWNER) -> list[dict[str, Any]]:
-    """What somebody with this authority may use, as JSON: for the API, the page and the menus of channels."""
-    return [
+def list_commands(
+    reset_triggers: Sequence[str], authority: Authority = Authority.OWNER, skills: Sequence[SkillCommand] = ()
+) -> list[dict[str, Any]]:
+    """What somebody with this authority may use, as JSON: for the API and the page."""
+    of_skills = [_of_skill(each) for each in skills if authority.covers(Authority.AUTHORIZED)]
+    own = [
         {
             "name": each.name,
             "aliases": list(each.aliases),
@@ -48,6 +52,19 @@ def list_commands(reset_triggers: Sequence[str], authority: Authority = Authorit
         for each in available_commands(reset_triggers)
         if authority.covers(each.authority)
     ]
+    return own + of_skills
+
+
+def _of_skill(command: SkillCommand) -> dict[str, Any]:
+    return {
+        "name": command.name,
+        "aliases": [],
+        "usage": f"/{command.name} [input]",
+        "summary": command.description,
+        "details": f"Asks for the skill {command.skill}.",
+        "authority": Authority.AUTHORIZED,
+        "when": When.IN_ORDER,
+    }
 
 
 def _help(ctx: CommandContext, argument: str) -> str:
@@ -55,9 +72,12 @@ def _help(ctx: CommandContext, argument: str) -> str:
     known = available_commands(ctx.settings.session.reset_triggers)
     if argument:
         return _explain(argument, known)
-    mine = [command for command in known if ctx.caller.command_authority.covers(command.authority)]
-    width = max(len(command.usage) for command in mine)
-    return "\n".join(f"{command.usage.ljust(width)}  {command.summary}" for command in mine)
+    authority = ctx.caller.command_authority
+    mine = [(each.usage, each.summary) for each in known if authority.covers(each.authority)]
+    if authority.covers(Authority.AUTHORIZED):
+        mine += [(f"/{each.name} [input]", each.description) for each in ctx.skill_commands()]
+    width = max(len(usage) for usage, _ in mine)
+    return "\n".join(f"{usage.ljust(width)}  {summary}" for usage, summary in mine)
 
 
 def _explain(argument: str, known: Sequence[Command]) -> str:

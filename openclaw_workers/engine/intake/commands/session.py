@@ -113,6 +113,7 @@ def activation(ctx: CommandContext, argument: str) -> str:
     if word not in ("mention", "always", *CLEARING):
         guess = did_you_mean(word, ("mention", "always"))
         raise BadInput(f"{argument!r} is no activation; expected mention, always or default", hint=guess or None)
+    ctx.begin()  # whoever adds the bot to a group says so first
     ctx.patch("activation", {"groupActivation": "" if word in CLEARING else word})
     told = {"mention": "when I am mentioned or replied to", "always": "to every message"}
     return f"Activation set: I answer {told.get(word, 'as configured for the group')}."

@@ -6,6 +6,9 @@
 local LOG_KEPT_S = 7 * 86400
 local FIRING_LOOK_MS = 15000
 
+-- A job that has no further time is looked at once more, and then removed.
+local JOB_KEPT_MS = 30 * 86400000
+
 -- The job is due next at this time; empty: never.
 local function set_next(job, due, id, next_at)
   if next_at == "" then
@@ -15,6 +18,11 @@ local function set_next(job, due, id, next_at)
     redis.call("HSET", job, "next_at", next_at)
     redis.call("ZADD", due, next_at, "job|" .. id)
   end
+end
+
+-- The job has no further time, and nobody has paused it: it is not kept for ever.
+local function retire_job(due, id, now)
+  redis.call("ZADD", due, now + JOB_KEPT_MS, "job|" .. id)
 end
 
 -- Whether a job waits for exactly this time. Whoever comes second finds that it does not any more.

@@ -1,6 +1,7 @@
 // Text that a model wrote. While it streams it is plain; at the end the server renders and sanitises it.
 import { post } from "../../api.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../preact.js";
+import { linkCitations } from "./citations.js";
 
 const MOST_KEPT = 400;
 const PER_REQUEST = 40;
@@ -52,7 +53,9 @@ export function Rendered({ text }) {
     };
   }, [text]);
   useLayoutEffect(() => {
-    if (markup !== null) addCopyButtons(element.current);
+    if (markup === null) return;
+    addCopyButtons(element.current);
+    linkCitations(element.current);
   }, [markup]);
   if (markup === null) return html`<div class="prose plain">${text}</div>`;
   return html`<div class="prose" ref=${element} dangerouslySetInnerHTML=${{ __html: markup }}></div>`;

@@ -1,0 +1,47 @@
+"""Requests to the HTTP API of an installation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from openclaw_workers.cli.backend.protocol import Json
+from openclaw_workers.remote.address import ApiAddress
+from openclaw_workers.remote.transport import AsyncTransport
+
+T = TypeVar("T")
+
+PAGE = 1000
+
+
+class RemoteCalls:
+    """A part of the remote backend."""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self._runner = asyncio.Runner()
+        self._transport = AsyncTransport(address)
+
+    def _pages(self, path: str, limit: int | None) -> list[Json]:
+        """The newest entries of a transcript, read from the end."""
+        found: list[Json] = []
+        before: int | None = None
+        while before != 0 and (limit is None or len(found) < limit):
+            page = PAGE if limit is None else min(PAGE, limit - len(found))
+            answer = self._get(path, limit=page, before=before)
+            found = [*answer["entries"], *found]
+            before = answer["first"]
+        return found
+
+    def _get(self, path: str, /, **query: Any) -> Json:
+        return self._request("GET", path, query=query)
+
+    def _post(self, path: str, /, **body: Any) -> Json:
+        return self._request("POST", path, body={name: value for name, value in body.items() if value is not None})
+
+    def _request(self, method: str, path: str, **parts: Any) -> Json:
+        answer: Json = self._run(self._transport.request(method, path, **parts))
+        return answer
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)

@@ -1,0 +1,30 @@
+"""An agent's system prompt as a JSON answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from openclaw_workers.client.follow_message import has_worker
+from openclaw_workers.config.resolve import resolve_agent_id
+from openclaw_workers.domain.runs import Lane
+from openclaw_workers.errors import TransientError
+
+if TYPE_CHECKING:
+    from openclaw_workers.queries.installation import Installation
+
+
+def prompt_answer(place: Installation, wanted: str, ask: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """The parts of a prompt with their sizes and texts. `ask` has a worker of the service lane build it.
+
+    Raises:
+        NotFound: there is no such agent.
+        TransientError: no worker of that lane is running.
+    """
+    agent = resolve_agent_id(place.loaded.settings, explicit=wanted)
+    if not has_worker(place.stores.workers.all(), Lane.SERVICE):
+        raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
+    prompt = ask(agent)
+    texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
+    parts = [{**part, "text": texts[part["name"]]} for part in prompt["parts"]]
+    return {"ok": True, "agentId": agent, **prompt, "parts": parts}

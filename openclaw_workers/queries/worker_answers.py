@@ -1,0 +1,30 @@
+"""Plugins and MCP servers of the workers, as JSON answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openclaw_workers.errors import TransientError
+from openclaw_workers.views.worker_reports import plugin_problems, plugins_json, servers_json
+
+if TYPE_CHECKING:
+    from openclaw_workers.queries.installation import Installation
+
+
+def plugins_answer(place: Installation) -> dict[str, Any]:
+    return {"ok": True, "workers": plugins_json(place.stores.workers.all())}
+
+
+def plugin_check(place: Installation) -> dict[str, Any]:
+    """Raises:
+    TransientError: no worker runs that could be asked.
+    """
+    workers = plugins_json(place.stores.workers.all())
+    if not workers:
+        raise TransientError("no worker is running, so nobody has loaded a plugin", hint="start one with `ocw up`")
+    problems = list(plugin_problems(workers))
+    return {"ok": not problems, "workers": len(workers), "problems": problems}
+
+
+def mcp_answer(place: Installation) -> dict[str, Any]:
+    return {"ok": True, "workers": servers_json(place.stores.workers.all())}

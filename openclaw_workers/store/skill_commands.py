@@ -1,0 +1,31 @@
+"""Slash commands of skills, by agent: workers know the skills, and those who accept messages need their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter, ValidationError
+
+from openclaw_workers.domain.skill_command import SkillCommand
+from openclaw_workers.store.client import Client, store_errors, write
+from openclaw_workers.store.keys import Keys
+
+_LIST = TypeAdapter(tuple[SkillCommand, ...])
+
+
+class SkillCommands:
+    def __init__(self, redis: Client, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    def publish(self, agent_id: str, commands: Sequence[SkillCommand]) -> None:
+        text = _LIST.dump_json(tuple(commands)).decode()
+        write(self._redis, (self._keys.skill_commands, "HSET", agent_id, text))
+
+    def of_agent(self, agent_id: str) -> tuple[SkillCommand, ...]:
+        with store_errors():
+            raw = self._redis.hget(self._keys.skill_commands, agent_id)
+        try:
+            return _LIST.validate_json(str(raw)) if raw else ()
+        except ValidationError:
+            return ()  # another version wrote it, and its workers write it again
