@@ -76,6 +76,7 @@ def _find_configuration(options: dict[str, Any], **_: Any) -> None:
 
     Checked here too, because a worker may be started by Celery's own command. Exit code 3, as of `ocw worker`.
     """
+    _logging(options.get("loglevel") or "INFO")  # Celery sets it up later
     try:
         wait_for_configuration()
         if not options.get("accept_not_in_effect"):
