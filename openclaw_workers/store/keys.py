@@ -40,6 +40,10 @@
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:worker:{id}:report        hash    2 minutes        its plugins and MCP servers (JSON)
+    {ns}:config                    hash    never            the configuration in force: number, id, digest, document
+                                                            (JSON), last number given
+    {ns}:config:versions           hash    newest 100       number -> a published configuration (JSON)
+    {ns}:secrets_held              zset    tick prunes      variable -> when a worker that has it last ticked (ms)
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
     {ns}:ingress:{id}              hash    1 minute         host, pid, url
@@ -167,6 +171,18 @@ class Keys:
     def shared(self, *names: str) -> dict[str, str]:
         """Keys that all sessions share, by their names."""
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def config(self) -> str:
+        return f"{self.namespace}:config"
+
+    @property
+    def config_versions(self) -> str:
+        return f"{self.namespace}:config:versions"
+
+    @property
+    def secrets_held(self) -> str:
+        return f"{self.namespace}:secrets_held"
 
     @property
     def due(self) -> str:

@@ -33,8 +33,9 @@ from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, silence_shutdown_message
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
+from openclaw_workers.tasks.lane_consumer import add_commands
 from openclaw_workers.tasks.revoke import replace_revoke
-from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.settings import loaded, redis_url, wait_for_configuration
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
 
 log = structlog.get_logger(__name__)
@@ -45,6 +46,8 @@ class _Current:
 
     worker: Worker | None = None
     facts: WorkerFacts | None = None
+    nodename = ""
+    """Celery's name of this worker, for orders to it."""
     leaving = mmap.mmap(-1, 1)
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
 
@@ -68,12 +71,16 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
 
 
 @celeryd_init.connect
-def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
-    """Checked here too, because a worker may be started by Celery's own command. Exit code 3, as of `ocw worker`."""
-    if options.get("accept_not_in_effect"):
-        return
+def _find_configuration(options: dict[str, Any], **_: Any) -> None:
+    """Find the configuration, and refuse a start without the protection that it asks for.
+
+    Checked here too, because a worker may be started by Celery's own command. Exit code 3, as of `ocw worker`.
+    """
+    _logging(options.get("loglevel") or "INFO")  # Celery sets it up later
     try:
-        loaded().require_enforced()
+        wait_for_configuration()
+        if not options.get("accept_not_in_effect"):
+            loaded().require_enforced()
     except ConfigurationError as error:
         sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
         sys.exit(3)
@@ -93,15 +100,20 @@ def _after_setup(instance: Any, **_: Any) -> None:
     keep_acks_across_reconnects()
     use_batch_fetch()
     replace_revoke()
+    add_commands()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     plugins = load_configured_plugins()
     _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool, plugins=plugins)
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
-        load_models()
+        load_models(loaded().settings)
+    _Current.nodename = instance.hostname
     if pool != "prefork":
-        _start(_Current.facts)
+        worker = _start(_Current.facts)
+        if worker.config.refusal:
+            for lane in (Lane.MAIN, Lane.SUBAGENT):
+                instance.app.amqp.queues.deselect(lane)
 
 
 @worker_process_init.connect
@@ -149,6 +161,7 @@ def _leaving(**_: Any) -> None:
         _Current.leaving[0] = 1
 
 
-def _start(facts: WorkerFacts) -> None:
-    _Current.worker = Worker(facts)
-    _Current.worker.start()
+def _start(facts: WorkerFacts) -> Worker:
+    worker = _Current.worker = Worker(facts, _Current.nodename)
+    worker.start()
+    return worker

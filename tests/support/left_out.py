@@ -31,12 +31,24 @@ def _bubblewrap_works() -> bool:
         return False
 
 
+def _networks_work() -> bool:
+    """Making a network namespace needs the rights of root, and a kernel that allows it."""
+    name = f"ocw-probe-{os.getpid()}"
+    try:
+        added = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False, timeout=30)
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return added.returncode == 0
+
+
 PROGRAMS: dict[str, Callable[[], bool]] = {
     "bubblewrap": cache(_bubblewrap_works),
     "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
     "curl": _on_path("curl"),
     "mcp-server-everything": _on_path("mcp-server-everything"),
     "mcp-server-time": _on_path("mcp-server-time"),
+    "networks": cache(_networks_work),
     "ripgrep": _on_path("rg"),
 }
 NOT_IN_CI = frozenset({"mcp-server-everything", "mcp-server-time"})

@@ -11,6 +11,7 @@ from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.config.loader import ACCEPT_OPTION
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
+from openclaw_workers.engine.fleet_config import WITHOUT_SECRETS_VARIABLE
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 """The log levels of Celery."""
@@ -18,6 +19,21 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 accept_option = click.option(
     ACCEPT_OPTION, is_flag=True, help="Start although settings that restrict tools are not in effect yet."
 )
+
+
+without_secret_option = click.option(
+    "--without-secret",
+    "without_secret",
+    metavar="NAME",
+    multiple=True,
+    help="Take turns although this host lacks a secret that other workers have; may be repeated.",
+)
+
+
+def pass_on_without(names: tuple[str, ...]) -> None:
+    """Pass `--without-secret` on to Celery's processes."""
+    if names:
+        os.environ[WITHOUT_SECRETS_VARIABLE] = ",".join(names)
 
 
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
@@ -31,20 +47,31 @@ accept_option = click.option(
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
 @click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
 @accept_option
+@without_secret_option
 @json_option
 @pass_cli
 def worker(
-    cli: CliContext, *, lane: str, concurrency: int | None, pool: str, loglevel: str, accept_not_in_effect: bool
+    cli: CliContext,
+    *,
+    lane: str,
+    concurrency: int | None,
+    pool: str,
+    loglevel: str,
+    accept_not_in_effect: bool,
+    without_secret: tuple[str, ...],
 ) -> None:
     """Run one worker until it gets SIGTERM.
 
+    It uses the published configuration; if none is published, it publishes that of this host.
     It logs to stderr; with --json, one JSON object per line.
     """
+    cli.wait_for_redis()
     if not accept_not_in_effect:
         cli.loaded.require_enforced()
     settings = cli.loaded.settings
     slots = concurrency or getattr(settings.lanes, lane).concurrency
     cli.export_environment()
+    pass_on_without(without_secret)
     if cli.json:
         os.environ["OPENCLAW_LOG_FORMAT"] = "json"
     argv = celery_argv(

@@ -1,7 +1,7 @@
 --[[
   Register the children that one assistant message asks for: count, create, queue and batch them in one moment.
 
-  includes  clock, hashes, memory, fence, events, messages, runs, batches, tree
+  includes  clock, schema, hashes, memory, fence, events, messages, runs, batches, tree
 
   keys
     row          hash    parent's row
@@ -51,7 +51,7 @@ local parent_session_id = about.sessionId
 
 local function create_session(k, child)
   redis.call("HSET", k.row, "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
-    "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
+    "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "v", SCHEMA)
   set_fields(k.row, child.row)
   if child.thread ~= "" then
     redis.call("HSET", threads, child.thread, child.session)
@@ -101,7 +101,8 @@ local function write_batches()
       "parent_session", parent, "parent_session_id", parent_session_id, "parent_run", parent_run,
       "root", child.record.root_session_key, "above", about.spawnedBy or "", "above_id", about.parentSessionId or "",
       "batches_key", batches, "parent_run_key", parent_key, "members", cjson.encode(batch.members),
-      "member_keys", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0)
+      "member_keys", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0,
+      "v", SCHEMA)
   end
 end
 
