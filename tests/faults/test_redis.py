@@ -207,7 +207,7 @@ def test_ocw_agent_fails_within_3_seconds_if_redis_does_not_answer(fleet: Fleet)
 def test_a_worker_started_before_redis_connects_by_itself(fleet: Fleet, pool: str) -> None:
     fleet.redis_server.kill()
     worker = fleet.worker(pool=pool, wait=False)
-    eventually(lambda: "Cannot connect" in worker.log_text(), within=60)
+    eventually(lambda: "waiting for Redis" in worker.log_text(), within=60)
 
     fleet.redis_server.start()
     queued = fleet.send(small_turn(1))

@@ -396,6 +396,11 @@ class Asking:
             self.ask(f"config {command}", "config", command)
             self.ask(f"config {command}", "--config", str(broken), "config", command, code=3)
         self.ask("config example", "config", "example")
+        changed = self.directory / "changed.yaml"
+        changed.write_text(f"{self.fleet.config_path.read_text()}\ncron: {{maxConcurrent: 3}}\n")
+        self.ask("config apply", "config", "apply", str(changed))
+        self.ask("config history", "config", "history")
+        self.ask("config rollback", "config", "rollback")
         second = Ocw(self.fleet)
         del second.env["OPENCLAW_CONFIG"]
         second.env["OPENCLAW_STATE_DIR"] = str(self.directory / "second")
@@ -409,6 +414,6 @@ class Asking:
         self.ask("a failure", "runs", "show", "run-0", code=5)
         self.ask("a failure", "runs", "list", "--limit", "none", code=2)
         self.ask("a failure", "sessions", "delete", "plain", code=2)
-        self.ask("a failure", "--config", broken, "sessions", "list", code=3)
+        self.ask("a failure", "--local-config", "--config", broken, "sessions", "list", code=3)
         self.ask("a failure", "status", code=4, REDIS_URL=nobody)
         self.ask("a failure", "runs", "stop", self.plain["runId"], code=6)

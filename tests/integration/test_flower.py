@@ -82,10 +82,13 @@ def test_terminating_a_running_run_in_flower_stops_it_and_kills_no_worker(bare_f
         assert ask(f"{url}/api/task/revoke/{busy.run}?terminate=true", post=True)
 
         assert bare_fleet.outcome(busy, within=30).receipt.state is MessageState.CANCELLED
-        shown = lambda: (ask(f"{url}/api/tasks") or {}).get(busy.run, {}).get("state")  # noqa: E731
-        assert eventually(lambda: shown() == "REVOKED", within=30)
+        assert eventually(lambda: _state(url, str(busy.run)) == "REVOKED", within=30)
         assert worker.is_running()
         assert "Traceback" not in worker.log_text()
+
+
+def _state(url: str, run: str) -> Any:
+    return (ask(f"{url}/api/tasks") or {}).get(run, {}).get("state")
 
 
 def test_revoking_a_queued_run_in_flower_stops_it(bare_fleet: Fleet) -> None:

@@ -362,3 +362,22 @@ def is_alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_an_edited_file_is_published_without_a_restart_and_a_wrong_one_changes_nothing(ocw: Ocw) -> None:
+    def main_key() -> Any:
+        return json.loads(ocw("config", "show", "session.mainKey", "--json").stdout)["values"][0]["value"]
+
+    ocw.state_dir.mkdir()
+    file, log = ocw.state_dir / "openclaw.yaml", ocw.state_dir / "logs" / "up.log"
+    file.write_text("session: {mainKey: one}\n")
+    ocw.up("--no-flower", "--no-ingress")
+    assert main_key() == "one"
+
+    file.write_text("session: {mainKey: two}\n")
+    eventually(lambda: "config.published version=2 changed=session.mainKey" in log.read_text(), within=60)
+    assert main_key() == "two"
+
+    file.write_text("session: {mainKey: 3}\n")
+    eventually(lambda: "config.not_published" in log.read_text(), within=60)
+    assert main_key() == "two"

@@ -111,7 +111,6 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         SkillsSnapshot, prompt=text, skills=st.lists(st.builds(SkillRef, name=text), max_size=2)
     ),
     "system_prompt_report": reports,
-    "spawn_authority": st.sampled_from([*Authority]),
 }
 REQUIRED = {"session_id", "session_key", "agent_id", "created_at", "updated_at", "session_started_at"}
 
