@@ -1,8 +1,8 @@
 """Hooks: functions of plugins that are called at fixed points of a turn, and may change or block what comes next.
 
-A function is registered with `openclaw_workers.plugins.hook`, or is an attribute with the hook's name of an object that
-an entry point of the group `openclaw_workers.plugins` names. Each is called with one event, a dict. Higher priorities
-come first; equal ones in the order of registration.
+A function is registered with `openclaw_workers.hook` when its plugin is imported (`plugin_imports.py`), or is a method
+with the hook's name of an object that is a plugin. Each is called with one event, a dict. Higher priorities come first;
+equal ones in the order of registration.
 """
 
 from __future__ import annotations
@@ -10,19 +10,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Final, Literal, get_args
 
 import structlog
 
 log = structlog.get_logger(__name__)
-
-GROUP: Final = "openclaw_workers.plugins"
 
 HookName = Literal[
     "before_tool_call",
@@ -66,7 +61,8 @@ class _Registry:
 
     def add(self, hook: Hook) -> None:
         with self._lock:
-            self._hooks.append(hook)
+            if hook not in self._hooks:  # a plugin may be imported for its tools and for its hooks
+                self._hooks.append(hook)
             self._sorted = {}
 
     def of(self, name: HookName) -> tuple[Hook, ...]:
@@ -92,42 +88,13 @@ def register(name: HookName, function: Callable[[Event], Any], *, priority: int 
     _registry.add(Hook(name, function, priority, plugin or getattr(function, "__module__", "")))
 
 
-class _Choice:
-    """Which plugins of installed packages are used in this process."""
-
-    is_enabled = True
-    denied: frozenset[str] = frozenset()
-
-
-def configure(*, is_enabled: bool, denied: Iterable[str]) -> None:
-    """Say which plugins are used, before the first hook is due."""
-    _Choice.is_enabled, _Choice.denied = is_enabled, frozenset(denied)
-
-
-def load_modules(modules: Iterable[str]) -> None:
-    """Import modules of the configuration, which register their hooks. One that fails is only logged."""
-    for module in modules:
-        try:
-            import_module(module)
-        except Exception:
-            log.exception("hook.load_failed", plugin=module)
-
-
-@cache
-def load_entry_points() -> None:
-    """Import the plugins that installed packages announce, once per process. One that fails is only logged."""
-    for entry in entry_points(group=GROUP) if _Choice.is_enabled else ():
-        if entry.name in _Choice.denied:
-            continue
-        try:
-            loaded = entry.load()
-        except Exception:
-            log.exception("hook.load_failed", plugin=entry.name)
-            continue
-        for name in HOOKS:
-            function = None if inspect.ismodule(loaded) else getattr(loaded, name, None)
-            if callable(function):
-                register(name, function, plugin=entry.name)
+def register_methods(plugin: Any, name: str) -> None:
+    """Add the methods of an object that are called like hooks. A module registers its functions itself."""
+    if inspect.ismodule(plugin):
+        return
+    for hook in HOOKS:
+        if callable(function := getattr(plugin, hook, None)):
+            register(hook, function, plugin=name)
 
 
 class Hooks:
@@ -140,11 +107,11 @@ class Hooks:
 
     def is_used(self, name: HookName) -> bool:
         """Whether anybody listens; asked where making the event costs something."""
-        return bool(self._of(name))
+        return bool(_registry.of(name))
 
     def fire(self, name: HookName, event: Mapping[str, Any]) -> None:
         """Tell all who listen. What they return does not matter, and a failure is only logged."""
-        for hook in self._of(name):
+        for hook in _registry.of(name):
             self._call(hook, dict(event))
 
     def ask(self, name: HookName, event: Mapping[str, Any]) -> Verdict:
@@ -153,7 +120,7 @@ class Hooks:
         A hook may return {"block": True, "reason": ...}, or fields of the event to change; mappings are merged.
         """
         current = dict(event)
-        for hook in self._of(name):
+        for hook in _registry.of(name):
             answer, error = self._call(hook, current)
             if error and self._failure == "block":
                 return Verdict(current, f"the hook {name} of {hook.plugin} {error}")
@@ -163,10 +130,6 @@ class Hooks:
                 return Verdict(current, str(answer.get("reason") or f"a plugin ({hook.plugin}) blocked it"))
             current |= {key: _merged(current[key], value) for key, value in answer.items() if key in current}
         return Verdict(current)
-
-    def _of(self, name: HookName) -> tuple[Hook, ...]:
-        load_entry_points()
-        return _registry.of(name)
 
     def _call(self, hook: Hook, event: Event) -> tuple[Any, str]:
         """What a hook returns, and how it failed, if it did. It runs in a thread, which it may block."""

@@ -19,6 +19,7 @@ from ingress.delivery.part_outcomes import Ended, send_part
 from ingress.delivery.sending_hook import HeldBack
 from openclaw_workers.domain.outgoing import OutgoingFile, OutgoingMessage
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.metrics import DELIVERIES
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 
@@ -187,6 +188,7 @@ class Sender:
         return Part(payload=body["payload"], file=file, key=key, content=content)
 
     async def _record(self, claim: Claim, index: int, ended: Ended) -> Claim | None:
+        DELIVERIES.add(ended.outcome)
         level = log.info if ended.outcome is PartOutcome.SENT else log.warning
         level(f"message.{ended.outcome}", message=claim.entry.id, part=index, error=ended.error or None)
         following = await self._insist(

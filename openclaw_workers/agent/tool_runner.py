@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -20,6 +20,7 @@ from openclaw_workers.tools.output_limit import FRAME_BYTES, MAX_OUTPUT_BYTES, l
 
 log = structlog.get_logger(__name__)
 
+_PATH_ARGUMENTS = frozenset({"path", "file_path", "workdir"})
 NOT_TOOL_FAILURES = (TurnEnded, LeaseLost, StoreUnavailable)
 """These end the turn here. Without Redis nobody knows whether a call took effect; the next owner decides."""
 
@@ -52,12 +53,33 @@ def run_call(call: ToolCallBlock, tools: Mapping[str, Tool[Any]], ctx: ToolConte
     try:
         if tool is None:
             raise ToolError(texts.NO_SUCH_TOOL.format(name=call.name, tools=", ".join(sorted(tools)) or "none"))
-        args = tool.parse(arguments(call.name, call.arguments))
-        return _returned(tool, args, tool.run(args, ctx))
+        args = tool.parse(on_host(arguments(call.name, call.arguments), ctx))
+        return as_inside(_returned(tool, args, tool.run(args, ctx)), ctx)
     except NOT_TOOL_FAILURES:
         raise
     except Exception as error:  # noqa: BLE001 - the model learns of a crashed tool as of any failure
-        return _failed(call, error)
+        return as_inside(_failed(call, error), ctx)
+
+
+def on_host(given: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+    """A sandboxed session names its workspace as its commands see it; tools find files below the one on the host."""
+    inside = ctx.shown_workspace
+    if not inside:
+        return given
+    changed = {}
+    for name, value in given.items():
+        if name in _PATH_ARGUMENTS and isinstance(value, str) and f"{value}/".startswith(f"{inside}/"):
+            changed[name] = value[len(inside) :].lstrip("/") or "."
+    return {**given, **changed}
+
+
+def as_inside(outcome: ToolOutcome, ctx: ToolContext) -> ToolOutcome:
+    """The outcome without the path on the host, which a sandboxed session is not told."""
+    host = str(ctx.workspace)
+    if ctx.sandbox is None or host not in outcome.text + outcome.output:
+        return outcome
+    text, output = (each.replace(host, ctx.shown_workspace) for each in (outcome.text, outcome.output))
+    return replace(outcome, text=text, output=output)
 
 
 def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]]) -> list[ToolOutcome]:

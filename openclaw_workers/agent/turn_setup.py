@@ -21,6 +21,8 @@ from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
 from openclaw_workers.tools.sessions.port import SessionPort
 from openclaw_workers.tools.shell.approval_port import ApprovalPort
+from openclaw_workers.tools.shell.held import CommandDirectory
+from openclaw_workers.tools.shell.sandbox_port import SandboxPort
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -56,6 +58,8 @@ class TurnPorts:
     """The agent's memory, as this turn may see and use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
     messages: MessagePort | None = None
     """Messages to chats, for the message tool."""
     questions: QuestionPort | None = None
@@ -113,6 +117,14 @@ class TurnSetup:
     loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None
@@ -131,7 +143,7 @@ class TurnSetup:
     """Hooks of plugins around tool calls and compaction."""
     secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
     """The secrets that a tool is handed, by name."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which the read tool may open."""

@@ -48,8 +48,9 @@ class EngineSettings(Section):
     grace_seconds: StrictFloat = Field(default=30.0, ge=0, le=86_400)
     """Seconds a stopping worker has to hand over its running turns."""
 
-    sweep_seconds: StrictFloat = Field(default=1.0, gt=0)
-    """Seconds between two sweeps for due items; at most a quarter of leaseSeconds."""
+    sweep_seconds: StrictFloat = Field(default=0.2, gt=0)
+    """Seconds between two sweeps of a worker for due items, at most a quarter of leaseSeconds. If that makes more than
+    30 sweeps a second in the whole fleet, each worker waits longer."""
 
     accept_timeout_seconds: StrictFloat = Field(default=2.0, gt=0, le=60)
     """Seconds to wait for Redis before accepting a message fails."""

@@ -15,6 +15,7 @@ from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.mcp import McpSettings
 from openclaw_workers.config.memory import MemorySettings
+from openclaw_workers.config.metrics import MetricsSettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
@@ -77,6 +78,9 @@ class Settings(Section):
 
     gateway: GatewaySettings = GatewaySettings()
     """The HTTP interface and the web page."""
+
+    metrics: MetricsSettings = MetricsSettings()
+    """Metrics for Prometheus."""
 
     hooks: HooksSettings = HooksSettings()
     """Webhooks."""

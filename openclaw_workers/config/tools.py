@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import WEEK_SECONDS, Duration, Names, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Duration, Names, PeerIds, Section
 from openclaw_workers.config.web import WebSettings
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
@@ -108,6 +108,16 @@ class ExecSettings(Section):
     timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
     """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
 
+    background_ms: StrictInt = Field(default=10_000, ge=10, le=120_000)
+    """Milliseconds a call waits for its command before the command goes on in the background."""
+
+    notify_on_exit: StrictBool = True
+    """Whether the end of a background command is reported to its session, which is woken for it. A command that
+    succeeds without output wakes nobody."""
+
+    cleanup_ms: StrictInt = Field(default=1_800_000, ge=60_000, le=10_800_000)
+    """Milliseconds the output of a background command is kept after its end."""
+
 
 class LoopDetectionSettings(Section):
     enabled: StrictBool = True
@@ -151,12 +161,23 @@ class AgentToolsSettings(ToolPolicySettings):
     """The exec tool."""
 
 
+class ElevatedSettings(Section):
+    enabled: StrictBool = False
+    """Whether owners can let commands of a sandboxed session run on the host, with /elevated."""
+
+    allow_from: dict[str, PeerIds] = Field(default_factory=dict)
+    """Owners who may, by channel and id; * stands for every owner on that channel."""
+
+
 class ToolsSettings(AgentToolsSettings):
     agent_to_agent: AgentToAgentSettings = AgentToAgentSettings()
     """Messages between agents."""
 
     subagents: SubagentToolsSettings = SubagentToolsSettings()
     """Policy in spawned sessions."""
+
+    elevated: ElevatedSettings = ElevatedSettings()
+    """Commands of sandboxed sessions on the host."""
 
     non_owners: ToolFilter = ToolFilter()
     """Tools of turns that no owner asked for. Unset: session, messaging and web tools, and what the group's own policy

@@ -190,7 +190,7 @@ class Inbox:
         return script_call(
             "accept",
             keys={
-                **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
+                **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
                 **k.for_session(key, "event_keys", "bound", "asking"),
                 "open": k.questions,
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),

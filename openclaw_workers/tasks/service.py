@@ -9,7 +9,7 @@ from openclaw_workers.domain.ids import BatchId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.signals import current_worker
-from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT, TOOLS
+from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT, SANDBOX, TOOLS
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)
@@ -29,6 +29,12 @@ def prompt(agent_id: str) -> dict[str, Any]:
     """An agent's system prompt as this worker would send it. Workers have the workspace; the caller may not."""
     frame = current_worker().frames.default(agent_id)
     return {**frame.report, "texts": [asdict(part) for part in frame.sent_parts]}
+
+
+@app.task(name=SANDBOX, ignore_result=False, resultrepr_maxsize=1)
+def sandbox(session: str) -> dict[str, Any]:
+    """Where the commands of a session run on this host."""
+    return current_worker().sandbox_reports.report(SessionKey(session))
 
 
 @app.task(name=TOOLS, ignore_result=False, resultrepr_maxsize=1)

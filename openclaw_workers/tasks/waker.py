@@ -28,6 +28,7 @@ TURN = "openclaw.turn"
 SUBAGENT = "openclaw.subagent"
 ANNOUNCE = "openclaw.announce"
 PROMPT = "openclaw.prompt"
+SANDBOX = "openclaw.sandbox"
 TOOLS = "openclaw.tools"
 MEMORY_NOTE = "openclaw.memory_note"
 CHORD_OVER_SECONDS = 86_400
@@ -45,13 +46,13 @@ class CeleryWaker:
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         lane = queue_of(lane_of(session))
-        return self._send(TURN, [session, run], lane, run, shown_args(session, run))
+        return self._send(TURN, [session, run], lane, run, shown_args(session))
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         lane = queue_of(lane_of(session))
         if lane not in self._blanks:
             self._blanks[lane] = blank_message(self._app, TURN, lane)
-        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session, run))
+        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
         """Celery's own chord protocol, with ids of ours, so that any process can publish any part of it again."""
@@ -65,7 +66,7 @@ class CeleryWaker:
 
     def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
         options = self._in_chord(batch, index)
-        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session, run), **options)
+        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session), **options)
 
     def blanks(self) -> Blanks:
         """For clients that wake workers without Celery."""
@@ -97,6 +98,15 @@ class CeleryWaker:
             BadInput: it could not be built.
         """
         return self._ask_service(PROMPT, [agent_id], f"the prompt of {agent_id} cannot be built", seconds)
+
+    def sandbox(self, session: SessionKey, seconds: float = 30) -> dict[str, Any]:
+        """Ask a worker of the service lane where the commands of a session run.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not tell.
+        """
+        return self._ask_service(SANDBOX, [session], f"the sandbox of {session} cannot be told", seconds)
 
     def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which tools a session's turns have.

@@ -24,13 +24,14 @@ from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, 
 from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
 from openclaw_workers.tools.shell.exec import Exec
+from openclaw_workers.tools.shell.process import Process
 from openclaw_workers.tools.web.web_fetch import WebFetch
 from openclaw_workers.tools.web.web_search import WebSearch
 
 
 @cache
 def _by_name() -> dict[str, Tool[Any]]:
-    tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec()]
+    tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec(), Process()]
     tools += [WebSearch(), WebFetch()]
     tools += [SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
     tools += [SessionsList(), SessionsHistory(), SessionsSearch(), SessionStatus(), CronTool()]

@@ -233,6 +233,7 @@ class Asking:
         folder.mkdir(exist_ok=True)
         (folder / "worker-main.log").write_text("2026-11-17 22:12:12 worker.ready lane=main\n")
         self.ask("logs", "logs")
+        self.ask("doctor", "doctor", "--no-probe")
 
     def what_is_there(self) -> None:
         damaged = self.fleet.stores.keys.log(session_key("plain"))
@@ -348,6 +349,9 @@ class Asking:
         redis.hset(keys.archives, "sid-1", "{}")  # another host has started it, and results came late
         redis.hset(keys.archiving("sid-1"), mapping={"waits": "1", "host": "far.example:/state"})
         self.ask("status", "status")
+        (host,) = {each["host"] for each in self.ask("status", "status")["workers"] if each["alive"]}
+        self.ask("drain", "drain", host)
+        self.ask("undrain", "undrain", host)
         self.ask("status --damaged", "status", "--damaged")
         self.ask("runs stop", "runs", "stop", run, "--wait")
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))

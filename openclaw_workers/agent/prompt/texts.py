@@ -94,6 +94,16 @@ DO_NOT_CITE = "Citations are disabled: do not mention file paths or line numbers
 
 WORKSPACE = "## Workspace\nYour working directory is {workspace}. Paths are relative to it."
 
+SANDBOXED_WORKSPACE = """## Workspace
+Your commands run in a sandbox. Your working directory there is {workspace}. Paths are relative to it.
+{access}{network}"""
+SANDBOX_ACCESS = {
+    "none": "It is your own: the agent's workspace on the host is not there.",
+    "ro": "It is the agent's workspace. You can read it, not change it; write to /tmp, which ends with each command.",
+    "rw": "It is the agent's workspace.",
+}
+SANDBOX_WITHOUT_NETWORK = " Commands have no network."
+
 DOCUMENTATION = """## Documentation
 OpenClaw docs, for the read tool: {docs}
 For questions about how you work, your settings or your commands, read these first."""
@@ -271,6 +281,15 @@ EXCHANGE_OVER = (
 )
 MESSAGE_FROM_PARENT = "[Message from {sender}, which started you]\n{text}"
 WAITS_FOR_YOU = "that session waits for your answer itself; it reads your message after that"
+LOOKED_AT_MOST = "only the {most} most recently used sessions were looked at; narrow with activeMinutes or kinds"
+
+# --- Background commands (`engine.shell`) ---------------------------------------------------------------------------
+
+COMMAND_ENDED = """Background command {id} has ended: {ending}.
+Command: {command}
+Last output:
+{output}"""
+COMMAND_WITHOUT_OUTPUT = "(none)"
 
 # --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
 

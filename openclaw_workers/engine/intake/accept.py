@@ -32,6 +32,7 @@ from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules,
 from openclaw_workers.store.reader import Reader
 
 MAX_TEXT_BYTES = 1_000_000
+_REFUSALS = {"gone": "it is archived", "busy": "too many messages wait there"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Queued:
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new; of an agent, `children`
-    or `tree` by that limit."""
+    or `tree` by that limit, or `busy` if its inbox is full."""
 
     message_id: MessageId
     reason: str
@@ -297,7 +298,7 @@ class Intake:
     def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:
         posted = self.post(message, mode)
         if isinstance(posted, Rejected):
-            why = "it is archived" if posted.reason == "gone" else f"the limit of {posted.reason} is reached"
+            why = _REFUSALS.get(posted.reason, f"the limit of {posted.reason} is reached")
             raise BadInput(f"{message.session_key} takes no message: {why}")
         return posted.run
 

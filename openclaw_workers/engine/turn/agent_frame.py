@@ -24,6 +24,7 @@ from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
 from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills, SkillCatalog
 from openclaw_workers.tools.catalog import ToolCatalog, ToolSet
+from openclaw_workers.tools.files.changes import WRITING_TOOLS
 from openclaw_workers.tools.memory.port import shows_citations
 from openclaw_workers.tools.policy.inputs import PolicyInputs
 from openclaw_workers.tools.policy.policy import ToolPolicy
@@ -120,7 +121,7 @@ class AgentFrames:
             ProviderError: its model is not known.
         """
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         names = self._file_names(agent, position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
@@ -144,6 +145,9 @@ class AgentFrames:
         mode = agent.prompt_mode or ("full" if position.role is Role.MAIN else "minimal")
         return self._skills.for_agent(agent, workspace) if mode == "full" else NO_SKILLS
 
+    def _workspace(self, agent_id: str, session: Overrides, call: Overrides, position: SessionPosition) -> Path:
+        return position.sandbox.workspace if position.sandbox else self._agents.workspace(agent_id, session, call)
+
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
@@ -165,11 +169,13 @@ class AgentFrames:
         skills: AgentSkills,
     ) -> AgentFrame:
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         workspace.mkdir(parents=True, exist_ok=True)
         allowed = position.only_tools
         permitted = self._policy.tools(policy_inputs(agent, position), offered)
+        read_only = WRITING_TOOLS if position.sandbox is not None and position.sandbox.access == "ro" else ()
         tools = [tool for tool in permitted if allowed is None or tool.name in allowed]
+        tools = [tool for tool in tools if tool.name not in read_only]
         if not any(tool.name == "read" for tool in tools):
             skills = NO_SKILLS
         facts = prompt_facts(
@@ -203,6 +209,7 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            yield_seconds=agent.tools.exec.background_ms / 1000,
             web=self._web,
             shows_results=shown.verbose == "full",
             environment=skills.environment,

@@ -16,12 +16,13 @@ from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.tree.child_files import files_dir
 from openclaw_workers.engine.tree.lineage import authority_of, depth_of, group_of, is_sandboxed, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
+from openclaw_workers.engine.turn.attached_files import write_attached_files
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.request_views import request_views
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
@@ -29,7 +30,6 @@ from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.files.task_files import write_task_files
 
 NO_PORTS = TurnPorts()
 INCOMPATIBLE = "-"
@@ -61,6 +61,7 @@ class Preparer:
         calibration: Calibration,
         reader: Reader,
         tree: Tree,
+        sandboxes: TurnSandboxes,
         main_key: str,
     ) -> None:
         self._agents = agents
@@ -70,6 +71,7 @@ class Preparer:
         self._calibration = calibration
         self._reader = reader
         self._tree = tree
+        self._sandboxes = sandboxes
         self._main_key = main_key
 
     def prepare(
@@ -87,13 +89,15 @@ class Preparer:
         """
         session = taken.lease.session
         call = call_overrides(bound[0]) if bound else NOTHING
-        position = self.position(session, taken.row, taken.authority, bound)
         overrides = session_overrides(session, taken.row)
+        sandbox = self._sandboxes.of_turn(taken, overrides, call)
+        position = self.position(session, taken.row, taken.authority, bound)
+        position = replace(position, sandbox=sandbox.plan)
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
             frame = frame.adding(extra, position.role)
-        if position.depth and (attached := self._tree.files(session)):
-            write_task_files(frame.setup.workspace, files_dir(session), attached)
+        if position.depth:
+            write_attached_files(self._tree, session, frame.setup.workspace)
         agent = frame.agent
         view_of = request_views(agent, frame.setup, position.role, self._calibration)
         view = view_of(self._models.first(agent))
@@ -107,9 +111,12 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
+            commands=ports.commands,
+            sandbox=sandbox.port,
+            shown_workspace=sandbox.shown_workspace,
             messages=ports.messages,
             questions=ports.questions,
-            approvals=ports.approvals,
+            approvals=None if sandbox.elevation == "full" else ports.approvals,
             hooks=ports.hooks,
             secrets=ports.secrets,
             view_of=view_of,

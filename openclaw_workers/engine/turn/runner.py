@@ -31,6 +31,7 @@ from openclaw_workers.errors import (
     TurnAborted,
 )
 from openclaw_workers.logs import run_context
+from openclaw_workers.metrics import FENCED, TAKEOVERS, TURNS
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_calls import LostCallRecord
 from openclaw_workers.store.reader import Reader
@@ -81,9 +82,10 @@ class TurnRunner:
         A child's run has ended when all it spawned has settled too. `is_header` says that its chord will count it
         when this returns; otherwise it is published again for that (rule 4).
         """
-        if self._process.draining:
-            if not self._process.is_stuck:
-                # A stuck process still consumes and would fetch the wake-up again, so it is left to the sweep.
+        if self._process.hands_over:
+            if self._process.leaving and not self._process.is_stuck:
+                # A stuck or drained process may still consume and would fetch the wake-up again, so it is left to the
+                # sweep.
                 self._waker.turn(session, run)
             return None
         suspect = self._process.try_suspect(run)
@@ -127,6 +129,7 @@ class TurnRunner:
         calls = NO_ENTRIES if open_calls(history) else self._lost_calls.entries(lease, tokens)
         outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
         self._commit(lease, outcome, calls=calls)
+        TURNS.add(lease.lane, outcome.state, outcome.reason)
         log.error("run.given_up", losses=losses, **named(lease.session, lease.run))
 
     def settle_lost_call(self, lost: LostCallRecord) -> None:
@@ -169,6 +172,8 @@ class TurnRunner:
 
     def _carry(self, taken: Taken, is_header: bool) -> RunState | None:
         lease = taken.lease
+        if taken.how == "takeover":
+            TAKEOVERS.add(lease.lane)
         handle = RunHandle(lease, seconds_left=max(0.0, (taken.deadline_at - taken.now) / 1000))
         if taken.abort:
             handle.cancel.set(TurnAborted(taken.abort))
@@ -179,6 +184,7 @@ class TurnRunner:
             try:
                 return self._run_to_end(taken, handle, is_header)
             except LeaseLost as error:
+                FENCED.add(lease.lane)
                 log.warning("run.fenced", error=error.message)
                 self.drop(lease, handle.activity.unrecorded())
             except StoreUnavailable as error:
@@ -221,6 +227,7 @@ class TurnRunner:
         self, taken: Taken, outcome: Outcome, is_header: bool, calls: LedgerEntries = NO_ENTRIES
     ) -> RunState | None:
         how = self._commit(taken.lease, outcome, is_header=is_header, calls=calls)
+        TURNS.add(taken.lease.lane, outcome.state, outcome.reason)
         log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt, how=how)
         self._hooks.ended(taken, outcome)
         return outcome.state if how in ("ended", "settled") else None

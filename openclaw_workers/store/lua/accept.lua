@@ -9,7 +9,6 @@
     ctl         hash    session control record
     inbox       zset    waiting messages
     receipts    hash    message id -> receipt
-    ages        zset    message id -> when it was accepted
     events      stream  events for viewers
     due         zset    index of due items
     sessions    zset    index of sessions
@@ -36,7 +35,7 @@
     kind            text    user | command | internal
     authority       text    how far its sender is trusted: anyone | authorized | owner
     mode            text    queue mode of the channel
-    cap             number  most messages in the inbox
+    cap             number  most messages in the inbox when a person writes
     drop            text    what happens to a message too many: old | new | summarize
     run             text    run id to open if the session is idle
     lane            text    lane
@@ -59,7 +58,8 @@
   Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
            {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
            {"memory", percentage of memory in use}   nothing was changed
-           {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
+           {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}   without an event id, nothing was
+             recorded: the inbox is full, and the message can be tried again
 
   Invariant
     A message id enters the inbox at most once. A message that its channel delivers again enters no other inbox. A
@@ -88,6 +88,17 @@ if percent then
   return { "memory", percent }
 end
 
+-- What agents and jobs send is not dropped. Nothing is recorded of it, so that it can be tried again. Events are kept:
+-- a session with a full inbox has a turn to come.
+local is_full = redis.call("ZCARD", inbox) >= INBOX_MOST
+if is_full and kind == "internal" then
+  if system_event == "" then
+    return { "rejected", "busy", "" }
+  end
+  add_system_event(event_list, event_keys, ctl, system_event, now)
+  return { "duplicate", "", session }
+end
+
 if firing.job then
   if not firing.manual and not waits_for_time(job, firing.at) then
     return { "duplicate", "", session }
@@ -106,8 +117,7 @@ if redis.call("EXISTS", row) == 0 then
     "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
   -- A deleted session left these to expire; they belong to the new one now.
   redis.call("PERSIST", receipts)
-  redis.call("PERSIST", ages)
-  redis.call("PERSIST", events)
+  redis.call("PERSIST", settled_key(receipts))
   set_fields(row, cjson.decode(row_new))
 end
 if keep_s > 0 then
@@ -133,7 +143,7 @@ mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
 if mode == "interrupt" and not has_authority(authority, "authorized") then
   mode = "followup" -- who may not stop a turn does not interrupt one either
 end
-cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
+cap, drop = math.min(tonumber(overrides.queueCap) or cap, INBOX_MOST), overrides.queueDrop or drop
 
 -- The question of an agent that this message answers: the run waits for it, and whoever wrote may answer.
 local function question_for(entry_kind)
@@ -162,8 +172,6 @@ end
 
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
-  redis.call("ZADD", ages, now, id)
-  forget_old_receipts(receipts, ages)
   if kind == "user" then
     tell_chat(cjson.decode(message), why)
   end
@@ -197,9 +205,13 @@ if kind == "user" and not question and redis.call("ZCARD", inbox) >= cap then
         end
         redis.call("HSET", ctl, "dropped", cjson.encode(dropped))
       end
+      is_full = false
       break
     end
   end
+end
+if is_full then
+  return reject("full") -- nothing that waits may be dropped
 end
 
 local seq = redis.call("HINCRBY", ctl, "seq", 1)
@@ -214,7 +226,6 @@ else
   redis.call("ZADD", inbox, seq, stored)
   receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
 end
-redis.call("ZADD", ages, now, id)
 change_fields(row, cjson.decode(row_each))
 local routed = cjson.decode(row_route)
 -- A session with a thread of its own answers there. One that belongs to a chat is not moved by a message that comes
@@ -257,5 +268,4 @@ elseif state == "idle" then
 end
 local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)
 
-forget_old_receipts(receipts, ages)
 return { "accepted", seq, opened, wake, event_id }

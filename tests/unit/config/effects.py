@@ -47,6 +47,7 @@ _MCP_TOOLS: Final = f"{_MCP}::test_tools_are_named_after_their_server_and_their_
 _MCP_ENVIRONMENT: Final = f"{_MCP}::test_a_server_gets_the_configured_environment_and_no_secrets"
 _MAINTENANCE: Final = "tests/component/engine/test_maintenance.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
+_METRICS: Final = "tests/component/engine/test_metrics.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PLUGINS: Final = "tests/component/tools/plugins/test_load.py"
 _PLUGIN_MODULES: Final = f"{_PLUGINS}::test_modules_of_the_configuration_are_loaded_and_their_tools_offered"
@@ -77,6 +78,31 @@ _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspa
 _LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
 _LIMITS_AT_A_TIME: Final = f"{_SPENDING}::test_who_is_over_a_concurrency_limit_waits_and_is_served"
 _OVER_BUDGET: Final = f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer"
+_COMMANDS: Final = "tests/component/engine/test_background_commands.py"
+_BACKGROUND: Final = {
+    "tools.exec.backgroundMs": f"{_COMMANDS}::test_how_long_a_call_waits_and_output_is_kept_are_settings",
+    "tools.exec.cleanupMs": f"{_COMMANDS}::test_how_long_a_call_waits_and_output_is_kept_are_settings",
+    "tools.exec.notifyOnExit": f"{_COMMANDS}::test_reports_can_be_turned_off",
+}
+_SANDBOXED: Final = "tests/component/engine/test_sandboxed_turns.py"
+_ESCAPES: Final = "tests/component/sandbox/test_escapes.py"
+_SANDBOXES: Final = "tests/component/sandbox/test_sandboxes.py"
+_SANDBOX: Final = {
+    "sandbox.mode": f"{_SANDBOXED}::test_non_main_sandboxes_all_but_the_main_session",
+    "sandbox.backend": f"{_SANDBOXED}::test_without_a_working_sandbox_a_command_is_refused_and_does_not_run",
+    "sandbox.scope": f"{_SANDBOXED}::test_the_scope_says_who_shares_a_sandbox",
+    "sandbox.workspaceAccess": f"{_SANDBOXED}::test_access_to_the_agents_workspace_is_as_configured",
+    "sandbox.network": f"{_ESCAPES}::test_there_is_no_network_unless_it_is_allowed",
+    "sandbox.limits.memory": f"{_ESCAPES}::test_a_memory_bomb_is_stopped",
+    "sandbox.limits.tmp": f"{_ESCAPES}::test_a_memory_bomb_is_stopped",
+    "sandbox.limits.cpuSeconds": f"{_ESCAPES}::test_processor_time_and_time_are_limited",
+    "sandbox.limits.seconds": f"{_ESCAPES}::test_processor_time_and_time_are_limited",
+    "sandbox.limits.processes": f"{_ESCAPES}::test_no_more_processes_than_allowed_run_at_a_time",
+    "sandbox.limits.disk": f"{_ESCAPES}::test_a_disk_bomb_in_one_file_and_in_many_is_stopped",
+    "sandbox.prune.idle": f"{_SANDBOXES}::test_idle_and_old_sandboxes_are_deleted_but_not_busy_ones",
+    "sandbox.prune.maxAge": f"{_SANDBOXES}::test_idle_and_old_sandboxes_are_deleted_but_not_busy_ones",
+    "sandbox.uidBase": f"{_SANDBOXES}::test_as_root_each_sandbox_has_a_user_of_its_own",
+}
 _BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_chat"
 _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
@@ -253,6 +279,7 @@ _AGENT: Final = {
     **_policy("tools.byProvider.*"),
     **_policy("tools.sandbox.tools", lists_only=True),
     **_exec("tools.exec"),
+    **_BACKGROUND,
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
@@ -296,6 +323,7 @@ _AGENT: Final = {
     "subagents.requireAgentId": f"{_SPAWN}::test_each_check_has_its_word_and_a_message_to_act_on",
     **_budget("budget"),
     "sandbox.sessionToolsVisibility": _SEEN,
+    **_SANDBOX,
     "identity.name": _TOLD,
     "identity.emoji": _TOLD,
     "identity.theme": _TOLD,
@@ -392,6 +420,9 @@ EFFECTS: Final = {
     **_policy("tools.nonOwners", lists_only=True),
     **_loops("tools.loopDetection"),
     **_exec("tools.exec"),
+    **_BACKGROUND,
+    "tools.elevated.enabled": f"{_SANDBOXED}::test_owners_can_let_commands_run_on_the_host_where_that_is_allowed",
+    "tools.elevated.allowFrom": f"{_SANDBOXED}::test_elevated_is_off_unless_it_is_configured",
     "tools.agentToAgent.enabled": _SEEN,
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,
@@ -551,6 +582,8 @@ EFFECTS: Final = {
     "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
     "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
     "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
+    "metrics.port": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
+    "metrics.bind": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
     "secrets.*.value": f"{_TOOL_SECRETS}::test_a_named_tool_gets_the_secret_and_nobody_sees_it",
     "secrets.*.tools": f"{_TOOL_SECRETS}::test_other_tools_and_unnamed_secrets_get_nothing",
     "redis.url": (

@@ -12,6 +12,7 @@ from typing import Any
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.domain.suggest import did_you_mean
+from openclaw_workers.engine.intake.commands import elevated as elevated_command
 from openclaw_workers.engine.intake.commands import models as model_commands
 from openclaw_workers.engine.intake.commands import questions as question_commands
 from openclaw_workers.engine.intake.commands import queue as queue_command
@@ -183,6 +184,15 @@ COMMANDS: dict[str, Command] = {
             "whether replies of this session are sent to its chat",
             Authority.OWNER,
             now=session_commands.send,
+        ),
+        Command(
+            "elevated",
+            elevated_command.USAGE,
+            "whether commands of this sandboxed session run on the host",
+            Authority.OWNER,
+            now=elevated_command.elevated,
+            details="`on` keeps approvals, `full` skips them. For turns of owners, if tools.elevated allows it.",
+            aliases=("elev",),
         ),
         Command(
             "activation",
