@@ -302,7 +302,6 @@ class WorkerEngine:
 
     @cached_property
     def tool_secrets(self) -> ToolSecrets:
-        protect(secret_values(self.loaded.settings))
         return ToolSecrets(self.loaded.settings.secrets)
 
     @cached_property
@@ -410,6 +409,7 @@ class WorkerEngine:
 
     @cached_property
     def runner(self) -> TurnRunner:
+        protect(secret_values(self.loaded.settings))
         return TurnRunner(
             turns=self.turns,
             execution=self.execution,
