@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
@@ -66,6 +66,12 @@ class EngineSettings(Section):
 
     tool_timeout_seconds: StrictFloat = Field(default=300.0, gt=0, le=WEEK_SECONDS)
     """Seconds that one tool call may take."""
+
+    hook_timeout_seconds: StrictFloat = Field(default=5.0, gt=0, le=300)
+    """Seconds that one hook of a plugin may take."""
+
+    hook_failure: Literal["block", "pass"] = "block"
+    """What a hook that fails or takes too long does to what it comes before: block it, or let it pass."""
 
     @model_validator(mode="after")
     def _sweep_within_lease(self) -> Self:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from openclaw_workers.config.agents import AgentsSettings
 from openclaw_workers.config.base import Section
 from openclaw_workers.config.bindings import BindingSettings, CommandsSettings
@@ -17,6 +19,7 @@ from openclaw_workers.config.metrics import MetricsSettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
+from openclaw_workers.config.secrets import SecretName, SecretSettings
 from openclaw_workers.config.session import SessionSettings
 from openclaw_workers.config.skills import SkillsSettings
 from openclaw_workers.config.tools import ToolsSettings
@@ -81,6 +84,9 @@ class Settings(Section):
 
     hooks: HooksSettings = HooksSettings()
     """Webhooks."""
+
+    secrets: dict[SecretName, SecretSettings] = Field(default_factory=dict)
+    """Secrets for tools, by name."""
 
     redis: RedisSettings = RedisSettings()
     """The Redis server for queues and state."""

@@ -45,6 +45,7 @@
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
     {ns}:drained                   hash    when undrained   host or worker that takes no turns -> since when (ms)
     {ns}:metrics:{id}              hash    7 days           by host: series (JSON) -> what its processes counted
+    {ns}:worker:{id}:report        hash    2 minutes        its plugins and MCP servers (JSON)
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
     {ns}:ingress:{id}              hash    1 minute         host, pid, url
@@ -102,6 +103,11 @@
     {ns}:job:{id}                  hash    when removed     job (JSON), next_at, paused, failures, retries, last_at …
     {ns}:job:{id}:firings          hash    when ended       scheduled time (ms) -> firing that has not ended (JSON)
     {ns}:job:{id}:log              list    7 days           run log (JSON), newest first, at most `cron.runLogEntries`
+    {ns}:questions                 zset    when answered    open questions to people -> when they expire (ms)
+    {ns}:question:{id}             hash    1 day after      a question: kind, text, choices, command …, state, answer
+    {ns}:approved:{id}             hash    when revoked     by agent: command pattern -> who allowed it always (JSON)
+    {ns}:approved_operations       hash    when over        digest of a command, directory and place -> until when, and
+                                                            who allowed it (JSON)
     {ns}:maintenance               hash    never            how far the walk over all sessions is, how the last ended
     {ns}:maintenance:files:{id}    string  10 minutes       somebody looks for outdated archives at a place
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
@@ -119,6 +125,7 @@
     {ns}:s:{key}:spawned           zset    with child       sessions it spawned -> when (ms)
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
+    {ns}:s:{key}:asking            hash    when answered    question id -> the session itself, whose run waits
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
     {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
@@ -427,6 +434,9 @@ class Keys:
     def worker(self, worker_id: str) -> str:
         return f"{self.namespace}:worker:{worker_id}"
 
+    def worker_report(self, worker_id: str) -> str:
+        return f"{self.namespace}:worker:{worker_id}:report"
+
     def archive(self, archive_id: str) -> str:
         return f"{self.namespace}:archive:{archive_id}"
 
@@ -510,6 +520,23 @@ class Keys:
 
     def waiters(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:waiters"
+
+    def asking(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:asking"
+
+    @property
+    def questions(self) -> str:
+        return f"{self.namespace}:questions"
+
+    def question(self, question_id: str) -> str:
+        return f"{self.namespace}:question:{question_id}"
+
+    def approved(self, agent_id: str) -> str:
+        return f"{self.namespace}:approved:{agent_id}"
+
+    @property
+    def approved_operations(self) -> str:
+        return f"{self.namespace}:approved_operations"
 
     def system_events(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:system_events"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ DEAD_AFTER_MS = 15_000
 RUNS_KEPT_MS = 7 * 86_400_000
 PRUNE_EVERY_MS = 3_600_000
 PRUNED_AT_ONCE = 1000
+REPORT_KEPT_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,23 @@ class Workers:
         with store_errors():
             return sorted(str(name) for name in self._redis.hkeys(self._keys.drained))
 
+    def send_report(self, worker: WorkerId, parts: Mapping[str, str]) -> None:
+        """Keep what a worker says of its plugins and MCP servers, apart from the facts that everybody reads."""
+        key = self._keys.worker_report(worker)
+        words = [word for part in parts.items() for word in part]
+        write(self._redis, (key, "HSET", *words), (key, "EXPIRE", REPORT_KEPT_SECONDS))
+
+    def reports(self, workers: Sequence[WorkerId]) -> list[dict[str, str]]:
+        """What each of these workers has reported; empty for one that has not."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for worker in workers:
+                pipe.hgetall(self._keys.worker_report(worker))
+            return [report or {} for report in each_answer(pipe)]
+
     def leave(self, worker: WorkerId) -> None:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             pipe.zrem(self._keys.workers, worker)
-            pipe.delete(self._keys.worker(worker))
+            pipe.delete(self._keys.worker(worker), self._keys.worker_report(worker))
             pipe.hdel(self._keys.drained, worker)
             pipe.execute()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import mmap
 import os
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +25,7 @@ from celery.signals import (
 )
 
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.errors import ConfigurationError, StoreUnavailable
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
@@ -36,7 +35,7 @@ from openclaw_workers.tasks.drain import stop_consuming_when
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.revoke import replace_revoke
-from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.settings import redis_url
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
 
 log = structlog.get_logger(__name__)
@@ -69,18 +68,6 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     silence_shutdown_message()
     silence_full_redis_tracebacks()
-
-
-@celeryd_init.connect
-def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
-    """Checked here too, because a worker may be started by Celery's own command. Exit code 3, as of `ocw worker`."""
-    if options.get("accept_not_in_effect"):
-        return
-    try:
-        loaded().require_enforced()
-    except ConfigurationError as error:
-        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
-        sys.exit(3)
 
 
 @celeryd_init.connect
@@ -135,8 +122,6 @@ def _ready(**_: Any) -> None:
     if os.geteuid() == 0:
         log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
     if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` prints it once
-        for setting, problem in loaded().not_in_effect.items():
-            log.warning("setting.pending", setting=setting, problem=problem)
         _log_unsafe_settings()
 
 

@@ -103,20 +103,29 @@ class Worker:
         )
         self.runner = engine.runner
         self.frames = engine.frames
+        self.sandbox_reports = engine.sandbox_reports
+        self.tool_reports = engine.tool_reports
         self.announcer = engine.announcer
         self.session_notes = engine.session_notes
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
         self._runs_turns = facts.lane != Lane.SERVICE
         self.reader = stores.reader
         self._sweeper = engine.sweeper
+        self._finished_commands = engine.finished_commands
         self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
-        report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
+        parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
+        report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
+
+        def fields_of_tick() -> dict[str, str]:
+            report.send_if_due()
+            return fields
+
         self._ticker = Ticker(
             stores.leases,
             self._process,
             self.id,
-            report.due,
+            fields_of_tick,
             told_to_leave=facts.told_to_leave,
             on_drained=facts.on_drained,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
@@ -135,6 +144,7 @@ class Worker:
         self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
+        self._finished_commands.start()
         if self._runs_turns:
             self._mcp.start()
         if self._memory_owner is not None:
@@ -155,6 +165,7 @@ class Worker:
 
     def stop(self) -> None:
         self._sweeper.stop()
+        self._finished_commands.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()

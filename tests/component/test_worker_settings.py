@@ -61,7 +61,7 @@ def test_a_worker_carries_as_many_as_its_lane_is_set_to(
 
     [argv] = started
     assert argv[argv.index("-c") + 1] == str(concurrency)
-    plan = _plan(cli.loaded, {}, with_flower=False, with_ingress=False, accept_not_in_effect=False)
+    plan = _plan(cli.loaded, {}, with_flower=False, with_ingress=False)
     assert plan.concurrency[Lane(lane)] == concurrency
 
 
@@ -81,34 +81,6 @@ def test_a_log_level_that_does_not_exist_is_told_before_celery_is_started(
 
 
 PLAIN_CELERY = [sys.executable, "-m", "celery", "-A", "openclaw_workers.tasks.app", "worker", "-Q", "main"]
-
-
-@pytest.mark.parametrize("argv", [PLAIN_CELERY, celery_argv(Lane.MAIN, 1)], ids=["celery", "ours"])
-def test_a_worker_does_not_start_while_a_tool_that_is_denied_would_run_all_the_same(
-    argv: list[str], environment: dict[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / "openclaw.json").write_text('{"tools": {"deny": ["exec"]}}')
-
-    done = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-
-    assert done.returncode == 3, done.stderr
-    assert "tools.deny: not in effect yet: these tools are still offered" in done.stderr
-    assert "--accept-not-in-effect" in done.stderr
-
-
-def test_our_own_command_refuses_before_celery_is_started_and_hands_on_that_it_was_accepted(
-    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda _, argv: started.append(argv))
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    (tmp_path / "openclaw.json").write_text('{"sandbox": {"mode": "non-main"}}')
-
-    assert run(["worker", "--lane", "main", "--json"]) == 3
-    assert started == []
-    assert run(["worker", "--lane", "main", "--accept-not-in-effect"]) == 0
-    assert "--accept-not-in-effect" in started[0]
 
 
 def test_a_worker_looks_for_what_is_due_as_often_as_it_is_set_to(environment: dict[str, str]) -> None:

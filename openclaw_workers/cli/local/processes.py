@@ -46,8 +46,6 @@ class UpPlan:
     is_port_fixed: bool
     """Whether somebody has configured the port: then no other one is taken."""
     task_events: bool
-    accept_not_in_effect: bool
-    """Whether workers start although settings that restrict tools are not in effect yet."""
 
 
 class LocalProcesses:
@@ -136,7 +134,6 @@ class LocalProcesses:
                 is_ready=probe,
                 grace_seconds=self._plan.grace_seconds,
                 events=self._plan.task_events,
-                accept_not_in_effect=self._plan.accept_not_in_effect,
             )
             self.supervisor.start(spec)
             names.append(spec.name)

@@ -154,7 +154,7 @@ class DueJobs:
             self._due.later(item, OFF_MS)
             return
         for number in range(FIRED_AT_ONCE):
-            stored, now = self._store.get(job_id), self._due.now_ms()
+            stored, now = self._store.look(job_id)
             if stored is None or stored.state.paused or stored.state.next_at is None:
                 if number == 0:  # otherwise the script that took its last time has said when to look again
                     self._retire(job_id, stored, now)
@@ -165,7 +165,7 @@ class DueJobs:
                 return
 
     def _step(self, stored: StoredJob, due: int, now: int) -> bool:
-        """Fire or pass over the time that a job waits for; False if it must wait."""
+        """Fire or pass over the time that a job waits for; False if there is nothing to do until it is due again."""
         job = stored.job
         found = plan(job.schedule, due, now, job.misfire, job.window_ms)
         if found.fire != due:
@@ -184,7 +184,9 @@ class DueJobs:
             if not self._makers.may(job):
                 self._stop(job, due, found.following)
                 return False
-            return self._fire(stored, JobFiring(job.id, due, found.following), now)
+            is_taken = self._fire(stored, JobFiring(job.id, due, found.following), now)
+            # Without a further time that is due, the script has said when to look again.
+            return is_taken and found.following is not None and found.following <= now
         except (BadInput, NotFound) as error:
             log.warning("job.not_fired", job=job.id, error=error.message)
             self._store.skip(job.id, due, found.following, state="skipped", reason=error.message)

@@ -11,11 +11,9 @@ from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.domain.ids import RunId, SessionKey, new_run_id, new_token
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState, lane_of
-from openclaw_workers.domain.session_key import agent_of, is_subagent
-from openclaw_workers.domain.tree import own_batch
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.delivery.chats import ChatDelivery
-from openclaw_workers.engine.hooks import fire, is_used
 from openclaw_workers.engine.tree.report import partial_result
 from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.execution import ReleaseTurn, TurnExecution
@@ -23,6 +21,7 @@ from openclaw_workers.engine.turn.journal import persist
 from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker, named, wake_all, wake_run
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import (
@@ -58,6 +57,7 @@ class TurnRunner:
         process: WorkerState,
         waker: Waker,
         chats: ChatDelivery,
+        hooks: TurnHooks,
         max_attempts: int,
         on_delayed: Callable[[], None],
     ) -> None:
@@ -72,6 +72,7 @@ class TurnRunner:
         self._process = process
         self._waker = waker
         self._chats = chats
+        self._hooks = hooks
         self._max_attempts = max_attempts
         self._on_delayed = on_delayed
 
@@ -179,7 +180,7 @@ class TurnRunner:
         # Known only now: lines logged before the run was taken lack these fields.
         context = run_context(sessionId=taken.row.get("sessionId"), parentRunId=taken.row.get("createdByRunId"))
         with context, self._process.carrying(handle):
-            self._fire_spawned(taken)
+            self._hooks.begun(taken)
             try:
                 return self._run_to_end(taken, handle, is_header)
             except LeaseLost as error:
@@ -190,19 +191,6 @@ class TurnRunner:
                 # This process must leave while Redis is away. The lease expires, and another worker continues the turn.
                 log.warning("run.abandoned", error=error.message)
         return None
-
-    def _fire_spawned(self, taken: Taken) -> None:
-        """For a child that got a message after it had ended: no worker has fired the hook for this run yet."""
-        if taken.how != "taken" or taken.resumed or not is_subagent(taken.lease.session):
-            return
-        if is_used("subagent_spawned"):
-            try:
-                run = self._reader.run(taken.lease.run)
-            except StoreUnavailable as error:
-                log.warning("hook.skipped", error=error.message)
-                return
-            if run is not None and run.batch == own_batch(run.id):
-                fire("subagent_spawned", run)
 
     def _run_to_end(self, taken: Taken, handle: RunHandle, is_header: bool) -> RunState | None:
         """Run the turn and commit its outcome, or hand it over.
@@ -241,6 +229,7 @@ class TurnRunner:
         how = self._commit(taken.lease, outcome, is_header=is_header, calls=calls)
         TURNS.add(taken.lease.lane, outcome.state, outcome.reason)
         log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt, how=how)
+        self._hooks.ended(taken, outcome)
         return outcome.state if how in ("ended", "settled") else None
 
     def _commit(

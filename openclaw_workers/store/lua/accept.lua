@@ -2,7 +2,7 @@
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
   includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
-            jobs
+            jobs, questions
 
   keys
     row         hash    session row
@@ -23,6 +23,9 @@
     outgoing    stream  new messages to chats
     event_list  list    events for the session's next turn
     event_keys  zset    events that the session has been told of
+    bound       zset    messages that the current run answers
+    open        zset    open questions
+    asking      hash    questions that the session's run waits for
     job         hash    scheduled job that fires
     firings     hash    its firings that have not ended
   args
@@ -64,8 +67,8 @@
     wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
     counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
     the answer. A time of a job is accepted once: the job moves on to its next time in the same moment, and whoever
-    comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits, further
-    events join it.
+    comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits,
+    further events join it. A message that answers a question of the run joins that run, at once.
 ]]
 local now = now_ms()
 
@@ -142,6 +145,16 @@ if mode == "interrupt" and not has_authority(authority, "authorized") then
 end
 cap, drop = math.min(tonumber(overrides.queueCap) or cap, INBOX_MOST), overrides.queueDrop or drop
 
+-- The question of an agent that this message answers: the run waits for it, and whoever wrote may answer.
+local function question_for(entry_kind)
+  local asks = state == "parked" and entry_kind == "user" and mode ~= "interrupt" and redis.call("HGET", ctl, "asks")
+  local q = asks and fields(asks, "kind", "state", "run", "expires_at", "authority", "id")
+  local is_for_it = q and q.kind == "ask" and has_authority(authority, q.authority)
+    and is_open(q, fields(ctl, "run", "abort"), now)
+  return is_for_it and asks, q and q.id
+end
+local question, question_id = question_for(kind)
+
 -- Tell the chat of a message what happens to it, once per run: a flood of messages must not lead to one of notices.
 local function tell_chat(entry, what)
   local routes = pushing_routes(delivery.policies, { entry })
@@ -165,14 +178,14 @@ local function reject(why)
   return { "rejected", why, event(events, ctl, now, "message.rejected", { id = id, reason = why }, true) }
 end
 
-if kind == "user" and state ~= "idle" and mode == "reject" then
+if kind == "user" and state ~= "idle" and mode == "reject" and not question then
   return reject("busy")
 end
 local crowded = kind == "internal" and last and lacks_room(last)
 if crowded then
   return reject(crowded)
 end
-if kind == "user" and redis.call("ZCARD", inbox) >= cap then
+if kind == "user" and not question and redis.call("ZCARD", inbox) >= cap then
   if drop == "new" then
     return reject("full")
   end
@@ -203,8 +216,16 @@ end
 
 local seq = redis.call("HINCRBY", ctl, "seq", 1)
 local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mode .. '","debounce_ms":' .. debounce_ms
-redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
-receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
+local stored = place .. "," .. string.sub(message, 2)
+if question then
+  redis.call("ZADD", bound, seq, stored)
+  receipt(receipts, { id = id, seq = seq, accepted_at = now }, "bound", redis.call("HGET", ctl, "run"), now)
+  redis.call("HSET", question, "answer", cjson.decode(message).text, "by", cjson.decode(message).sender or "")
+  close_question(question, open, asking, ctl, events, question_id, "answered", now)
+else
+  redis.call("ZADD", inbox, seq, stored)
+  receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
+end
 change_fields(row, cjson.decode(row_each))
 local routed = cjson.decode(row_route)
 -- A session with a thread of its own answers there. One that belongs to a chat is not moved by a message that comes
@@ -235,7 +256,7 @@ end
 
 local wake, opened = 0, ""
 local cut_short = kind == "user" and mode == "interrupt"
-if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0") then
+if state == "parked" and (cut_short or question or redis.call("HGET", ctl, "resumed") == "0") then
   unpark(ctl, due, session, now, rewake_ms)
   wake, opened = 1, redis.call("HGET", ctl, "run")
 elseif state == "idle" then
