@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -59,6 +60,7 @@ class Authenticator:
         self._authority_of_person = authority_of_person
         self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._looking: dict[str, asyncio.Task[_Known | None]] = {}
         self._requests = RateLimit(requests_per_minute, clock=clock)
         self._bad_tokens = RateLimit(BAD_TOKENS, clock=clock)
 
@@ -111,10 +113,25 @@ class Authenticator:
             return known
         if known is None or now - known.checked_at > REMEMBERED_SECONDS:
             self._check_lock_out(request)
+        found = await self._looked_up(name, secret, find)
+        if found is None:
+            raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the tokens there are")
+        return found
+
+    async def _looked_up(self, name: str, secret: str, find: Callable[[str], Token | None]) -> _Known | None:
+        """Requests that come together share one look. It ends although the request that began it was given up."""
+        looking = self._looking.get(name)
+        if looking is None:
+            looking = self._looking[name] = asyncio.create_task(self._look_up(name, secret, find))
+            looking.add_done_callback(lambda _: self._looking.pop(name, None))
+        return await asyncio.shield(looking)
+
+    async def _look_up(self, name: str, secret: str, find: Callable[[str], Token | None]) -> _Known | None:
+        known, now = self._known.get(name), self._clock()
         token = await self._call(find, secret)
         self._known.pop(name, None)
         if token is None:
-            raise self._refused(request, "this token is not valid", "`ocw tokens list` shows the tokens there are")
+            return None
         noted_at = known.noted_at if known else -NOTE_USE_SECONDS
         return await self._remember(name, token, now, noted_at, by_cookie=find == self._tokens.in_session)
 

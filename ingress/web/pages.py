@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from starlette.routing import BaseRoute, Route
 
 from ingress.errors import HttpError
 from ingress.web.assets import Asset, load_assets
-from ingress.web.render import render_markdown
 from openclaw_workers.domain.tokens import Scope
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def routes(context: IngressContext) -> list[BaseRoute]:
     async def render(request: Request) -> Response:
         await context.auth.require(request, Scope.READ)
         asked = await _render_request(request)
-        return JSONResponse({"html": await context.call(lambda: [render_markdown(text) for text in asked.texts])})
+        return JSONResponse({"html": await context.call(_rendered, asked.texts)})
 
     return [
         Route("/", show_page, methods=["GET"]),
@@ -88,6 +87,12 @@ def routes(context: IngressContext) -> list[BaseRoute]:
         Route("/web/me", me, methods=["GET"]),
         Route("/web/render", render, methods=["POST"]),
     ]
+
+
+def _rendered(texts: Sequence[str]) -> list[str | None]:
+    from ingress.web.render import render_markdown  # noqa: PLC0415 - 2 MB that an ingress without viewers does not need
+
+    return [render_markdown(text) for text in texts]
 
 
 def _find(assets: Mapping[str, Asset], path: str) -> Asset:

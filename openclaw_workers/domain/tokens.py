@@ -17,8 +17,10 @@ class Scope(StrEnum):
     ADMIN = "admin"  # everything, as the owner
 
     def covers(self, needed: Scope) -> bool:
-        order = list(Scope)
-        return order.index(self) >= order.index(needed)
+        return _RANK[self] >= _RANK[needed]
+
+
+_RANK = {scope: rank for rank, scope in enumerate(Scope)}
 
 
 class Token(BaseModel):

@@ -43,6 +43,7 @@ def test_a_job_is_added_run_paused_and_removed(visitor: Visitor) -> None:
 
 def test_memory_is_read_and_searched_and_a_citation_leads_there(site: Site, visitor: Visitor) -> None:
     page = visitor.page
+    site.fleet.workspace.mkdir(parents=True, exist_ok=True)
     (site.fleet.workspace / "MEMORY.md").write_text(NOTES)
     page.get_by_role("link", name="Memory").click()
     page.get_by_role("link", name="MEMORY.md").click()

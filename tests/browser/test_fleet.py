@@ -65,6 +65,18 @@ def test_a_failed_message_is_sent_again_or_dropped(site: Site, visitor: Visitor)
     expect(lost).to_contain_text("dropped")
 
 
+def test_a_bot_without_a_receiver_is_shown(tmp_path: Path, window: OpenWindow) -> None:
+    bot = {"channels": {"telegram": {"botToken": "42:token", "apiRoot": "http://127.0.0.1:1/", "enabled": False}}}
+    with open_site(tmp_path / "fleet", bot) as found:
+        visitor = window(found)
+        visitor.log_in()
+        visitor.open("/fleet")
+        row = visitor.page.get_by_role("region", name="Channels").locator("tbody tr")
+        expect(row).to_contain_text("telegram")
+        expect(row).to_contain_text("off")
+        visitor.page.context.close()  # before its ingress ends
+
+
 def test_a_person_who_asks_is_let_in(site: Site, visitor: Visitor) -> None:
     page, pairings = visitor.page, site.fleet.stores.pairings
     subject = Subject("telegram", person_id="5")

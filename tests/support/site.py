@@ -103,6 +103,9 @@ class Visitor:
         return self.page.get_by_role("combobox", name="Message")
 
     def _console(self, message: ConsoleMessage) -> None:
+        # Chromium says so whenever any process of the machine makes or removes a network interface.
+        if "ERR_NETWORK_CHANGED" in message.text:
+            return
         if message.type in ("error", "warning"):
             self.problems.append(f"{message.type}: {message.text}")
 

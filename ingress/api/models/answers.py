@@ -16,8 +16,13 @@ Json = dict[str, Any]
 class Shape(BaseModel):
     """Later versions may add fields."""
 
+    # Answers are described, not checked: what validates them is built only if somebody asks for the document.
     model_config = ConfigDict(
-        extra="allow", alias_generator=to_camel, populate_by_name=True, use_attribute_docstrings=True
+        extra="allow",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+        defer_build=True,
     )
 
 
@@ -320,8 +325,6 @@ class ConfigAnswer(Done):
 
 class ConfigCheckAnswer(Done):
     source: str | None
-    pending: Json | None = None
-    unenforced: list[str] | None = None
     problems: list[str] | None = None
 
 
@@ -360,6 +363,16 @@ class OutboxAnswer(Done):
 
 class OutgoingAnswer(Outgoing):
     ok: bool
+
+
+class QuestionsAnswer(Done):
+    questions: list[Json]
+    allowed: list[Json]
+
+
+class DecidedAnswer(Done):
+    id: str
+    text: str
 
 
 class PairingAnswer(Done):

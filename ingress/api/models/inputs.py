@@ -100,7 +100,7 @@ class HistoryQuery(Input):
 
 
 class EventsQuery(Input):
-    after: Annotated[str, StringConstraints(pattern=r"^\d{1,15}(-\d{1,15})?$")] | None = None
+    after: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,15}(-[0-9]{1,15})?$")] | None = None
     """Events after this id; the header Last-Event-ID goes first. Without both: from now on."""
 
 

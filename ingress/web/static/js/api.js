@@ -44,6 +44,19 @@ export const withQuery = (path, query) => {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 };
 
+const RETRY_MS = 400;
+
+/** A reading that does not get through is tried once more: a laptop changes its network, a proxy restarts. */
+async function send(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError" || options.method !== "GET") throw error;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    return fetch(path, options);
+  }
+}
+
 async function request(method, path, body) {
   const options = { method, signal: session.signal, credentials: "same-origin", headers: { Accept: "application/json" } };
   if (body !== undefined) {
@@ -52,7 +65,7 @@ async function request(method, path, body) {
   }
   let response;
   try {
-    response = await fetch(path, options);
+    response = await send(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", "The server does not answer.", "Is `ocw up` or `ocw ingress` running?");

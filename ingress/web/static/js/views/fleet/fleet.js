@@ -4,6 +4,7 @@ import { html } from "../../preact.js";
 import { Loaded } from "../../parts/states.js";
 import { useNow } from "../../resource.js";
 import { isAdmin } from "../../sessions.js";
+import { Channels } from "./channels.js";
 import { Lanes } from "./lanes.js";
 import { Leases } from "./leases.js";
 import { Outbox } from "./outbox.js";
@@ -20,6 +21,7 @@ export function FleetView({ status, me }) {
         <${Lanes} lanes=${data.lanes} now=${now} />
         <${Workers} workers=${data.workers} now=${now} />
         <${Leases} leases=${data.leases} now=${now} readAt=${data.at} />
+        <${Channels} now=${now} />
         <${Outbox} me=${me} now=${now} />
         ${isAdmin(me) && html`<${Pairing} now=${now} />`}
       `}<//>
