@@ -75,7 +75,7 @@ def test_a_worker_whose_clock_is_wrong_changes_nothing(make_fleet: MakeFleet, wr
     assert_each_time_once(fleet, JOBS[:1])
     begun = _accepted_at(fleet.stores.reader.transcript(session_key("one")), fleet)
     late = [at - 1000 * due for due, at in zip(sorted(times(fleet, "one")), sorted(begun), strict=False)]
-    assert all(0 <= each < 20_000 for each in late), f"fired too early or far too late: {late}"
+    assert all(0 <= each < 100_000 for each in late), f"fired too early or far too late: {late}"
 
 
 def _accepted_at(entries: Iterable[TranscriptEntry], fleet: Fleet) -> list[int]:
