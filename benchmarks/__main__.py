@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import ingress, measures, schedules, trees
+from benchmarks import commands, ingress, measures, scale, schedules, trees
 from benchmarks.goals import GOALS, judged, line
 from benchmarks.stage import stage
 
@@ -25,7 +25,7 @@ def main() -> None:
     wanted = [word for word in sys.argv[1:] if word != "--events"]
     report: dict[str, Any] = {"python": platform.python_version(), "at": int(time.time()), "task_events": events}
     with stage(events=events) as where:
-        from benchmarks import wired  # imported late: it needs the addresses that the stage sets
+        from benchmarks import policy, wired  # imported late: it needs the addresses that the stage sets
 
         parts: dict[str, Callable[[], dict[str, Any]]] = {
             "turn_overhead": lambda: measures.turn_overhead(where),
@@ -42,8 +42,15 @@ def main() -> None:
             "accept_times": lambda: ingress.accept_times(where),
             "answering": lambda: ingress.answering(where),
             "viewers": lambda: ingress.viewers(where),
+            "scale_sessions": lambda: scale.by_sessions(where),
+            "scale_waiting": lambda: scale.by_waiting_messages(where),
+            "scale_calls": lambda: scale.by_calls(where),
+            "scale_due": lambda: scale.by_due_items(where),
+            "scale_workers": lambda: scale.by_workers(where),
             "idle_jobs": lambda: schedules.idle_jobs(where),
             "due_burst": lambda: schedules.due_burst(where),
+            "command_start": commands.command_start,
+            "policy": lambda: policy.policy(where),
             "start_up": measures.start_up,
         }
         for name, measure in parts.items():

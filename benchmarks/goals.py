@@ -27,7 +27,13 @@ GOALS: dict[str, dict[str, str]] = {
     "answering": {"ratio": "<= 1.5"},
     "idle_jobs": {"ratio": "<= 1.5"},
     "due_burst": {"ratio": "<= 2", "seconds_to_accept_all": "<= 30"},
+    "policy": {"share_percent": "<= 5", "share_with_hooks_percent": "<= 5"},
     "viewers": {"idle_megabytes": "<= 80", "kilobytes_per_viewer": "<= 40"},
+    **{key: {"worst_growth": "<= 1.5"} for key in ("scale_sessions", "scale_waiting", "scale_calls", "scale_due")},
+    "scale_workers": {
+        **{f"idle_scripts_per_second_{workers}": "<= 60" for workers in (1, 10, 40)},
+        **{f"late_ms_p99_{workers}": "<= 250" for workers in (1, 10, 40)},
+    },
     "wired_fan_out": for_each_api({"ratio_at_8": "<= 1.1", "ratio_at_32": "<= 1.2"}),
 }
 """By measurement and figure."""

@@ -126,7 +126,7 @@ def _config(models: WireServer, *, events: bool) -> dict[str, Any]:
     agents = [{"id": "main"}, *({"id": name, "model": f"{name}/m"} for name in APIS)]
     defaults = {"model": "offline/script", "subagents": {"maxChildrenPerAgent": 32}}
     return {
-        "messages": {"queue": {"mode": "followup", "cap": 10_000}},
+        "messages": {"queue": {"mode": "followup", "cap": 1_000}},
         "models": {"providers": providers},
         "agents": {"defaults": defaults, "list": agents},
         "engine": {"taskEvents": events},

@@ -22,7 +22,9 @@ from ingress.registration import Registration
 from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
 from ingress.services import Service, keep_running
 from openclaw_workers.config.loader import Loaded
+from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.errors import ConflictError
+from openclaw_workers.store.metrics import Metrics
 
 STOP_SECONDS = 5
 REFRESH_SECONDS = 20.0
@@ -87,6 +89,10 @@ async def serve(context: IngressContext) -> None:
     ]
     services += [service for part in (channels, delivery) for service in part.services(context)]
     tasks = [asyncio.create_task(keep_running(service)) for service in services]
+    stores = context.stores
+    exporter = exporter_of(context.settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
+    if exporter is not None:
+        exporter.start()
     # What is here now stays; looking through it again and again would take a tenth of the time of a request.
     gc.collect()
     gc.freeze()
@@ -98,6 +104,8 @@ async def serve(context: IngressContext) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await registration.leave()
+        if exporter is not None:
+            await asyncio.to_thread(exporter.stop)
         context.scripts.close()
     log.info("ingress.stopped")
 

@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from openclaw_workers.errors import ToolError
+    from openclaw_workers.plugins import hook
     from openclaw_workers.sdk.aio import AsyncClient
     from openclaw_workers.sdk.blocking import Client
     from openclaw_workers.tools.plugins.call_context import CallContext
     from openclaw_workers.tools.plugins.function_tool import tool
 
 __version__ = "0.1.0"
-__all__ = ["AsyncClient", "CallContext", "Client", "ToolError", "__version__", "tool"]
+__all__ = ["AsyncClient", "CallContext", "Client", "ToolError", "__version__", "hook", "tool"]
 
 _LAZY = {
     "AsyncClient": "openclaw_workers.sdk.aio",
     "CallContext": "openclaw_workers.tools.plugins.call_context",
     "Client": "openclaw_workers.sdk.blocking",
     "ToolError": "openclaw_workers.errors",
+    "hook": "openclaw_workers.plugins",
     "tool": "openclaw_workers.tools.plugins.function_tool",
 }
 

@@ -14,7 +14,7 @@
     ├── TurnEnded              end the turn and record the reason
     │   ├── TurnAborted        a person or an interrupting message stopped it
     │   ├── TurnTimedOut       it passed its deadline
-    │   ├── TurnParked         it waits for another session's answer
+    │   ├── TurnParked         it waits for an answer of another session or of people
     │   ├── TurnYielded        the model ended it early to wait for sub-agents
     │   ├── BudgetExhausted    a budget is used up
     │   └── TurnHandedOver     this worker is shutting down; another one continues the turn
@@ -121,13 +121,14 @@ class TurnTimedOut(TurnEnded):
 
 
 class TurnParked(TurnEnded):
-    """The turn waits for another session's answer; it holds no worker while it waits."""
+    """The turn waits for the answer of another session, or of people; it holds no worker while it waits."""
 
-    def __init__(self, session: str, message_id: str, milliseconds: int) -> None:
-        super().__init__(f"waiting for an answer from {session}")
+    def __init__(self, session: str, message_id: str, milliseconds: int, *, is_question: bool = False) -> None:
+        super().__init__(f"waiting for an answer from {'people' if is_question else session}")
         self.session = session
         self.message_id = message_id
         self.milliseconds = milliseconds
+        self.is_question = is_question
 
 
 class TurnYielded(TurnEnded):

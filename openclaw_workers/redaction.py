@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
@@ -18,8 +21,62 @@ _SHORTEST = 4
 """A shorter value would also match words that are not secret."""
 
 
+_SHORTEST_KNOWN = 6
+MASK = "***"
+
+
+class _KnownSecrets:
+    """The secrets of this process's configuration. They are the same for all its threads."""
+
+    def __init__(self) -> None:
+        self._values: frozenset[str] = frozenset()
+        self._pattern: re.Pattern[str] | None = None
+
+    def add(self, values: Iterable[str]) -> None:
+        new = {form for value in values if len(value) >= _SHORTEST_KNOWN for form in _forms(value)}
+        if new <= self._values:
+            return
+        self._values |= new
+        longest_first = sorted(self._values, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def mask(self, text: str) -> str:
+        return self._pattern.sub(MASK, text) if self._pattern else text
+
+
+def _forms(value: str) -> set[str]:
+    """A secret as it is, and as tools like to print it: in JSON, in a URL, in base64."""
+    encoded = base64.b64encode(value.encode()).decode()
+    return {value, quote(value, safe=""), encoded, encoded.rstrip("="), value.replace('"', '\\"')}
+
+
+_known = _KnownSecrets()
+
+
+def protect(values: Iterable[str]) -> None:
+    """Have these values masked from now on, in logs and wherever `mask_known` is called."""
+    _known.add(values)
+
+
+def mask_known(text: str) -> str:
+    """Hide the secrets of the configuration. Costs nothing where there are none."""
+    return _known.mask(text)
+
+
+def mask_known_in_json(value: Any) -> Any:
+    match value:
+        case str():
+            return mask_known(value)
+        case dict():
+            return {key: mask_known_in_json(each) for key, each in value.items()}
+        case list():
+            return [mask_known_in_json(each) for each in value]
+    return value
+
+
 def mask_secrets(text: str) -> str:
-    """Hide what looks like a secret: API keys, passwords inside URLs and passwords given as a URL option."""
+    """Hide what looks like a secret (API keys, passwords in URLs), and the secrets of the configuration."""
+    text = mask_known(text)
     return _API_KEY.sub(r"\1***", _SECRET_OPTION.sub(r"\1***", _PASSWORD_IN_URL.sub(r"\1***@", text)))
 
 

@@ -10,6 +10,7 @@ import pytest
 import redis
 from hypothesis import settings
 
+from openclaw_workers import hooks
 from tests.support.left_out import (
     pytest_collection_modifyitems,
     pytest_configure,
@@ -48,3 +49,9 @@ def redis_client(redis_server: RedisServer) -> Iterator[redis.Redis]:
 def namespace() -> str:
     """A key prefix no other test uses."""
     return f"t{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def no_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plugin listens, but those that the test registers; they are forgotten after it."""
+    monkeypatch.setattr(hooks, "_registry", hooks._Registry())

@@ -43,10 +43,13 @@ class Capabilities:
     max_text: int = 4096
     """The longest text of one message, in the channel's own unit."""
     max_file_bytes: int = MAX_FILE_BYTES
+    incompatible_tools: tuple[str, ...] = ()
+    """Tools that agents do not have in sessions of this channel."""
 
     def names(self) -> tuple[str, ...]:
-        """The capabilities that are true, as the runtime line of the prompt lists them."""
-        return tuple(each.name for each in fields(self) if getattr(self, each.name) is True)
+        """The capabilities that are true, as the runtime line of the prompt lists them; then `-` and each such tool."""
+        able = (each.name for each in fields(self) if getattr(self, each.name) is True)
+        return (*able, *(f"-{tool}" for tool in self.incompatible_tools))
 
 
 @dataclass(frozen=True)

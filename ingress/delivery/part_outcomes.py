@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass
 
 from ingress.channels.adapter import Adapter, Part, SendLater, SendRefused
-from openclaw_workers.domain.messages import Route
+from ingress.delivery.actions import perform
+from openclaw_workers.domain.outgoing import OutgoingMessage
 from openclaw_workers.store.outbox_records import PartOutcome
 
 RETRY_SECONDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 900, 1800)
@@ -26,11 +27,11 @@ class Ended:
     delay_ms: int = 0
 
 
-async def send_part(adapter: Adapter, route: Route, part: Part, *, attempts: int, seconds: float) -> Ended:
+async def send_part(adapter: Adapter, message: OutgoingMessage, part: Part, *, attempts: int, seconds: float) -> Ended:
     """Send a part once. `attempts`: how often it was refused before. `seconds`: how long the channel may take."""
     try:
         async with asyncio.timeout(seconds):
-            sent = await adapter.send(route, part)
+            sent = await perform(adapter, message, part)
     except Exception as error:  # noqa: BLE001 - an adapter's error must not end the sender
         return ended_by(error, attempts, dedupes=adapter.capabilities.dedupes_sends)
     return Ended(PartOutcome.SENT, message_id=sent.message_id)

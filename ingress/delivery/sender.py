@@ -14,9 +14,12 @@ from typing import Any, Protocol, TypeVar
 import structlog
 
 from ingress.channels.adapter import Adapter, Part
+from ingress.delivery.actions import parts_of
 from ingress.delivery.part_outcomes import Ended, send_part
+from ingress.delivery.sending_hook import HeldBack
 from openclaw_workers.domain.outgoing import OutgoingFile, OutgoingMessage
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.metrics import DELIVERIES
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 
@@ -153,6 +156,8 @@ class Sender:
             part = await self._complete(claim, stored[index]) if stored else None
         except StoreUnavailable:
             raise
+        except HeldBack as held:
+            return await self._record(claim, index, Ended(PartOutcome.FAILED, error=f"held back: {held}"))
         except Exception as error:
             log.exception("message.render_failed", message=entry.id)
             failed = Ended(PartOutcome.FAILED, error=f"it could not be rendered: {type(error).__name__}: {error}")
@@ -163,12 +168,12 @@ class Sender:
         if not may_send:
             await self._insist(lambda: self._outbox.release([claim]))
             return None
-        ended = await send_part(adapter, entry.message.route, part, attempts=entry.attempts, seconds=self._send_seconds)
+        ended = await send_part(adapter, entry.message, part, attempts=entry.attempts, seconds=self._send_seconds)
         return await self._record(claim, index, ended)
 
     def _render(self, adapter: Adapter, message: OutgoingMessage) -> list[str]:
         """The parts of a message as they are stored; runs in a thread, because long texts take their time."""
-        return [_stored(part) for part in adapter.render(self._finish(message))]
+        return [_stored(part) for part in parts_of(adapter, self._finish(message))]
 
     async def _complete(self, claim: Claim, stored: str) -> Part:
         """A stored part with its key, and the bytes of its file.
@@ -183,6 +188,7 @@ class Sender:
         return Part(payload=body["payload"], file=file, key=key, content=content)
 
     async def _record(self, claim: Claim, index: int, ended: Ended) -> Claim | None:
+        DELIVERIES.add(ended.outcome)
         level = log.info if ended.outcome is PartOutcome.SENT else log.warning
         level(f"message.{ended.outcome}", message=claim.entry.id, part=index, error=ended.error or None)
         following = await self._insist(

@@ -29,7 +29,7 @@ from openclaw_workers.agent.context.window_keeper import SmallerWindow, WindowKe
 from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, with_warning
 from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
-from openclaw_workers.agent.prompt.texts import WORKER_DIED_DURING_CALL
+from openclaw_workers.agent.prompt import texts
 from openclaw_workers.agent.tool_runner import ToolOutcome, run_batch, run_call
 from openclaw_workers.agent.turn_setup import Journal, TurnSetup
 from openclaw_workers.clock import now_ms
@@ -48,7 +48,8 @@ from openclaw_workers.domain.transcript import (
 from openclaw_workers.domain.untrusted import unwrap
 from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
-from openclaw_workers.tools.aliases import canonical
+from openclaw_workers.redaction import mask_known, mask_known_in_json
+from openclaw_workers.tools.aliases import arguments, canonical
 from openclaw_workers.tools.base import Effect, Tool, ToolContext
 
 log = structlog.get_logger(__name__)
@@ -237,6 +238,8 @@ class AgentLoop:
             summarise=side_calls.summarise,
             flush=lambda messages: side_calls.flush(messages, view.compaction.memory_flush),
             record=self._record_own,
+            hooks=self._setup.hooks,
+            session_key=self._setup.session_key,
         )
 
     def _record_own(self, entry: CompactionEntry | NoticeEntry) -> None:
@@ -281,8 +284,10 @@ class AgentLoop:
     def _execute_group(self, calls: Sequence[ToolCallBlock]) -> list[ToolResultEntry]:
         """Run the calls of a group together, except those that loop detection blocks."""
         verdicts = {call.id: self._judge(call) for call in calls}
-        allowed = [call for call in calls if verdicts[call.id].action is not Action.BLOCK]
+        asked = [self._ask_hooks(call) for call in calls if verdicts[call.id].action is not Action.BLOCK]
+        allowed = [call for call, blocked in asked if not blocked]
         done = {each.tool_call_id: each for each in self._execute_together(allowed)} if allowed else {}
+        done |= {call.id: result_for(call, blocked, is_error=True) for call, blocked in asked if blocked}
         results = []
         for call in calls:
             verdict, result = verdicts[call.id], done.get(call.id)
@@ -303,29 +308,62 @@ class AgentLoop:
             outcomes = run_batch(tool, [(call, self._context(call)) for call in calls])
         for call, each in zip(calls, outcomes, strict=True):
             self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": each.failed})
+            self._tell_hooks(call, each)
         return [_result(call, each, each.quoted) for call, each in zip(calls, outcomes, strict=True)]
 
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
         """Finish a call that an earlier owner left open, as far as its effect allows (I5)."""
         tool = self._tool(call)
-        if tool is not None and tool.effect is Effect.ONCE and call.id == self._setup.started_call:
+        started = call.id == self._setup.started_call and not self._was_held(call)
+        if tool is not None and tool.effect is Effect.ONCE and started:
             log.warning("tool.interrupted", tool=call.name, call_id=call.id)
-            return result_for(call, WORKER_DIED_DURING_CALL, is_error=True)
+            return result_for(call, texts.WORKER_DIED_DURING_CALL, is_error=True)
         return self._execute(call)
+
+    def _was_held(self, call: ToolCallBlock) -> bool:
+        """Whether the call waited for an approval when its owner gave the turn up: then it has not run."""
+        return self._setup.approvals is not None and self._setup.approvals.was_held(call.id)
 
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
         setup, verdict = self._setup, self._judge(call)
         if verdict.action is Action.BLOCK:
             return result_for(call, verdict.text, is_error=True)
+        call, blocked = self._ask_hooks(call)
+        if blocked:
+            return result_for(call, blocked, is_error=True)
         self._cancel.check()
         self._journal.show("tool.started", {"call": call.id, "tool": call.name, "brief": _brief(call)})
         self._journal.allow(setup.tool_timeout_seconds)
         self.begun.add(call.id)
         with self._working():
             outcome = run_call(call, setup.tools, self._context(call))
+        self._tell_hooks(call, outcome)
         shown = {"result": outcome.plain[:RESULT_CHARS]} if setup.shows_results else {}
         self._journal.show("tool.ended", {"call": call.id, "tool": call.name, "error": outcome.failed, **shown})
         return _result(call, outcome, with_warning(outcome.quoted, verdict))
+
+    def _ask_hooks(self, call: ToolCallBlock) -> tuple[ToolCallBlock, str]:
+        """The call as plugins want it, and why they do not let it run, if so. The transcript keeps the model's own."""
+        hooks = self._setup.hooks
+        if hooks is None or not hooks.is_used("before_tool_call"):
+            return call, ""
+        verdict = hooks.ask("before_tool_call", self._hook_event(call))
+        if verdict.blocked:
+            log.warning("tool.blocked_by_hook", tool=call.name, call_id=call.id)
+            return call, texts.BLOCKED_BY_HOOK.format(why=verdict.blocked)
+        changes = {"name": canonical(call.name), "arguments": verdict.event["arguments"]}
+        return call.model_copy(update=changes), ""
+
+    def _tell_hooks(self, call: ToolCallBlock, outcome: ToolOutcome) -> None:
+        hooks = self._setup.hooks
+        if hooks is not None and hooks.is_used("after_tool_call"):
+            result = {"result": outcome.plain, "error": outcome.failed}
+            hooks.fire("after_tool_call", {**self._hook_event(call), **result})
+
+    def _hook_event(self, call: ToolCallBlock) -> dict[str, Any]:
+        setup = self._setup
+        who = {"sessionKey": setup.session_key, "agentId": setup.agent_id, "runId": setup.run_id, "callId": call.id}
+        return {**who, "tool": canonical(call.name), "arguments": dict(arguments(call.name, call.arguments))}
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -350,7 +388,7 @@ class AgentLoop:
         return _result(call, outcome, outcome.quoted)
 
     def _context(self, call: ToolCallBlock) -> ToolContext:
-        setup = self._setup
+        setup, tool = self._setup, self._tool(call)
         return ToolContext(
             workspace=setup.workspace,
             call_id=call.id,
@@ -358,13 +396,21 @@ class AgentLoop:
             session_key=setup.session_key,
             cancel=self._cancel,
             timeout_seconds=setup.tool_timeout_seconds,
-            progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": line}),
+            progress=lambda line: self._journal.show("tool.output", {"call": call.id, "line": mask_known(line)}),
             exec_seconds=setup.exec_seconds,
+            yield_seconds=setup.yield_seconds,
+            commands=setup.commands,
+            sandbox=setup.sandbox,
+            shown_workspace=setup.shown_workspace,
+            may_background="process" in setup.tools,
             sessions=setup.sessions,
             memory=setup.memory,
             web=setup.web,
             schedules=setup.schedules,
-            environment=setup.environment,
+            messages=setup.messages,
+            questions=setup.questions,
+            approvals=setup.approvals.for_call(call.id) if setup.approvals else None,
+            environment={**setup.environment, **(setup.secrets(tool) if tool is not None else {})},
             skill_paths=setup.skill_paths,
             skill_files=setup.skill_files,
         )
@@ -376,15 +422,15 @@ class AgentLoop:
 def _storable(block: AssistantBlock) -> AssistantBlock:
     match block:
         case TextBlock():
-            return TextBlock(text=replace_surrogates(block.text))
+            return TextBlock(text=mask_known(replace_surrogates(block.text)))
         case ThinkingBlock():
             signature = block.signature and replace_surrogates(block.signature)
-            return ThinkingBlock(thinking=replace_surrogates(block.thinking), signature=signature)
+            return ThinkingBlock(thinking=mask_known(replace_surrogates(block.thinking)), signature=signature)
         case ToolCallBlock():
             return ToolCallBlock(
                 id=replace_surrogates(block.id),
                 name=replace_surrogates(block.name),
-                arguments=replace_surrogates_in_json(block.arguments),
+                arguments=mask_known_in_json(replace_surrogates_in_json(block.arguments)),
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -13,12 +13,14 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.transcript import ContentBlock, FileBlock, ImageBlock, TextBlock, ToolCallBlock
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.errors import LeaseLost, StoreUnavailable, ToolError, TurnEnded
+from openclaw_workers.redaction import mask_known
 from openclaw_workers.tools.aliases import arguments, canonical
 from openclaw_workers.tools.base import Tool, ToolAnswer, ToolContext, TrustedText
 from openclaw_workers.tools.output_limit import FRAME_BYTES, MAX_OUTPUT_BYTES, limit_text
 
 log = structlog.get_logger(__name__)
 
+_PATH_ARGUMENTS = frozenset({"path", "file_path", "workdir"})
 NOT_TOOL_FAILURES = (TurnEnded, LeaseLost, StoreUnavailable)
 """These end the turn here. Without Redis nobody knows whether a call took effect; the next owner decides."""
 
@@ -51,12 +53,33 @@ def run_call(call: ToolCallBlock, tools: Mapping[str, Tool[Any]], ctx: ToolConte
     try:
         if tool is None:
             raise ToolError(texts.NO_SUCH_TOOL.format(name=call.name, tools=", ".join(sorted(tools)) or "none"))
-        args = tool.parse(arguments(call.name, call.arguments))
-        return _returned(tool, args, tool.run(args, ctx))
+        args = tool.parse(on_host(arguments(call.name, call.arguments), ctx))
+        return as_inside(_returned(tool, args, tool.run(args, ctx)), ctx)
     except NOT_TOOL_FAILURES:
         raise
     except Exception as error:  # noqa: BLE001 - the model learns of a crashed tool as of any failure
-        return _failed(call, error)
+        return as_inside(_failed(call, error), ctx)
+
+
+def on_host(given: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+    """A sandboxed session names its workspace as its commands see it; tools find files below the one on the host."""
+    inside = ctx.shown_workspace
+    if not inside:
+        return given
+    changed = {}
+    for name, value in given.items():
+        if name in _PATH_ARGUMENTS and isinstance(value, str) and f"{value}/".startswith(f"{inside}/"):
+            changed[name] = value[len(inside) :].lstrip("/") or "."
+    return {**given, **changed}
+
+
+def as_inside(outcome: ToolOutcome, ctx: ToolContext) -> ToolOutcome:
+    """The outcome without the path on the host, which a sandboxed session is not told."""
+    host = str(ctx.workspace)
+    if ctx.sandbox is None or host not in outcome.text + outcome.output:
+        return outcome
+    text, output = (each.replace(host, ctx.shown_workspace) for each in (outcome.text, outcome.output))
+    return replace(outcome, text=text, output=output)
 
 
 def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]]) -> list[ToolOutcome]:
@@ -81,7 +104,7 @@ def run_batch(tool: Tool[Any], calls: Sequence[tuple[ToolCallBlock, ToolContext]
 
 def _returned(tool: Tool[Any], args: Any, answer: ToolAnswer) -> ToolOutcome:
     text, files = (answer, ()) if isinstance(answer, str) else _split(answer)
-    shown = limit_text(replace_surrogates(text), tool.max_output_bytes + FRAME_BYTES)
+    shown = limit_text(mask_known(replace_surrogates(text)), tool.max_output_bytes + FRAME_BYTES)
     if tool.is_result_untrusted(args) and not isinstance(answer, TrustedText):
         return ToolOutcome(output=shown, source=f"tool {tool.name}", files=files)
     return ToolOutcome(shown, failed=tool.is_refusal(text), files=files)
@@ -95,10 +118,13 @@ def _split(blocks: Sequence[ContentBlock]) -> tuple[str, tuple[ImageBlock | File
 
 def _failed(call: ToolCallBlock, error: Exception) -> ToolOutcome:
     if isinstance(error, ToolError):
-        output = limit_text(replace_surrogates(error.output), MAX_OUTPUT_BYTES + FRAME_BYTES)
+        output = limit_text(mask_known(replace_surrogates(error.output)), MAX_OUTPUT_BYTES + FRAME_BYTES)
         return ToolOutcome(
-            neutralise(replace_surrogates(error.message)), output, source=f"tool {canonical(call.name)}", failed=True
+            neutralise(mask_known(replace_surrogates(error.message))),
+            output,
+            source=f"tool {canonical(call.name)}",
+            failed=True,
         )
     log.error("tool.broken", tool=call.name, call_id=call.id, exc_info=error)
     message = texts.TOOL_BROKEN.format(name=call.name, error=f"{type(error).__name__}: {error}")
-    return ToolOutcome(neutralise(replace_surrogates(message)), failed=True)
+    return ToolOutcome(neutralise(mask_known(replace_surrogates(message))), failed=True)

@@ -14,10 +14,15 @@ from openclaw_workers.agent.model.candidates import Candidate
 from openclaw_workers.config.tools import LoopDetectionSettings
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
+from openclaw_workers.hooks import Hooks
 from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.cron.port import SchedulePort
 from openclaw_workers.tools.memory.port import MemoryPort
+from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
 from openclaw_workers.tools.sessions.port import SessionPort
+from openclaw_workers.tools.shell.approval_port import ApprovalPort
+from openclaw_workers.tools.shell.held import CommandDirectory
+from openclaw_workers.tools.shell.sandbox_port import SandboxPort
 from openclaw_workers.tools.web.port import WebPort
 
 
@@ -53,6 +58,28 @@ class TurnPorts:
     """The agent's memory, as this turn may see and use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: CallApprovals | None = None
+    """Which commands may run on the host; None allows all."""
+    hooks: Hooks | None = None
+    """Hooks of plugins around tool calls and compaction."""
+    secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
+    """The secrets that a tool is handed, by name."""
+
+
+class CallApprovals(Protocol):
+    """Approvals of one turn."""
+
+    def for_call(self, call_id: str) -> ApprovalPort:
+        """The approvals of one of its tool calls."""
+
+    def was_held(self, call_id: str) -> bool:
+        """Whether a call that was started only waited for an approval, and has not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +117,14 @@ class TurnSetup:
     loop_detection: LoopDetectionSettings = field(default_factory=LoopDetectionSettings)
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    commands: CommandDirectory | None = None
+    """Commands in the background, for exec and process."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
     sessions: SessionPort | None = None
     """Other sessions, as this turn may see and use them."""
     memory: MemoryPort | None = None
@@ -98,7 +133,17 @@ class TurnSetup:
     """The web, as the configuration lets agents use it."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: CallApprovals | None = None
+    """Which commands may run on the host; None allows all."""
+    hooks: Hooks | None = None
+    """Hooks of plugins around tool calls and compaction."""
+    secrets: Callable[[Tool[Any]], Mapping[str, str]] = lambda tool: {}
+    """The secrets that a tool is handed, by name."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for commands of this run, from its skills."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which the read tool may open."""

@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
+        "doctor": ("doctor:doctor", "Check the installation, and name the command that mends each finding."),
         "sessions": ("sessions:sessions", "List, read, search, export, label, reset, delete and clean up sessions."),
         "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "cron": ("cron:cron", "Add, list, change, run, pause and remove scheduled jobs."),
@@ -36,9 +37,15 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "memory": ("memory:memory", "Search, read and check the agents' memory."),
         "skills": ("skills:skills", "List, show, check, begin and add skills."),
         "pairing": ("pairing:pairing", "Let people and groups of chat channels in, and see who was refused."),
+        "sandbox": (
+            "sandbox:sandbox",
+            "Show sandboxes of this state directory, explain one, delete those that are not used.",
+        ),
         "plugins": ("plugins:plugins", "Show the plugins that workers have loaded, and check them."),
         "mcp": ("mcp:mcp", "Show the MCP servers that workers are connected to."),
         "agents": ("agents:agents", "List agents and show their system prompts."),
+        "approvals": ("approvals:approvals", "List what waits for a person, and allow, deny or answer it."),
+        "tools": ("tools:tools", "Show which tools a session has, and which layer of the policy removed the others."),
         "subagents": ("subagents:subagents", "List sub-agents, send them messages, stop them."),
         "channels": ("channels:channels", "Show accounts of chat channels, and whether they work."),
         "logs": ("logs:logs", "Show what the processes of the local `ocw up` have logged."),
@@ -48,6 +55,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "up": ("up:up", "Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
+        "drain": ("drain:drain", "Let a host or a worker take no turns, without stopping it."),
+        "undrain": ("drain:undrain", "Let a drained host or worker take turns again."),
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },
     "Set up": {

@@ -34,6 +34,7 @@ from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.pipelines import usable
 from openclaw_workers.store.reader import STATE_FIELDS, Event, SessionState, parse_event, parse_run, parse_state
+from openclaw_workers.store.run_texts import ask_for_entries, lacks_text, with_text_from
 from openclaw_workers.store.tree import as_batch
 from openclaw_workers.store.workers import WorkerInfo, worker_infos
 
@@ -97,7 +98,7 @@ class AsyncReader(AsyncFollower):
             case ReadReceipt(session, message):
                 return await self._receipt(session, message)
             case ReadRun(run):
-                return next(iter(await self._runs([run])), None)
+                return await self._run(run)
             case ReadState(session):
                 return await self._state(session)
             case ReadWorkers():
@@ -144,9 +145,18 @@ class AsyncReader(AsyncFollower):
         found: Any = await self._redis.zrange(key, 0, -1)
         return [str(name) for name in found]
 
+    async def _run(self, run_id: RunId) -> Run | None:
+        run = next(iter(await self._runs([run_id])), None)
+        if run is None or not lacks_text(run):
+            return run
+        async with self._redis.pipeline(transaction=False) as pipe:
+            ask_for_entries(pipe, self._keys, run)
+            return with_text_from(run, usable(await pipe.execute(raise_on_error=False)))
+
     async def _runs(self, ids: Sequence[RunId]) -> list[Run]:
-        raws = await self._hashes([self._keys.run(run) for run in ids])
-        runs = [_readable(parse_run, raw) for raw in raws if raw]
+        records = await self._hashes([self._keys.run(run) for run in ids] + [self._keys.run_texts(run) for run in ids])
+        both = zip(records[: len(ids)], records[len(ids) :], strict=True)
+        runs = [_readable(parse_run, {**record, **(texts or {})}) for record, texts in both if record]
         return [run for run in runs if run is not None]
 
     async def _batches(self, ids: Sequence[BatchId]) -> dict[BatchId, Batch]:

@@ -46,13 +46,6 @@ class KeyedBy:
         self.key = key
 
 
-class Protects:
-    """Marks a setting that people rely on to be safe. The values named here restrict nothing."""
-
-    def __init__(self, *unless: object) -> None:
-        self.unless = unless
-
-
 def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 

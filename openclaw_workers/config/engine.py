@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, StrictBool, StrictFloat, StrictInt, StringConstraints, model_validator
 
@@ -48,8 +48,9 @@ class EngineSettings(Section):
     grace_seconds: StrictFloat = Field(default=30.0, ge=0, le=86_400)
     """Seconds a stopping worker has to hand over its running turns."""
 
-    sweep_seconds: StrictFloat = Field(default=1.0, gt=0)
-    """Seconds between two sweeps for due items; at most a quarter of leaseSeconds."""
+    sweep_seconds: StrictFloat = Field(default=0.2, gt=0)
+    """Seconds between two sweeps of a worker for due items, at most a quarter of leaseSeconds. If that makes more than
+    30 sweeps a second in the whole fleet, each worker waits longer."""
 
     accept_timeout_seconds: StrictFloat = Field(default=2.0, gt=0, le=60)
     """Seconds to wait for Redis before accepting a message fails."""
@@ -65,6 +66,12 @@ class EngineSettings(Section):
 
     tool_timeout_seconds: StrictFloat = Field(default=300.0, gt=0, le=WEEK_SECONDS)
     """Seconds that one tool call may take."""
+
+    hook_timeout_seconds: StrictFloat = Field(default=5.0, gt=0, le=300)
+    """Seconds that one hook of a plugin may take."""
+
+    hook_failure: Literal["block", "pass"] = "block"
+    """What a hook that fails or takes too long does to what it comes before: block it, or let it pass."""
 
     @model_validator(mode="after")
     def _sweep_within_lease(self) -> Self:

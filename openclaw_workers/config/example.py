@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from openclaw_workers.config.agents import AgentDefaults, AgentEntry, AgentProfile, AgentSettings
 from openclaw_workers.config.base import Section, format_duration
 from openclaw_workers.config.channels import TelegramAccountSettings
-from openclaw_workers.config.loader import ACCEPT_OPTION, ENVIRONMENT
+from openclaw_workers.config.loader import ENVIRONMENT
 from openclaw_workers.config.normalise import SHORTHAND
 from openclaw_workers.config.schema_tree import dotted, item_of, section_of
 from openclaw_workers.config.settings import Settings
@@ -35,9 +35,6 @@ def _head() -> Iterator[str]:
     yield "# environment; $${VARIABLE} stands for itself. These variables win over the file:"
     for variable, loc in ENVIRONMENT.items():
         yield f"#   {variable:<20} {dotted(loc)}"
-    yield "#"
-    yield "# A setting marked `not in effect yet` is read and checked, so that existing files load; it changes nothing."
-    yield f"# Where it would restrict tools, `ocw up` and workers start only with {ACCEPT_OPTION}."
     yield "#"
     yield "# These blocks may be written in either of two places, but not in both:"
     for source, target in SHORTHAND:

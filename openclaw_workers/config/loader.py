@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from openclaw_workers.config.env_vars import EnvExpansion, ExpandedText
 from openclaw_workers.config.files import find_file, read_file
 from openclaw_workers.config.model_checks import check_providers, known_models
 from openclaw_workers.config.normalise import Normaliser
-from openclaw_workers.config.not_in_effect import settings_not_in_effect
 from openclaw_workers.config.problems import describe, validate
 from openclaw_workers.config.schema_tree import Loc, dotted, leaves
 from openclaw_workers.config.settings import Settings
@@ -33,9 +32,6 @@ ENVIRONMENT: dict[str, Loc] = {
     "TAVILY_API_KEY": ("tools", "web", "search", "tavily", "apiKey"),
 }
 """Environment variables that set a secret or a URL; they take precedence over the file."""
-
-ACCEPT_OPTION = "--accept-not-in-effect"
-"""Lets `ocw up` and workers start although settings that restrict tools are not in effect yet."""
 
 _CHECKS = (
     check_agents,
@@ -58,21 +54,6 @@ class Loaded:
     """By dotted path: `file`, `environment REDIS_URL` or `default`."""
     state_dir: Path
     """Where this installation keeps its files."""
-    not_in_effect: dict[str, str] = field(default_factory=dict)
-    """Settings that were given but are not in effect yet: path in the file to what happens instead."""
-    unenforced: tuple[str, ...] = ()
-    """Those of them that people rely on for safety, such as tools.deny."""
-
-    def require_enforced(self) -> None:
-        """Refuse a start in which tools could do what the configuration forbids.
-
-        Raises:
-            ConfigurationError: names every such setting.
-        """
-        if self.unenforced:
-            problems = [f"{path}: {self.not_in_effect[path]}" for path in self.unenforced]
-            hint = f"remove them, or start with {ACCEPT_OPTION} if tools may run without this protection"
-            raise ConfigurationError(problems, source=str(self.source) if self.source else None, hint=hint)
 
 
 def load(
@@ -111,15 +92,7 @@ def load(
     if problems or isinstance(settings, list):
         hint = "fix them and run `ocw config check`; `ocw config example` shows every setting"
         raise ConfigurationError(problems, source=str(source) if source else None, hint=hint)
-    unused = list(settings_not_in_effect(settings))
-    return Loaded(
-        settings,
-        source,
-        _origins(settings, from_env),
-        state,
-        not_in_effect={normaliser.where(each.loc): each.instead for each in unused},
-        unenforced=tuple(normaliser.where(each.loc) for each in unused if each.is_protection),
-    )
+    return Loaded(settings, source, _origins(settings, from_env), state)
 
 
 def _read(source: Path, expansion: EnvExpansion) -> dict[str, Any]:

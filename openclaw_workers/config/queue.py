@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StrictInt
 
 from openclaw_workers.config.base import Section
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import MOST_WAITING, DropPolicy, QueueMode
 
 
 class QueueSettings(Section):
@@ -24,8 +24,8 @@ class QueueSettings(Section):
     debounce_ms_by_channel: dict[str, Annotated[StrictInt, Field(ge=0, le=86_400_000)]] = Field(default_factory=dict)
     """The same by channel name; wins over `debounceMs`."""
 
-    cap: StrictInt = Field(default=20, ge=1)
-    """How many messages may wait in a session; beyond it `drop` applies."""
+    cap: StrictInt = Field(default=20, ge=1, le=MOST_WAITING)
+    """How many messages may wait in a session, up to 1000; beyond it `drop` applies."""
 
     drop: DropPolicy = DropPolicy.SUMMARIZE
     """What is dropped at the cap: old, new (the new message is rejected) or summarize (old, leaving a line each)."""

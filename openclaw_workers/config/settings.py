@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from openclaw_workers.config.agents import AgentsSettings
 from openclaw_workers.config.base import Section
 from openclaw_workers.config.bindings import BindingSettings, CommandsSettings
@@ -13,9 +15,11 @@ from openclaw_workers.config.gateway import GatewaySettings
 from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.mcp import McpSettings
 from openclaw_workers.config.memory import MemorySettings
+from openclaw_workers.config.metrics import MetricsSettings
 from openclaw_workers.config.models import ModelsSettings
 from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.config.queue import MessagesSettings
+from openclaw_workers.config.secrets import SecretName, SecretSettings
 from openclaw_workers.config.session import SessionSettings
 from openclaw_workers.config.skills import SkillsSettings
 from openclaw_workers.config.tools import ToolsSettings
@@ -75,8 +79,14 @@ class Settings(Section):
     gateway: GatewaySettings = GatewaySettings()
     """The HTTP interface and the web page."""
 
+    metrics: MetricsSettings = MetricsSettings()
+    """Metrics for Prometheus."""
+
     hooks: HooksSettings = HooksSettings()
     """Webhooks."""
+
+    secrets: dict[SecretName, SecretSettings] = Field(default_factory=dict)
+    """Secrets for tools, by name."""
 
     redis: RedisSettings = RedisSettings()
     """The Redis server for queues and state."""

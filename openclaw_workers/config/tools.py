@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictInt, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, model_validator
 
-from openclaw_workers.config.base import WEEK_SECONDS, Names, Protects, Section
+from openclaw_workers.config.base import WEEK_SECONDS, Duration, Names, PeerIds, Section
 from openclaw_workers.config.web import WebSettings
 
 Profile = Literal["minimal", "coding", "messaging", "full"]
 
 
 class ToolFilter(Section):
-    allow: Annotated[Names | None, Protects(None, ())] = None
-    """Only these tools, by name, pattern or group:<name>; unset or [] allows all.
-    Not in effect yet: a session has every tool that its place in the tree allows."""
+    allow: Names | None = None
+    """Only these tools, by name, pattern or group:<name>; [] allows all."""
 
-    deny: Annotated[Names, Protects(())] = ()
-    """Never these tools; wins over allow. Not in effect yet: these tools are still offered."""
+    deny: Names = ()
+    """Never these tools; wins over allow."""
 
 
 class ProviderToolPolicy(ToolFilter):
-    profile: Annotated[Profile | None, Protects(None, "full")] = None
-    """Starting set: minimal, coding, messaging or full. Not in effect yet: it is always full."""
+    profile: Profile | None = None
+    """Starting set: minimal, coding, messaging or full; unset: full."""
 
     also_allow: Names = ()
-    """These tools in addition to the profile. Not in effect yet."""
+    """These tools in addition to the profile."""
 
     @model_validator(mode="after")
     def _allow_or_also_allow(self) -> Self:
@@ -38,7 +38,7 @@ class ProviderToolPolicy(ToolFilter):
 
 class ToolPolicySettings(ProviderToolPolicy):
     by_provider: dict[str, ProviderToolPolicy] = Field(default_factory=dict)
-    """Further policy by provider or by provider/model; the latter wins. Not in effect yet."""
+    """Further policy by provider or by provider/model; the latter wins."""
 
 
 class AgentToAgentRule(Section):
@@ -69,7 +69,7 @@ class AgentToAgentSettings(Section):
 
 class SandboxToolsSettings(Section):
     tools: ToolFilter = ToolFilter()
-    """Tools of sandboxed sessions."""
+    """Tools of sandboxed sessions; what is unset has a default of its own (docs/tools-policy.md)."""
 
 
 class SubagentToolsSettings(Section):
@@ -77,9 +77,46 @@ class SubagentToolsSettings(Section):
     """Tools of spawned sessions; this can only remove tools that their depth allows."""
 
 
+def _waitable(value: timedelta) -> timedelta:
+    if not timedelta(seconds=1) <= value <= timedelta(days=7):
+        raise ValueError("expected a time from 1s to 7d")
+    return value
+
+
 class ExecSettings(Section):
+    security: Literal["deny", "allowlist", "full"] | None = None
+    """Which commands may run on the host: none, those of the allow-list, or all. Unset: full in direct chats of an
+    owner, else allowlist."""
+
+    ask: Literal["off", "on-miss", "always"] | None = None
+    """When owners are asked: never, for commands that the list does not name, or for each. Unset: off where security is
+    full in direct chats of an owner, else on-miss."""
+
+    ask_fallback: Literal["deny", "allowlist", "full"] = "deny"
+    """What holds if nobody answers in time."""
+
+    allowlist: Names = ()
+    """Commands that may run, such as `git`, `git status` or `npm run *`. Each part of a pipeline must be one; commands
+    with more than plain words never are."""
+
+    approval_timeout: Annotated[Duration, AfterValidator(_waitable)] = timedelta(minutes=10)
+    """How long a command waits for an owner's decision."""
+
+    approval_for: Annotated[Duration, AfterValidator(_waitable)] = timedelta(hours=1)
+    """How long `allow for a time` allows exactly the same command in the same directory."""
+
     timeout_sec: StrictInt = Field(default=120, ge=1, le=WEEK_SECONDS)
     """Seconds a command may take if the call sets no limit; never more than engine.toolTimeoutSeconds."""
+
+    background_ms: StrictInt = Field(default=10_000, ge=10, le=120_000)
+    """Milliseconds a call waits for its command before the command goes on in the background."""
+
+    notify_on_exit: StrictBool = True
+    """Whether the end of a background command is reported to its session, which is woken for it. A command that
+    succeeds without output wakes nobody."""
+
+    cleanup_ms: StrictInt = Field(default=1_800_000, ge=60_000, le=10_800_000)
+    """Milliseconds the output of a background command is kept after its end."""
 
 
 class LoopDetectionSettings(Section):
@@ -124,12 +161,27 @@ class AgentToolsSettings(ToolPolicySettings):
     """The exec tool."""
 
 
+class ElevatedSettings(Section):
+    enabled: StrictBool = False
+    """Whether owners can let commands of a sandboxed session run on the host, with /elevated."""
+
+    allow_from: dict[str, PeerIds] = Field(default_factory=dict)
+    """Owners who may, by channel and id; * stands for every owner on that channel."""
+
+
 class ToolsSettings(AgentToolsSettings):
     agent_to_agent: AgentToAgentSettings = AgentToAgentSettings()
     """Messages between agents."""
 
     subagents: SubagentToolsSettings = SubagentToolsSettings()
     """Policy in spawned sessions."""
+
+    elevated: ElevatedSettings = ElevatedSettings()
+    """Commands of sandboxed sessions on the host."""
+
+    non_owners: ToolFilter = ToolFilter()
+    """Tools of turns that no owner asked for. Unset: session, messaging and web tools, and what the group's own policy
+    or the sandbox allows."""
 
     sessions: SessionToolsSettings = SessionToolsSettings()
     """What the session tools may see."""

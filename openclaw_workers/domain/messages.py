@@ -13,6 +13,9 @@ from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.transcript import Attachment
 
+MOST_WAITING = 1000
+"""How many messages one inbox holds, whoever sends them; `INBOX_MOST` in lib/messages.lua is the same."""
+
 
 class QueueMode(StrEnum):
     """What happens to a message that arrives while its session is busy."""

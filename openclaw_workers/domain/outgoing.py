@@ -35,6 +35,16 @@ class OutgoingKind(StrEnum):
     MESSAGE = "message"  # an agent wrote to a chat without being asked there
 
 
+class OutgoingAction(StrEnum):
+    """What is done in the chat."""
+
+    SEND = "send"
+    EDIT = "edit"  # replace the text of `target_id`
+    DELETE = "delete"  # remove `target_id`
+    REACT = "react"  # put `emoji` on `target_id`
+    TOPIC = "topic"  # create a thread called `title`
+
+
 class OutgoingState(StrEnum):
     """The state of an outbox entry."""
 
@@ -75,6 +85,7 @@ class OutgoingMessage(_Outgoing):
     id: str
     """Unique and derived from what caused the message, so that a repeated script adds nothing."""
     kind: OutgoingKind
+    action: OutgoingAction = OutgoingAction.SEND
     route: Route
     session_key: str = ""
     run_id: str = ""
@@ -85,6 +96,11 @@ class OutgoingMessage(_Outgoing):
     """Rows of buttons; a channel without buttons lists them as text."""
     reply_to: str = ""
     """The channel's id of the message that this one answers."""
+    target_id: str = ""
+    """The channel's id of the message that is changed, removed or reacted to."""
+    emoji: str = ""
+    title: str = ""
+    """The name of the thread to create."""
 
 
 @dataclass(frozen=True, slots=True)

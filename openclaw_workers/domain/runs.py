@@ -155,6 +155,11 @@ class Run(BaseModel):
     usage: Usage = Field(default_factory=Usage)
     cost: float = 0.0
     text: str | None = None
+    """Kept for an hour after the end. Later it is in the transcript of `session_id`, or in the archive of that."""
+    shortened: bool = False
+    """Only the beginning of `text` is kept with the record."""
+    entry: int | None = None
+    """The index in the transcript of the last entry that it wrote when it ended; the text is there or before it."""
     error: str | None = None
     reason: str | None = None
     """Why it ended, in one word.

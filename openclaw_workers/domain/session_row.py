@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from openclaw_workers.domain.ids import RunId, SessionId, SessionKey
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
 from openclaw_workers.domain.session_key import ChatType
 from openclaw_workers.errors import CorruptRecord
 
@@ -105,6 +105,10 @@ class SessionEntry(_Stored):
     max_spawn_depth: PositiveInt | None = None
     """This and the next: the limits of its tree, inherited when it was spawned."""
     max_tree_runs: PositiveInt | None = None
+    spawn_authority: Authority | None = None
+    """The authority of the turn that spawned it; its own turns never have more."""
+    tool_group: str | None = None
+    """The group whose tool policy it inherited: channel, account and chat id."""
     archive_after_ms: NonNegativeInt | None = None
     """How long a child is kept after its last use, once its result is delivered; for a transient session likewise."""
     transient: bool = False

@@ -7,10 +7,12 @@ from openclaw_workers.config.resolve import resolve_agent
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.access.pairing import PairingService
+from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
+from openclaw_workers.engine.intake.commands.context import CommandServices
 from openclaw_workers.engine.intake.skill_commands import SkillFinder
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.engine.maintenance.decide import Rules
@@ -48,12 +50,15 @@ def system_events_of(stores: Stores, waker: Waker) -> SystemEvents:
     return SystemEvents(store=stores.system_events, intake=intake_of(stores, waker), reader=stores.reader)
 
 
+def answers_of(stores: Stores, waker: Waker) -> Answers:
+    return Answers(stores.questions, stores.standing_approvals, stores.reader, waker)
+
+
 def intake_of(stores: Stores, waker: Waker) -> Intake:
     return Intake(
         inbox=stores.inbox,
         reader=stores.reader,
-        sessions=stores.sessions,
-        tree=stores.tree,
+        services=CommandServices(stores.sessions, stores.tree, answers_of(stores, waker)),
         control=control_of(stores, waker),
         waker=waker,
         chats=chats_of(stores.settings),

@@ -64,7 +64,7 @@ class QueueWaker:
         blanks, lane = self._known(), queue_of(lane_of(session))
         if blanks is None:
             return self._other().sealed(session, run)
-        return blanks.turns[lane].fill([session, run], task_id=run, shown=shown_args(session, run))
+        return blanks.turns[lane].fill([session, run], task_id=run, shown=shown_args(session))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
         blanks = self._known()
@@ -83,7 +83,7 @@ class QueueWaker:
         blanks = self._known()
         if blanks is None:
             return self._other().header(session, run, batch, index)
-        shown = shown_args(session, run)
+        shown = shown_args(session)
         message = blanks.header.fill([session, run], task_id=run, shown=shown, batch=batch, index=index)
         return self._push(Lane.SUBAGENT, message, run)
 

@@ -21,6 +21,7 @@ from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.questions import Questions, StandingApprovals
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.session_index import SessionIndex
@@ -75,6 +76,8 @@ class Stores:
     schedules: Schedules
     skill_commands: SkillCommands
     session_index: SessionIndex
+    questions: Questions
+    standing_approvals: StandingApprovals
 
 
 def open_stores(settings: Settings, redis_url: str, *, max_connections: int = 16) -> Stores:
@@ -114,6 +117,8 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         schedules=Schedules(redis, keys, log_entries=settings.cron.run_log_entries),
         skill_commands=SkillCommands(redis, keys),
         session_index=SessionIndex(redis, keys),
+        questions=Questions(redis, keys, rewake_ms=timing.rewake_ms),
+        standing_approvals=StandingApprovals(redis, keys),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -9,6 +10,8 @@ from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, Run, lane_of
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.tree import own_batch
+
+_LONG_ID = re.compile(r"([0-9a-f]{8})[0-9a-f-]{8,}")
 
 
 class Waker(Protocol):
@@ -41,9 +44,9 @@ def named(session: SessionKey, run: RunId) -> dict[str, str]:
     return {"runId": run, "sessionKey": session, "agentId": agent_of(session), "lane": lane, "runKind": kind}
 
 
-def shown_args(session: SessionKey, run: RunId) -> str:
-    """What Flower and Celery's events show of a turn: who and where, never what was said."""
-    return f"({session}, lane={lane_of(session)}, agent={agent_of(session)}, {run})"
+def shown_args(session: SessionKey) -> str:
+    """What Flower and Celery's events show of a turn: its session, never what was said. Long ids are cut short."""
+    return f"({_LONG_ID.sub(lambda found: found[1] + '…', session)})"
 
 
 def wake_all(waker: Waker, granted: Iterable[tuple[RunId, SessionKey]]) -> None:

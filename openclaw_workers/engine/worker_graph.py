@@ -9,13 +9,18 @@ import threading
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from pathlib import Path
 
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import model_aliases
-from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.config.secrets import secret_values
+from openclaw_workers.domain.ids import SessionKey, WorkerId
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.approvals.turn_approvals import ExecApprovals
+from openclaw_workers.engine.approvals.turn_questions import QuestionTools
 from openclaw_workers.engine.archives.writer import ArchiveWriter
 from openclaw_workers.engine.client_graph import (
     chats_of,
@@ -28,7 +33,7 @@ from openclaw_workers.engine.client_graph import (
     makers_of,
     system_events_of,
 )
-from openclaw_workers.engine.delivery.chats import ChatDelivery
+from openclaw_workers.engine.delivery.chats import ChatDelivery, push_channels
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.maintenance.archive_files import ArchiveFiles
@@ -39,6 +44,9 @@ from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.memory.slugs import SlugModel
 from openclaw_workers.engine.memory.tool_port import MemoryTools
+from openclaw_workers.engine.messaging.turn_messages import MessageTools
+from openclaw_workers.engine.sandbox.report import SandboxReports
+from openclaw_workers.engine.sandbox.sandboxes import Sandboxes
 from openclaw_workers.engine.schedules.declared import DeclaredJobs
 from openclaw_workers.engine.schedules.fire import DueJobs
 from openclaw_workers.engine.schedules.heartbeat import Heartbeats, has_block
@@ -47,7 +55,9 @@ from openclaw_workers.engine.schedules.targets import Targets
 from openclaw_workers.engine.schedules.tool_port import ScheduleTools
 from openclaw_workers.engine.sessions.relay import AnswerRelay
 from openclaw_workers.engine.sessions.tool_port import SessionTools
+from openclaw_workers.engine.shell.finished import FinishedCommands
 from openclaw_workers.engine.skills.catalog_of import skill_catalog
+from openclaw_workers.engine.skills.plugin_folders import plugin_folders
 from openclaw_workers.engine.skills.publish import SkillPublisher
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
@@ -57,11 +67,13 @@ from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.forget import DueRecords
 from openclaw_workers.engine.sweep.lost_call import DueLostCalls
 from openclaw_workers.engine.sweep.memory_note import DueMemoryNotes
+from openclaw_workers.engine.sweep.pace import SweepPace
 from openclaw_workers.engine.sweep.relay import DueRelays
 from openclaw_workers.engine.sweep.stop_children import DueStopOrders
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.engine.sweep.turn import DueTurns
 from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.tree.lineage import is_sandboxed
 from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.execution import TurnExecution
@@ -69,10 +81,18 @@ from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
+from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker
 from openclaw_workers.engine.worker.state import WorkerState
+from openclaw_workers.hooks import Hooks
+from openclaw_workers.redaction import protect
+from openclaw_workers.sandbox.bubblewrap import Bubblewrap
+from openclaw_workers.sandbox.directory import BACKEND_FILES, SANDBOXES_DIR, SandboxDirectory
 from openclaw_workers.skills.catalog import SkillCatalog
+from openclaw_workers.store.archives import Archive
 from openclaw_workers.store.keys import (
     ARCHIVE,
     BATCH,
@@ -95,6 +115,10 @@ from openclaw_workers.store.turns import Turns
 from openclaw_workers.tools.catalog import ToolCatalog
 from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
 from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
+from openclaw_workers.tools.policy.policy import ToolPolicy
+from openclaw_workers.tools.policy.tool_secrets import ToolSecrets
+from openclaw_workers.tools.shell.held import COMMANDS_DIR, CommandDirectory
+from openclaw_workers.tools.shell.start import run_briefly
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort
 
@@ -142,7 +166,7 @@ class WorkerEngine:
             web=self.web,
             catalog=self.catalog,
             skills=self.skills,
-            disabled_tools=disabled_tools(settings.tools.web),
+            policy=self.tool_policy,
             beats=lambda agent_id: has_block(settings, agent_id),
         )
 
@@ -152,13 +176,18 @@ class WorkerEngine:
 
     @cached_property
     def skills(self) -> SkillCatalog:
-        return skill_catalog(self.loaded.settings, self.loaded.state_dir)
+        return skill_catalog(self.loaded.settings, self.loaded.state_dir, plugin_folders(self.plugins))
 
     @cached_property
     def skill_publisher(self) -> SkillPublisher:
         return SkillPublisher(
             store=self.stores.skill_commands, catalog=self.skills, agents=self.agents, settings=self.loaded.settings
         )
+
+    @cached_property
+    def tool_policy(self) -> ToolPolicy:
+        settings = self.loaded.settings
+        return ToolPolicy(settings, self.catalog.tools, disabled=disabled_tools(settings.tools.web))
 
     @cached_property
     def web(self) -> WebPort:
@@ -190,7 +219,22 @@ class WorkerEngine:
             calibration=self.calibration,
             reader=self.stores.reader,
             tree=self.stores.tree,
+            sandboxes=self.turn_sandboxes,
+            main_key=self.loaded.settings.session.main_key,
         )
+
+    @cached_property
+    def turn_sandboxes(self) -> TurnSandboxes:
+        settings = self.loaded.settings
+        return TurnSandboxes(self.sandboxes, self.agents, settings.tools.elevated, settings.session.main_key)
+
+    @cached_property
+    def sandboxes(self) -> Sandboxes:
+        return sandboxes_of(self.loaded)
+
+    @cached_property
+    def tool_reports(self) -> ToolReports:
+        return ToolReports(self.agents, self.preparer, self.tool_policy, self.stores.reader)
 
     @cached_property
     def chats(self) -> ChatDelivery:
@@ -242,12 +286,72 @@ class WorkerEngine:
             transcripts=self.transcripts,
         )
 
+    @cached_property
+    def question_tools(self) -> QuestionTools:
+        stores, settings = self.stores, self.loaded.settings
+        return QuestionTools(
+            questions=stores.questions,
+            outbox=stores.outbox,
+            reader=stores.reader,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+        )
+
+    @cached_property
+    def tool_secrets(self) -> ToolSecrets:
+        protect(secret_values(self.loaded.settings))
+        return ToolSecrets(self.loaded.settings.secrets)
+
+    @cached_property
+    def hooks(self) -> Hooks:
+        engine = self.loaded.settings.engine
+        return Hooks(seconds=engine.hook_timeout_seconds, failure=engine.hook_failure)
+
+    @cached_property
+    def message_tools(self) -> MessageTools:
+        stores, settings = self.stores, self.loaded.settings
+        return MessageTools(
+            outbox=stores.outbox,
+            reader=stores.reader,
+            policy=settings.session.send_policy,
+            push_channels=push_channels(settings),
+        )
+
+    @cached_property
+    def exec_approvals(self) -> ExecApprovals:
+        return ExecApprovals(agents=self.agents, standing=self.stores.standing_approvals)
+
     def _ports_of(self, taken: Taken) -> TurnPorts:
+        questions = self.question_tools.for_turn(taken)
         return TurnPorts(
+            messages=self.message_tools.for_turn(taken),
+            questions=questions,
+            approvals=self.exec_approvals.for_turn(questions),
+            hooks=self.hooks,
+            secrets=self.tool_secrets.of,
             sessions=self.session_tools.for_turn(taken),
             memory=self.memory_tools.for_turn(taken),
             schedules=self.schedule_tools.for_turn(taken),
+            commands=self._commands_of(taken),
         )
+
+    def _commands_of(self, taken: Taken) -> CommandDirectory:
+        settings = self.agents.of_session(taken.lease.session).tools.exec
+        return CommandDirectory(
+            self.commands.root,
+            authority=taken.authority,
+            notifies=settings.notify_on_exit,
+            keep_ms=settings.cleanup_ms,
+        )
+
+    @cached_property
+    def commands(self) -> CommandDirectory:
+        return CommandDirectory(self.loaded.state_dir / COMMANDS_DIR)
+
+    @cached_property
+    def finished_commands(self) -> FinishedCommands:
+        events = system_events_of(self.stores, self.waker)
+        return FinishedCommands(self.commands, events, self.sandboxes.directory.prune)
 
     @cached_property
     def memory(self) -> MemoryGraph:
@@ -283,7 +387,23 @@ class WorkerEngine:
     def session_notes(self) -> SessionNotes:
         slugs = SlugModel(self.models, self.turns.record_calls)
         notes, access = self.stores.memory_notes, self.memory.access
-        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access)
+        return SessionNotes(notes, self.agents, self.loaded.state_dir, slugs, access, workspace_of=self.workspace_of)
+
+    @cached_property
+    def sandbox_reports(self) -> SandboxReports:
+        return SandboxReports(self.agents, self.sandboxes, self._is_sandboxed)
+
+    def _is_sandboxed(self, session: SessionKey) -> bool:
+        agent = self.agents.resolve(agent_of(session))
+        return is_sandboxed(agent, session, self.loaded.settings.session.main_key)
+
+    def workspace_of(self, session: SessionKey) -> Path:
+        """Where the files of a session are: in its sandbox, if that has a directory of its own."""
+        agent = self.agents.resolve(agent_of(session))
+        workspace = self.agents.workspace(agent.id)
+        if not self._is_sandboxed(session):
+            return workspace
+        return self.sandboxes.plan(session, agent, workspace).workspace
 
     @cached_property
     def sweep_wanted(self) -> threading.Event:
@@ -303,6 +423,7 @@ class WorkerEngine:
             process=self.process,
             waker=self.waker,
             chats=self.chats,
+            hooks=TurnHooks(self.hooks, self.stores.reader),
             max_attempts=self.loaded.settings.engine.max_attempts,
             on_delayed=self.sweep_wanted.set,
         )
@@ -314,7 +435,13 @@ class WorkerEngine:
     @cached_property
     def archives(self) -> ArchiveWriter:
         stores, loaded = self.stores, self.loaded
-        return ArchiveWriter(stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes)
+        return ArchiveWriter(
+            stores.archives, loaded.settings, loaded.state_dir, stores.memory_notes, on_written=self._session_ended
+        )
+
+    def _session_ended(self, archive: Archive) -> None:
+        about = {"sessionKey": archive.session_key, "sessionId": archive.session_id, "agentId": archive.agent_id}
+        self.hooks.fire("session_end", {**about, "deleted": archive.is_deleted})
 
     @cached_property
     def sweeper(self) -> Sweeper:
@@ -325,7 +452,7 @@ class WorkerEngine:
             self.due_kinds,
             place_id=lambda: self.archives.place_id,
             wanted=self.sweep_wanted,
-            period_seconds=self.loaded.settings.engine.sweep_seconds,
+            pace=SweepPace(self.loaded.settings.engine.sweep_seconds),
         )
 
     @cached_property
@@ -423,6 +550,12 @@ class WorkerEngine:
             DueKind(MAINTENANCE, self.maintenance.handle, on_sweep=self.maintenance.ensure_due, is_slow=True),
             DueKind(MEMORY_NOTE, notes.handle, on_sweep=self.skill_publisher.publish_now_and_then),
         )
+
+
+def sandboxes_of(loaded: Loaded) -> Sandboxes:
+    directory, defaults = SandboxDirectory(loaded.state_dir / SANDBOXES_DIR), loaded.settings.agents.defaults.sandbox
+    backend = Bubblewrap(directory.root / BACKEND_FILES, run_briefly, uid_base=defaults.uid_base)
+    return Sandboxes(directory, backend, defaults)
 
 
 def spawner_of(stores: Stores, waker: Waker, loaded: Loaded, agents: AgentConfigs) -> Spawner:

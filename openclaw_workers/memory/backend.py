@@ -36,6 +36,9 @@ class Collection(Protocol):
     def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
         """Carry out all queries as one batch; results in the same order."""
 
+    def payloads(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The payloads of these points, by id, as far as they are there."""
+
     def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
         """Ids and payloads of all matching points."""
 

@@ -122,6 +122,13 @@ class EdgeCollection:
             answers = self._shard.query_batch(edge.QueryBatchRequest([_request(edge, query) for query in queries]))
         return [[Hit(str(hit.id), hit.score, hit.payload or {}) for hit in hits] for hits in answers]
 
+    def payloads(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        if not ids:
+            return {}
+        with _failures():
+            records = self._shard.retrieve(list(ids), True, False)  # with the payload, without the vectors
+        return {str(record.id): record.payload or {} for record in records}
+
     def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
         edge, offset = _edge(), None
         while True:
@@ -185,7 +192,11 @@ def _request(edge: Any, query: Query) -> Any:
     else:
         nearest, params = edge.Query.Nearest(query.vector, using=DENSE), edge.SearchParams(exact=True)
     return edge.QueryRequest(
-        limit=query.limit, query=nearest, filter=_filter(edge, query.where), with_payload=True, params=params
+        limit=query.limit,
+        query=nearest,
+        filter=_filter(edge, query.where),
+        with_payload=query.with_payload,
+        params=params,
     )
 
 

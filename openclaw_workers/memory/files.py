@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class MemoryRoots:
 class MemoryFile:
     path: str
     """As results name it: relative to the workspace, or absolute for configured paths outside it."""
-    real: Path
+    real: str
     mtime_ns: int
     size: int
 
@@ -48,27 +48,21 @@ class MemoryFile:
 
 
 def memory_files(roots: MemoryRoots) -> list[MemoryFile]:
-    """All memory files. Links are not followed, and a file that is reached twice is listed once."""
+    """All memory files. Links are not followed, and a file that is reached twice is listed once.
+
+    Every search looks at all of them, so this is written for speed: one call of the system for each file.
+    """
     found: dict[str, MemoryFile] = {}
-    folders: dict[Path, str] = {}
-    for shown, path in _candidates(roots):
-        try:
-            info = os.lstat(path)
-        except OSError:
-            continue
-        # Resolving each file by itself would take most of the time of a search in many files.
-        if path.parent not in folders:
-            folders[path.parent] = os.path.realpath(path.parent)
-        real = os.path.join(folders[path.parent], path.name)
+    for shown, real, info in _candidates(roots):
         if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES and real not in found:
-            found[real] = MemoryFile(shown, Path(real), info.st_mtime_ns, info.st_size)
+            found[real] = MemoryFile(shown, real, info.st_mtime_ns, info.st_size)
     return sorted(found.values(), key=lambda file: file.path)
 
 
 def find_file(roots: MemoryRoots, named: str) -> MemoryFile | None:
     """The memory file of this name; None if there is none, or if the name is no memory path."""
     wanted = named.strip().removeprefix("./")
-    return next((file for file in memory_files(roots) if wanted in (file.path, str(file.real))), None)
+    return next((file for file in memory_files(roots) if wanted in (file.path, file.real)), None)
 
 
 def scope_of_file(path: str, text: str) -> str:
@@ -91,7 +85,11 @@ def date_in(path: str) -> str:
     return found[1] if found else ""
 
 
-def _candidates(roots: MemoryRoots) -> Iterator[tuple[str, Path]]:
+Candidate = tuple[str, str, os.stat_result]
+"""How results name a file, its path without links before its name, and what it is."""
+
+
+def _candidates(roots: MemoryRoots) -> Iterator[Candidate]:
     yield from _in_root(roots.workspace, "")
     yield from _in_root(roots.agent_dir, f"agents/{roots.agent_id}/agent/")
     for given in roots.extra:
@@ -100,29 +98,46 @@ def _candidates(roots: MemoryRoots) -> Iterator[tuple[str, Path]]:
         yield from _extra(given.rstrip("/"), absolute)
 
 
-def _in_root(root: Path, prefix: str) -> Iterator[tuple[str, Path]]:
+def _in_root(root: Path, prefix: str) -> Iterator[Candidate]:
     for name in ROOT_NAMES:
-        yield f"{prefix}{name}", root / name
+        yield from _file(root / name, f"{prefix}{name}")
     yield from _markdown_in(root / FOLDER, f"{prefix}{FOLDER}")
 
 
-def _extra(shown: str, path: Path) -> Iterator[tuple[str, Path]]:
+def _extra(shown: str, path: Path) -> Iterator[Candidate]:
     if path.is_dir() and not path.is_symlink():
         yield from _markdown_in(path, shown)
     elif path.suffix == ".md":
-        yield shown, path
+        yield from _file(path, shown)
 
 
-def _markdown_in(folder: Path, shown: str) -> Iterator[tuple[str, Path]]:
-    if folder.is_symlink():
+def _file(path: Path, shown: str) -> Iterator[Candidate]:
+    try:
+        yield shown, os.path.join(os.path.realpath(path.parent), path.name), os.lstat(path)
+    except OSError:
         return
-    for root, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inside = os.path.relpath(root, folder)
-        prefix = shown if inside == "." else f"{shown}/{inside}"
-        for name in _markdown(names):
-            yield f"{prefix}/{name}", Path(root) / name
 
 
-def _markdown(names: Sequence[str]) -> list[str]:
-    return sorted(name for name in names if name.endswith(".md") and not name.startswith("."))
+def _markdown_in(folder: Path, shown: str) -> Iterator[Candidate]:
+    if not folder.is_symlink():
+        yield from _walk(os.path.realpath(folder), shown)
+
+
+def _walk(folder: str, shown: str) -> Iterator[Candidate]:
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_name)
+    except OSError:
+        return
+    for entry in listed:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(entry.path, f"{shown}/{entry.name}")
+        elif entry.name.endswith(".md"):
+            try:
+                yield f"{shown}/{entry.name}", entry.path, entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # it was removed meanwhile
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name

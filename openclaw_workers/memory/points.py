@@ -54,6 +54,7 @@ class Query:
     limit: int
     corpus: Where | None = None
     """The points that decide how rare a word is; for sparse vectors."""
+    with_payload: bool = True
 
 
 @dataclass(frozen=True, slots=True)

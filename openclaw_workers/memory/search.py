@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -84,18 +84,27 @@ class MemorySearch:
         results = [each for each in results if each.score > 0 and each.score >= options.min_score]
         if options.mmr_share is not None:
             results = diversify(results, options.max_results, options.mmr_share)
-        return Found(results[: options.max_results], found.mode, found.note)
+        return Found(self._with_payloads(results[: options.max_results]), found.mode, found.note)
+
+    def _with_payloads(self, results: Sequence[Ranked]) -> list[Ranked]:
+        """Fetch what was left out of the queries. A result that was removed meanwhile is left out."""
+        missing = [each.id for each in results if not each.payload]
+        payloads = self._collection.payloads(missing) if missing else {}
+        whole = (replace(each, payload=each.payload or payloads.get(each.id, {})) for each in results)
+        return [each for each in whole if each.payload]
 
     def _fused(self, query: str, visible: Visibility, options: SearchOptions, exact: Sequence[str]) -> Found:
         wanted = self._filter(visible, options)
         limit = EXACT_CANDIDATES if exact else _candidates(options)
         vector, note = self._vector(query, options, is_exact=bool(exact))
+        # Payloads of hundreds of candidates take longer than the search itself.
+        early = bool(exact or options.half_life_days or options.mmr_share is not None)
         queries = []
         if options.mode != "vector" or vector is None:
             corpus = where(kind=CHUNK, agent=visible.agent_id)
-            queries.append(Query(sparse.query_vector(query), wanted, limit, corpus))
+            queries.append(Query(sparse.query_vector(query), wanted, limit, corpus, with_payload=early))
         if vector is not None:
-            queries.append(Query(vector, wanted, limit))
+            queries.append(Query(vector, wanted, limit, with_payload=early))
         # A query of stop words alone has no terms, and an index need not accept a vector without any.
         asked = [each for each in queries if not isinstance(each.vector, SparseVector) or each.vector.indices]
         answers = dict(zip(map(id, asked), self._collection.search(asked), strict=True)) if asked else {}

@@ -103,6 +103,15 @@ class ServerCollection:
         answers = asked(self._url, lambda: self._client.query_batch_points(self._name, requests))
         return [[Hit(str(hit.id), hit.score, hit.payload or {}) for hit in each.points] for each in answers]
 
+    def payloads(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        if not ids:
+            return {}
+        wanted = list(ids)
+        records = asked(
+            self._url, lambda: self._client.retrieve(self._name, wanted, with_payload=True, with_vectors=False)
+        )
+        return {str(record.id): record.payload or {} for record in records}
+
     def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
         offset: Any = None
         while True:
@@ -160,7 +169,12 @@ def _request(query: Query) -> Any:
     else:
         vector, using, params = query.vector, DENSE, models.SearchParams(exact=True)
     return models.QueryRequest(
-        query=vector, using=using, filter=_filter(query.where), limit=query.limit, with_payload=True, params=params
+        query=vector,
+        using=using,
+        filter=_filter(query.where),
+        limit=query.limit,
+        with_payload=query.with_payload,
+        params=params,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openclaw_workers.config.not_in_effect import settings_not_in_effect
 from openclaw_workers.config.schema_tree import dotted, leaves
 from openclaw_workers.errors import BadInput
 from openclaw_workers.views.errors import error_json
@@ -15,18 +14,16 @@ if TYPE_CHECKING:
 
 
 def config_values(loaded: Loaded, prefix: str = "") -> list[dict[str, Any]]:
-    """Every value below a path, its origin, and whether it is not in effect yet. Secrets are hidden.
+    """Every value below a path, and its origin. Secrets are hidden.
 
     Raises:
         BadInput: there is no such setting.
     """
-    idle = [each.loc for each in settings_not_in_effect(loaded.settings)]
     values = [
         {
             "path": path,
             "value": leaf.value,
             "origin": loaded.origins[path],
-            "pending": any(leaf.loc[: len(place)] == place for place in idle),
         }
         for leaf in leaves(loaded.settings)
         if (path := dotted(leaf.loc)) == prefix or path.startswith((f"{prefix}.", f"{prefix}[") if prefix else "")
@@ -42,12 +39,7 @@ def values_answer(loaded: Loaded, prefix: str = "") -> dict[str, Any]:
 
 
 def check_answer(loaded: Loaded) -> dict[str, Any]:
-    return {
-        "ok": True,
-        "source": source_of(loaded),
-        "pending": loaded.not_in_effect,
-        "unenforced": list(loaded.unenforced),
-    }
+    return {"ok": True, "source": source_of(loaded)}
 
 
 def failed_check_answer(error: ConfigurationError) -> dict[str, Any]:

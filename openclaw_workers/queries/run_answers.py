@@ -14,6 +14,7 @@ from openclaw_workers.errors import ConflictError
 from openclaw_workers.queries.journals import archived_journal_of, journal_of, session_fate
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.sessions import find_session
+from openclaw_workers.store.run_texts import text_of_run
 from openclaw_workers.views.runs import pick, run_json
 from openclaw_workers.views.subagents import delivery_json
 
@@ -79,6 +80,8 @@ def run_details(place: Installation, wanted: str) -> RunDetails:
         journal = archived_journal_of(place.loaded.state_dir, run)
     children = [each for each in place.stores.tree.children(run.session_key) if each.parent_run_id == run.id]
     batch = place.stores.tree.batch(run.batch) if run.batch else None
+    if run.entry is not None and not run.text:  # it has expired in the record
+        run = run.model_copy(update={"text": text_of_run(journal, run.id)})
     return RunDetails(run, journal, is_archived, fate, children, batch)
 
 

@@ -9,17 +9,18 @@ from openclaw_workers.views.worker_reports import plugin_problems, plugins_json,
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
+    from openclaw_workers.store.workers import WorkerInfo
 
 
 def plugins_answer(place: Installation) -> dict[str, Any]:
-    return {"ok": True, "workers": plugins_json(place.stores.workers.all())}
+    return {"ok": True, "workers": plugins_json(_reported(place))}
 
 
 def plugin_check(place: Installation) -> dict[str, Any]:
     """Raises:
     TransientError: no worker runs that could be asked.
     """
-    workers = plugins_json(place.stores.workers.all())
+    workers = plugins_json(_reported(place))
     if not workers:
         raise TransientError("no worker is running, so nobody has loaded a plugin", hint="start one with `ocw up`")
     problems = list(plugin_problems(workers))
@@ -27,4 +28,11 @@ def plugin_check(place: Installation) -> dict[str, Any]:
 
 
 def mcp_answer(place: Installation) -> dict[str, Any]:
-    return {"ok": True, "workers": servers_json(place.stores.workers.all())}
+    return {"ok": True, "workers": servers_json(_reported(place))}
+
+
+def _reported(place: Installation) -> list[tuple[WorkerInfo, dict[str, str]]]:
+    """The live workers with their reports."""
+    workers = place.stores.workers
+    alive = sorted((info for info in workers.all() if info.alive), key=lambda info: info.id)
+    return list(zip(alive, workers.reports([info.id for info in alive]), strict=True))

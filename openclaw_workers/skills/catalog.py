@@ -38,7 +38,7 @@ class AgentSkills:
     """For the session's row, as JSON; empty if no skills were looked for."""
     readable: tuple[str, ...] = ()
     """Folders and files outside the workspace that its read tool may open."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables for the commands of its runs."""
     commands: tuple[SkillCommand, ...] = ()
     refused: tuple[tuple[Skill, str], ...] = ()

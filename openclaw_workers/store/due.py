@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
 
 CLAIMED_AT_ONCE = 200
 CLAIM_MS = 5_000
+
+
+class Claim(NamedTuple):
+    wait_ms: int
+    """After which the sweeper is to come for the next item; -1 if it need not."""
+    workers: int
+    """How many are alive."""
+    items: list[str]
 
 
 class DueItems:
@@ -15,19 +25,24 @@ class DueItems:
         self._keys = keys
         self._lease_ms = lease_ms
 
-    def claim(self, place: str = "") -> tuple[int, list[str]]:
-        """Claim what is due; also returns the milliseconds until something else will be, -1 for nothing.
+    def claim(self, place: str = "", *, soon_ms: int = CLAIM_MS) -> Claim:
+        """Claim what is due.
 
-        `place`: the state directory of the caller, for archives that only it can write.
+        `place`: the state directory of the caller, for archives that only it can write. `soon_ms`: how long the caller
+        can wait for the next item; only one sweeper is told to come for it.
         """
         k = self._keys
-        wait_ms, *items = run_script(
+        wait_ms, workers, *items = run_script(
             self._redis,
             "due",
-            keys={**k.shared("due", "sweep"), "waiting": k.archives_at(place), "stepped": k.due_before_step},
-            args={"lease_ms": self._lease_ms, "most": CLAIMED_AT_ONCE, "claim_ms": CLAIM_MS},
+            keys={
+                **k.shared("due", "sweep", "workers"),
+                "waiting": k.archives_at(place),
+                "stepped": k.due_before_step,
+            },
+            args={"lease_ms": self._lease_ms, "most": CLAIMED_AT_ONCE, "claim_ms": CLAIM_MS, "soon_ms": soon_ms},
         )
-        return int(wait_ms), [str(item) for item in items]
+        return Claim(int(wait_ms), int(workers), [str(item) for item in items])
 
     def later(self, item: str, delay_ms: int) -> None:
         """Look at a claimed item again after a while; one that is done meanwhile stays done."""

@@ -190,8 +190,9 @@ class Inbox:
         return script_call(
             "accept",
             keys={
-                **k.for_session(key, "row", "ctl", "inbox", "receipts", "ages", "events", "waiters"),
-                **k.for_session(key, "event_keys"),
+                **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
+                **k.for_session(key, "event_keys", "bound", "asking"),
+                "open": k.questions,
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),
                 "event_list": k.system_events(key),
                 "run_key": k.run(run_id),

@@ -32,13 +32,20 @@
                                                             announced or given up, and the runs of it with it
     {ns}:batch:{id}:open           set     when settled     its runs that have not settled
     {ns}:tree:{id}                 zset    when settled     unsettled runs below root session id -> spawned at (ms)
-    {ns}:sweep                     hash    never            last sweep, end of grace, last step back of the clock (ms)
+    {ns}:sweep                     hash    never            last sweep, end of grace, last step back of the clock, the
+                                                            item that a sweeper waits for, last prune (ms)
     {ns}:sessions                  zset    with session     session key -> last update (ms)
+    {ns}:label:{id}                zset    with session     by label: its sessions -> since when (ms)
     {ns}:running                   zset    with turn        session key -> when its run was taken (ms)
     {ns}:runs                      zset    sweep prunes     run id -> queued at (ms)
     {ns}:run:{id}                  hash    7 days after end the run record; a child's goes with its batch
+    {ns}:run:{id}:texts            hash    1 hour after end the answer and the partial result; a child's are kept until
+                                                            the announce
     {ns}:workers                   zset    tick prunes      worker id -> last tick (ms)
     {ns}:worker:{id}               hash    1 day            host, pid, lane, concurrency, drain
+    {ns}:drained                   hash    when undrained   host or worker that takes no turns -> since when (ms)
+    {ns}:metrics:{id}              hash    7 days           by host: series (JSON) -> what its processes counted
+    {ns}:worker:{id}:report        hash    2 minutes        its plugins and MCP servers (JSON)
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
     {ns}:ingress:{id}              hash    1 minute         host, pid, url
@@ -59,10 +66,10 @@
     {ns}:limit:{id}:working        zset    1 hour           runs that are calling -> when their place ends (ms)
     {ns}:limit:{id}:waiting        zset    1 hour           runs that are held up -> when they came
     {ns}:limit:{id}:asked          hash    1 hour           when each of them last asked, and about which call
-    {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds
-    {ns}:budget:{id}:reserved      hash    7 days           run -> what its call may cost (JSON)
-    {ns}:budget:{id}:ends          zset    7 days           run -> when its reservation ends (ms)
-    {ns}:budget:{id}:sums          hash    7 days           sums of the reservations
+    {ns}:budget:{id}:spent         hash    90 days          tokens, cost, calls, seconds; a tree's for 2 days
+    {ns}:budget:{id}:reserved      hash    2 days           run -> what its call may cost (JSON)
+    {ns}:budget:{id}:ends          zset    2 days           run -> when its reservation ends (ms)
+    {ns}:budget:{id}:sums          hash    2 days           sums of the reservations
     {ns}:ledger:{id}               hash    90 days          a day's model calls: call id -> what it took (JSON)
     {ns}:archive:{id}              list    when written     by session id: a transcript cut off by reset or deletion,
                                                             and results that came too late for it
@@ -96,6 +103,11 @@
     {ns}:job:{id}                  hash    when removed     job (JSON), next_at, paused, failures, retries, last_at …
     {ns}:job:{id}:firings          hash    when ended       scheduled time (ms) -> firing that has not ended (JSON)
     {ns}:job:{id}:log              list    7 days           run log (JSON), newest first, at most `cron.runLogEntries`
+    {ns}:questions                 zset    when answered    open questions to people -> when they expire (ms)
+    {ns}:question:{id}             hash    1 day after      a question: kind, text, choices, command …, state, answer
+    {ns}:approved:{id}             hash    when revoked     by agent: command pattern -> who allowed it always (JSON)
+    {ns}:approved_operations       hash    when over        digest of a command, directory and place -> until when, and
+                                                            who allowed it (JSON)
     {ns}:maintenance               hash    never            how far the walk over all sessions is, how the last ended
     {ns}:maintenance:files:{id}    string  10 minutes       somebody looks for outdated archives at a place
     {ns}:quarantine                list    newest 1,000     records that could not be read (JSON)
@@ -104,14 +116,16 @@
     {ns}:s:{key}:ctl               hash    with session     engine state: state, run, lease, fence, seq, step …
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
     {ns}:s:{key}:bound             zset    with turn        messages the current run answers -> sequence number
-    {ns}:s:{key}:receipts          hash    newest 2,000     message id -> how it stands (JSON)
-    {ns}:s:{key}:ages              zset    newest 2,000     message id -> accepted at (ms)
+    {ns}:s:{key}:receipts          hash    newest 2,000     message id -> how it stands (JSON); all that wait
+    {ns}:s:{key}:receipts:settled  zset    with receipts    message that is over -> since when (ms)
     {ns}:s:{key}:log               list    with session     transcript entries (JSON), oldest first
-    {ns}:s:{key}:events            stream  newest 2,000     what happened, for viewers
+    {ns}:s:{key}:events            stream  1 hour           what happened, for viewers; the newest 2,000
     {ns}:s:{key}:batches           zset    with batch       batches it spawned that are not announced -> spawned at (ms)
     {ns}:s:{key}:children          zset    newest 1,000     runs it spawned -> the order of spawning
+    {ns}:s:{key}:spawned           zset    with child       sessions it spawned -> when (ms)
     {ns}:s:{key}:live              zset    when settled     those of them that have not settled
     {ns}:s:{key}:waiters           hash    when answered    message id -> session whose run waits for the answer
+    {ns}:s:{key}:asking            hash    when answered    question id -> the session itself, whose run waits
     {ns}:s:{key}:system_events     list    when told        events for its next turn (JSON), oldest first
     {ns}:s:{key}:event_keys        zset    1 day            keys of events it has been told of -> when (ms)
     {ns}:s:{key}:files             hash    with session     attachments it was spawned with: name -> base64
@@ -137,6 +151,11 @@ MEMORY_NOTE = "memory_note|"
 JOB = "job|"
 FIRING = "firing|"
 MAINTENANCE = "maintenance|"
+
+TEXTS = ":texts"
+"""Ends the key of a run's texts; scripts derive it from the key of the record (`texts_key` in lib/runs.lua)."""
+SETTLED = ":settled"
+"""Ends the key of the index of receipts; scripts derive it from theirs (`settled_key` in lib/messages.lua)."""
 
 
 def broker_prefix(namespace: str) -> str:
@@ -201,6 +220,9 @@ class Keys:
     def sessions(self) -> str:
         return f"{self.namespace}:sessions"
 
+    def label(self, label: str) -> str:
+        return f"{self.namespace}:label:{label}"
+
     @property
     def running(self) -> str:
         return f"{self.namespace}:running"
@@ -212,6 +234,13 @@ class Keys:
     @property
     def workers(self) -> str:
         return f"{self.namespace}:workers"
+
+    def metrics(self, host: str) -> str:
+        return f"{self.namespace}:metrics:{host}"
+
+    @property
+    def drained(self) -> str:
+        return f"{self.namespace}:drained"
 
     @property
     def suspects(self) -> str:
@@ -362,6 +391,9 @@ class Keys:
     def run(self, run_id: str) -> str:
         return f"{self.namespace}:run:{run_id}"
 
+    def run_texts(self, run_id: str) -> str:
+        return f"{self.run(run_id)}{TEXTS}"
+
     def cooldown(self, name: str) -> str:
         return f"{self.namespace}:cooldown:{name}"
 
@@ -401,6 +433,9 @@ class Keys:
 
     def worker(self, worker_id: str) -> str:
         return f"{self.namespace}:worker:{worker_id}"
+
+    def worker_report(self, worker_id: str) -> str:
+        return f"{self.namespace}:worker:{worker_id}:report"
 
     def archive(self, archive_id: str) -> str:
         return f"{self.namespace}:archive:{archive_id}"
@@ -462,8 +497,8 @@ class Keys:
     def receipts(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:receipts"
 
-    def ages(self, session: str) -> str:
-        return f"{self.namespace}:s:{session}:ages"
+    def settled_receipts(self, session: str) -> str:
+        return f"{self.receipts(session)}{SETTLED}"
 
     def log(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:log"
@@ -477,11 +512,31 @@ class Keys:
     def children(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:children"
 
+    def spawned(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:spawned"
+
     def live(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:live"
 
     def waiters(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:waiters"
+
+    def asking(self, session: str) -> str:
+        return f"{self.namespace}:s:{session}:asking"
+
+    @property
+    def questions(self) -> str:
+        return f"{self.namespace}:questions"
+
+    def question(self, question_id: str) -> str:
+        return f"{self.namespace}:question:{question_id}"
+
+    def approved(self, agent_id: str) -> str:
+        return f"{self.namespace}:approved:{agent_id}"
+
+    @property
+    def approved_operations(self) -> str:
+        return f"{self.namespace}:approved_operations"
 
     def system_events(self, session: str) -> str:
         return f"{self.namespace}:s:{session}:system_events"

@@ -16,7 +16,8 @@ from openclaw_workers.store.turn_records import Granted, Lease
 
 @dataclass(frozen=True, slots=True)
 class Ticked:
-    drain: bool
+    is_drained: bool
+    """It must take no turns, and hand over those that it has."""
     verdicts: list[str]
     """For each lease: ok, lost, or the reason it must stop."""
     full_percent: int = 0
@@ -54,15 +55,15 @@ class Leases:
     ) -> Ticked:
         """Renew the given leases and say that this process lives."""
         k = self._keys
-        drain, percent, *verdicts = run_script(
+        is_drained, percent, *verdicts = run_script(
             self._redis,
             "tick",
-            keys={**k.shared("workers", "due", "memory"), "worker_key": k.worker(worker)},
+            keys={**k.shared("workers", "due", "memory", "drained"), "worker_key": k.worker(worker)},
             args={"worker": worker, "lease_ms": self._lease_ms, "facts": json.dumps(facts)},
             more_keys=[key for lease in leases for key in (k.ctl(lease.session), k.slots(lease.lane))],
             more_args=[word for lease in leases for word in (lease.session, lease.token, lease.run)],
         )
-        return Ticked(bool(drain), [str(verdict) for verdict in verdicts], int(percent))
+        return Ticked(bool(is_drained), [str(verdict) for verdict in verdicts], int(percent))
 
     def rescue(
         self,

@@ -16,11 +16,13 @@ from openclaw_workers.domain.session_row import SessionEntry, from_hash
 from openclaw_workers.domain.transcript import TranscriptEntry, load_entry
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.client import Client, run_script, store_errors
-from openclaw_workers.store.keys import Keys
+from openclaw_workers.store.keys import TEXTS, Keys
 from openclaw_workers.store.pipelines import each_answer
 from openclaw_workers.store.quarantine import Note, Quarantine, fields_at_fault
+from openclaw_workers.store.run_texts import ask_for_entries, lacks_text, with_text_from
 
 PAGE = 200
+MOST_LABELLED = 1000
 STATE_FIELDS = ("state", "run", "lease_until", "owner", "attempt")
 """The fields of a session's control hash that `parse_state` reads."""
 
@@ -77,10 +79,28 @@ class Reader:
 
     def each_session(self, page: int = 200) -> Iterator[SessionEntry]:
         """All sessions, most recently used first."""
-        for key, row in self._pages("session", self._keys.sessions, self._keys.row, page):
-            entry = self.readable(f"session {key}", lambda row=row: from_hash(row), row)  # type: ignore[misc]
+        for keys in self._pages(self._keys.sessions, page):
+            yield from self._sessions(keys)
+
+    def _sessions(self, keys: Sequence[str]) -> Iterator[SessionEntry]:
+        for key, row in zip(keys, self.hashes("session", keys, self._keys.row), strict=True):
+            entry = self.readable(f"session {key}", lambda row=row: from_hash(row), row) if row else None  # type: ignore[misc]
             if entry is not None:
                 yield entry
+
+    def labelled(self, label: str) -> list[SessionEntry]:
+        """The sessions that were given this label last, at most `MOST_LABELLED`, the newest first."""
+        return self._indexed(self._keys.label(label), MOST_LABELLED)
+
+    def spawned(self, key: SessionKey) -> list[SessionEntry]:
+        """The sessions that this one has spawned and that were not deleted, the newest first."""
+        return self._indexed(self._keys.spawned(key), -1)
+
+    def _indexed(self, index: str, most: int) -> list[SessionEntry]:
+        with store_errors():
+            last = most - 1 if most >= 0 else -1
+            keys = [str(key) for key in self._redis.zrange(index, 0, last, desc=True)]
+        return list(self._sessions(keys))
 
     def control(self, key: SessionKey) -> SessionState:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
@@ -92,17 +112,31 @@ class Reader:
         return parse_state(found, waiting)
 
     def run(self, run_id: RunId) -> Run | None:
-        (raw,) = self.hashes("run", [run_id], self._keys.run)
-        return self._run(run_id, raw) if raw else None
+        """A run with its whole text, also if that has expired in its record and is still in Redis elsewhere."""
+        found = self.some_runs([run_id])
+        return self.with_text(found[0]) if found else None
 
     def some_runs(self, ids: Sequence[RunId]) -> list[Run]:
         """The records of these runs, in this order; expired and unreadable ones are left out."""
-        raws = self.hashes("run", ids, self._keys.run)
-        found = [self._run(run_id, raw) for run_id, raw in zip(ids, raws, strict=True) if raw]
-        return [run for run in found if run is not None]
+        return [run for _, run in self._runs(ids)]
 
-    def _run(self, run_id: str, raw: dict[str, str]) -> Run | None:
-        return self.readable(f"run {run_id}", lambda: parse_run(raw), raw)
+    def _runs(self, ids: Sequence[str]) -> Iterator[tuple[str, Run]]:
+        both = [name for run_id in ids for name in (run_id, f"{run_id}{TEXTS}")]
+        raws = self.hashes("run", both, self._keys.run)
+        for index, run_id in enumerate(ids):
+            record, texts = raws[2 * index], raws[2 * index + 1]
+            whole = {**record, **texts}
+            run = self.readable(f"run {run_id}", lambda whole=whole: parse_run(whole), whole) if record else None  # type: ignore[misc]
+            if run is not None:
+                yield run_id, run
+
+    def with_text(self, run: Run) -> Run:
+        """A run with its whole text, from the transcript or the archive in Redis if its record no longer has it."""
+        if not lacks_text(run):
+            return run
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            ask_for_entries(pipe, self._keys, run)
+            return with_text_from(run, each_answer(pipe))
 
     def runs(self, limit: int = 50) -> list[Run]:
         """Runs, newest first."""
@@ -110,15 +144,11 @@ class Reader:
 
     def each_run(self, page: int = 200) -> Iterator[Run]:
         """All runs, newest first."""
-        for run_id, raw in self._pages("run", self._keys.runs, self._keys.run, page):
-            run = self._run(run_id, raw)
-            if run is not None:
-                yield run
+        for ids in self._pages(self._keys.runs, page):
+            yield from (run for _, run in self._runs(ids))
 
-    def _pages(
-        self, kind: str, index: str, key_of: Callable[[str], str], page: int
-    ) -> Iterator[tuple[str, dict[str, str]]]:
-        """The hashes that an index names, highest score first; what has expired is left out.
+    def _pages(self, index: str, page: int) -> Iterator[list[str]]:
+        """The names in an index, highest score first.
 
         What moves to the front meanwhile pushes others onto the next page; none of them is given twice.
         """
@@ -126,8 +156,7 @@ class Reader:
         while len(names) == page:
             with store_errors():
                 names = [str(name) for name in self._redis.zrange(index, start, start + page - 1, desc=True)]
-            new = [name for name in names if name not in given]
-            yield from ((name, row) for name, row in zip(new, self.hashes(kind, new, key_of), strict=True) if row)
+            yield [name for name in names if name not in given]
             given.update(names)
             start += page
 

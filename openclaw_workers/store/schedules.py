@@ -182,6 +182,20 @@ class Schedules:
         """
         return next(iter(self._read([job_id])), None)
 
+    def look(self, job_id: str) -> tuple[StoredJob | None, int]:
+        """A job, how it stands, and the time by Redis, in one exchange.
+
+        Raises:
+            CorruptRecord: it cannot be read.
+        """
+        k = self._keys
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.hgetall(k.job(job_id))
+            pipe.hlen(k.job_firings(job_id))
+            pipe.time()
+            raw, at_work, (seconds, micros) = each_answer(pipe)
+        return _stored(job_id, raw, at_work) if raw else None, int(seconds) * 1000 + int(micros) // 1000
+
     def jobs(self, limit: int = 1_000) -> list[StoredJob]:
         """Jobs, newest first; those that cannot be read are left out."""
         with store_errors():

@@ -36,6 +36,10 @@ all others. The key is named after one of ours, because our user may touch no ot
 
 TAIL = "…"
 
+_DEFINITION = re.compile(r"^local .*(?:\n(?!local ).*)*", re.MULTILINE)
+"""A definition of a library file, up to the next one; the comment before a definition ends the one before it."""
+_NAME = re.compile(r"\w+")
+
 _FORMS = {
     "text": "ARGV[{}]",
     "number": "tonumber(ARGV[{}])",
@@ -74,7 +78,7 @@ class Header:
 def script_source(name: str) -> tuple[str, str]:
     """A script with what it includes and its bindings in front of it, and its SHA."""
     header, text = _read(f"{name}.lua")
-    parts = [_read(f"lib/{each}.lua")[1] for each in _with_their_own(header.includes)]
+    parts = _used_of([_read(f"lib/{each}.lua")[1] for each in _with_their_own(header.includes)], text)
     if name not in REFUSED_WHEN_FULL:
         parts.append(WRITE_ALTHOUGH_FULL)
     source = "\n".join([*parts, header.bindings(), text])
@@ -124,6 +128,19 @@ def _with_their_own(includes: Sequence[str]) -> list[str]:
         found.update(dict.fromkeys(_with_their_own(_read(f"lib/{each}.lua")[0].includes)))
         found[each] = None
     return list(found)
+
+
+def _used_of(libraries: Sequence[str], body: str) -> list[str]:
+    """The definitions that a script uses, directly or not. Lua allows a script 200 names at most."""
+    definitions = [found for text in libraries for found in _DEFINITION.findall(text.partition("\n]]\n")[2])]
+    used = set(_NAME.findall(body))
+    kept: list[str] = []
+    for definition in reversed(definitions):  # each uses only what stands before it
+        head = definition.partition("=")[0].partition("(")[0]
+        if used & set(_NAME.findall(head.removeprefix("local function").removeprefix("local"))):
+            used.update(_NAME.findall(definition))
+            kept.append(definition)
+    return kept[::-1]
 
 
 @cache

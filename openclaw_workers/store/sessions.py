@@ -56,8 +56,12 @@ class Sessions:
         reply = run_script(
             self._redis,
             "patch_row",
-            keys={"row": self._keys.row(key), "dedupe": self._keys.dedupe(delivery)},
-            args={"changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
+            keys={
+                "row": self._keys.row(key),
+                "dedupe": self._keys.dedupe(delivery),
+                "label_prefix": self._keys.label(""),
+            },
+            args={"session": key, "changes": json.dumps(fields), "keep_s": DEDUPE_SECONDS if delivery else 0},
         )
         return bool(reply[0] == "ok")
 
@@ -71,7 +75,7 @@ class Sessions:
         reply = run_script(
             self._redis,
             "begin",
-            keys={**k.for_session(key, "row", "receipts", "ages", "events"), **k.shared("sessions", "memory")},
+            keys={**k.for_session(key, "row", "receipts"), **k.shared("sessions", "memory")},
             args={
                 "session": key,
                 "new_session_id": new_session_id(),
@@ -165,7 +169,6 @@ class Sessions:
                         "receipts",
                         "log",
                         "events",
-                        "ages",
                         "live",
                         "children",
                         "files",
@@ -178,6 +181,7 @@ class Sessions:
                     **k.for_lane(lane, "slots", "line"),
                     "run_key": k.run(RunId(run)),
                     "archive_prefix": k.archive(""),
+                    "label_prefix": k.label(""),
                 },
                 args={
                     "session": key,

@@ -107,8 +107,9 @@ class Tree:
             self._redis,
             "spawn",
             keys={
-                **k.for_session(s, "row", "ctl", "events", "batches", "children", "live"),
+                **k.for_session(s, "row", "ctl", "events", "batches", "children", "live", "spawned"),
                 **k.shared("due", "sessions", "runs", "threads", "memory"),
+                "label_prefix": k.label(""),
                 "tree": k.tree(root),
                 "parent_key": k.run(lease.run),
             },
@@ -133,7 +134,7 @@ class Tree:
         return as_batch(raw) if raw else None
 
     def members(self, batch: Batch) -> list[Run]:
-        return self._reader.some_runs(batch.members)
+        return [self._reader.with_text(run) for run in self._reader.some_runs(batch.members)]
 
     def batches(self, session: SessionKey) -> list[BatchId]:
         """Batches this session spawned that are not announced yet, oldest first."""
@@ -194,7 +195,7 @@ class Tree:
             "announce",
             keys={
                 **k.shared("due", "runs", "archives", "sessions", "outgoing"),
-                **k.for_session(s, "row", "ctl", "inbox", "receipts", "ages", "events"),
+                **k.for_session(s, "row", "ctl", "inbox", "receipts", "events"),
                 "batch": k.batch(batch.id),
                 "open": k.open(batch.id),
                 "batches": k.batches(batch.parent_session),
@@ -331,7 +332,7 @@ class Tree:
 
 
 def _child_keys(k: Keys, child: NewChild) -> list[str]:
-    of_session = k.for_session(child.session, "row", "ctl", "inbox", "receipts", "ages", "events", "log", "files")
+    of_session = k.for_session(child.session, "row", "ctl", "inbox", "receipts", "events", "log", "files")
     return [*of_session.values(), k.run(child.run), k.batch(child.batch), k.open(child.batch)]
 
 

@@ -144,11 +144,13 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """What a parked run waits for: the answer to a message that it sent to another session."""
+    """What a parked run waits for: the answer to a message that it sent to another session, or to a question."""
 
     session: SessionKey
     message: MessageId
     milliseconds: int
+    is_question: bool = False
+    """It asked people: `session` is its own, and `message` the question's id."""
 
 
 @dataclass(frozen=True, slots=True)

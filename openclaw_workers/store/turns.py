@@ -281,7 +281,7 @@ class Turns:
                 **k.shared("due", "running", "suspects"),
                 **calls.ledger_keys(k),
                 "run_key": k.run(lease.run),
-                "waiters": k.waiters(wait.session if wait else s),
+                "waiters": k.asking(s) if wait and wait.is_question else k.waiters(wait.session if wait else s),
             },
             args={
                 **self._whose(lease),

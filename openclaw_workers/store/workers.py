@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.store.client import Client, run_script, store_errors, write
 from openclaw_workers.store.keys import Keys
@@ -13,6 +14,9 @@ from openclaw_workers.store.pipelines import each_answer
 
 DEAD_AFTER_MS = 15_000
 RUNS_KEPT_MS = 7 * 86_400_000
+PRUNE_EVERY_MS = 3_600_000
+PRUNED_AT_ONCE = 1000
+REPORT_KEPT_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +55,56 @@ class Workers:
             (seconds, micros), beat = pipe.execute()
         return beat is not None and abs(seconds * 1000 + micros // 1000 - beat) < self._lease_ms
 
-    def drain(self, worker: WorkerId) -> None:
-        """Tell a worker process, wherever it runs, to hand over its turns; it reads so with its next tick."""
-        write(self._redis, (self._keys.worker(worker), "HSET", "drain", 1))
+    def drain(self, name: str) -> None:
+        """Let a worker, or all workers of a host, take no turns and hand over those they have.
+
+        They read so with their next tick. It holds for workers of the host that start later, too.
+        """
+        write(self._redis, (self._keys.drained, "HSET", name, now_ms()))
+
+    def undrain(self, name: str) -> bool:
+        """Let them take turns again; returns whether they were drained."""
+        with store_errors():
+            return bool(self._redis.hdel(self._keys.drained, name))
+
+    def drained(self) -> list[str]:
+        """Hosts and workers that are drained."""
+        with store_errors():
+            return sorted(str(name) for name in self._redis.hkeys(self._keys.drained))
+
+    def send_report(self, worker: WorkerId, parts: Mapping[str, str]) -> None:
+        """Keep what a worker says of its plugins and MCP servers, apart from the facts that everybody reads."""
+        key = self._keys.worker_report(worker)
+        words = [word for part in parts.items() for word in part]
+        write(self._redis, (key, "HSET", *words), (key, "EXPIRE", REPORT_KEPT_SECONDS))
+
+    def reports(self, workers: Sequence[WorkerId]) -> list[dict[str, str]]:
+        """What each of these workers has reported; empty for one that has not."""
+        with store_errors(), self._redis.pipeline(transaction=False) as pipe:
+            for worker in workers:
+                pipe.hgetall(self._keys.worker_report(worker))
+            return [report or {} for report in each_answer(pipe)]
 
     def leave(self, worker: WorkerId) -> None:
         with store_errors(), self._redis.pipeline(transaction=False) as pipe:
             pipe.zrem(self._keys.workers, worker)
-            pipe.delete(self._keys.worker(worker))
+            pipe.delete(self._keys.worker(worker), self._keys.worker_report(worker))
+            pipe.hdel(self._keys.drained, worker)
             pipe.execute()
 
-    def prune(self) -> None:
-        """Forget in the index the runs whose records have expired, and the suspects of processes long dead."""
-        k = self._keys
-        run_script(
+    def prune(self) -> bool:
+        """Forget in the index the runs whose records have expired, and the suspects of processes long dead.
+
+        At most `PRUNED_AT_ONCE` runs; returns whether more may be left. Nothing happens if anybody has pruned within
+        the last hour.
+        """
+        reply = run_script(
             self._redis,
             "prune",
-            keys={**k.shared("runs", "suspects", "workers")},
-            args={
-                "kept_ms": RUNS_KEPT_MS,
-            },
+            keys={**self._keys.shared("runs", "suspects", "workers", "sweep")},
+            args={"kept_ms": RUNS_KEPT_MS, "every_ms": PRUNE_EVERY_MS, "most": PRUNED_AT_ONCE},
         )
+        return bool(reply[0] == "more")
 
 
 def worker_infos(

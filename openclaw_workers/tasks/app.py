@@ -11,9 +11,6 @@ from celery import Celery
 from celery.exceptions import SecurityWarning
 from celery.loaders.app import AppLoader
 from celery.local import PromiseProxy
-from click import Option
-
-from openclaw_workers.config.loader import ACCEPT_OPTION
 
 # Said in one line of our own when a worker is ready.
 warnings.filterwarnings("ignore", category=SecurityWarning, message=".*superuser privileges")
@@ -33,7 +30,4 @@ class InstalledOnly(AppLoader):
 
 
 app = Celery("openclaw", loader=InstalledOnly, set_as_current=False, task_cls="openclaw_workers.tasks.revoke:WakeTask")
-app.user_options["worker"].add(
-    Option([ACCEPT_OPTION], is_flag=True, help="Start although settings that restrict tools are not in effect yet.")
-)
 app.config_from_object(PromiseProxy(_settings))  # read once, when it is first needed

@@ -21,6 +21,7 @@ from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.errors import NotFound
 from openclaw_workers.tasks.app import app
+from openclaw_workers.tasks.run_states import event_of
 from openclaw_workers.tasks.settings import loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
 
@@ -30,10 +31,14 @@ REASON = "revoked"
 
 
 class WakeRequest(Request):
-    """A message that is discarded only when it expires."""
+    """A message that is discarded only when it expires, and whose events say how its run ended."""
 
     def revoked(self) -> bool:
         return bool(self.expires and super().revoked())
+
+    def send_event(self, type: str, **fields: Any) -> None:  # noqa: A002  # Celery's own name
+        kind, shown = event_of(type, fields)
+        super().send_event(kind, **shown)
 
 
 class WakeTask(Task[Any, Any]):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from openclaw_workers.domain.ids import BatchId
+from openclaw_workers.domain.ids import BatchId, SessionKey
+from openclaw_workers.domain.messages import Authority
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.signals import current_worker
-from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT
+from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT, SANDBOX, TOOLS
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)
@@ -28,3 +29,15 @@ def prompt(agent_id: str) -> dict[str, Any]:
     """An agent's system prompt as this worker would send it. Workers have the workspace; the caller may not."""
     frame = current_worker().frames.default(agent_id)
     return {**frame.report, "texts": [asdict(part) for part in frame.sent_parts]}
+
+
+@app.task(name=SANDBOX, ignore_result=False, resultrepr_maxsize=1)
+def sandbox(session: str) -> dict[str, Any]:
+    """Where the commands of a session run on this host."""
+    return current_worker().sandbox_reports.report(SessionKey(session))
+
+
+@app.task(name=TOOLS, ignore_result=False, resultrepr_maxsize=1)
+def tools(session: str, authority: str) -> dict[str, Any]:
+    """Which tools a session's turns have here, and why not the others. Workers know plugins and MCP servers."""
+    return current_worker().tool_reports.report(SessionKey(session), Authority(authority))

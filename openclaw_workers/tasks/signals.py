@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import mmap
 import os
-import sys
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -25,16 +25,17 @@ from celery.signals import (
 )
 
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.errors import ConfigurationError, StoreUnavailable
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
 from openclaw_workers.store.server_settings import unsafe_settings
 from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, silence_shutdown_message
+from openclaw_workers.tasks.drain import stop_consuming_when
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
 from openclaw_workers.tasks.revoke import replace_revoke
-from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.settings import redis_url
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
 
 log = structlog.get_logger(__name__)
@@ -47,6 +48,8 @@ class _Current:
     facts: WorkerFacts | None = None
     leaving = mmap.mmap(-1, 1)
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
+    drained = mmap.mmap(-1, 1)
+    """One byte that tells whoever consumes, the parent of a pool too, that the worker is drained."""
 
 
 def current_worker() -> Worker:
@@ -68,15 +71,8 @@ def _logging(loglevel: int | str = "INFO", **_: Any) -> None:
 
 
 @celeryd_init.connect
-def _refuse_without_protection(options: dict[str, Any], **_: Any) -> None:
-    """Checked here too, because a worker may be started by Celery's own command. Exit code 3, as of `ocw worker`."""
-    if options.get("accept_not_in_effect"):
-        return
-    try:
-        loaded().require_enforced()
-    except ConfigurationError as error:
-        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
-        sys.exit(3)
+def _follow_drain(instance: Any, **_: Any) -> None:
+    stop_consuming_when(instance.app, lambda: _Current.drained[0] == 1)
 
 
 @celeryd_init.connect
@@ -96,7 +92,8 @@ def _after_setup(instance: Any, **_: Any) -> None:
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     plugins = load_configured_plugins()
-    _Current.facts = WorkerFacts(lanes, int(instance.concurrency or 1), pool, plugins=plugins)
+    concurrency = int(instance.concurrency or 1)
+    _Current.facts = WorkerFacts(lanes, concurrency, pool, on_drained=_set_drained, plugins=plugins)
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
         load_models()
@@ -108,7 +105,7 @@ def _after_setup(instance: Any, **_: Any) -> None:
 def _child_started(**_: Any) -> None:
     assert _Current.facts is not None
     facts, leaving = _Current.facts, _Current.leaving
-    _start(WorkerFacts(facts.lane, 1, facts.pool, told_to_leave=lambda: leaving[0] == 1, plugins=facts.plugins))
+    _start(replace(facts, concurrency=1, told_to_leave=lambda: leaving[0] == 1))
 
 
 @worker_process_shutdown.connect
@@ -125,8 +122,6 @@ def _ready(**_: Any) -> None:
     if os.geteuid() == 0:
         log.warning("worker.is_root", advice="tools run with all rights; start workers as an ordinary user")
     if SUPERVISED_VARIABLE not in os.environ:  # `ocw up` prints it once
-        for setting, problem in loaded().not_in_effect.items():
-            log.warning("setting.pending", setting=setting, problem=problem)
         _log_unsafe_settings()
 
 
@@ -144,9 +139,13 @@ def _log_unsafe_settings() -> None:
 @worker_shutting_down.connect
 def _leaving(**_: Any) -> None:
     if _Current.worker is not None:
-        _Current.worker.drain()
+        _Current.worker.leave()
     else:
         _Current.leaving[0] = 1
+
+
+def _set_drained(is_drained: bool) -> None:
+    _Current.drained[0] = int(is_drained)
 
 
 def _start(facts: WorkerFacts) -> None:

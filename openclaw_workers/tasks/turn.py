@@ -1,4 +1,4 @@
-"""The Celery tasks that run turns: idempotent, with ids as arguments and no result."""
+"""The Celery tasks that run turns: idempotent, with ids as arguments. What they return is only shown."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from celery import Task
 from celery.exceptions import Ignore
 
 from openclaw_workers.domain.ids import RunId, SessionKey
-from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.runs import Run, RunState
 from openclaw_workers.engine.wake import named
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.logs import run_context
 from openclaw_workers.tasks.app import app
+from openclaw_workers.tasks.run_states import answered, result_of
 from openclaw_workers.tasks.signals import current_worker
 from openclaw_workers.tasks.waker import SUBAGENT, TURN
 
 
-class TurnNotAnswered(Exception):
-    """The run ended without an answer. That is recorded already; Flower is to show the task as failed."""
-
-
-@app.task(name=TURN, bind=True, ignore_result=True, throws=(TurnNotAnswered,))
-def turn(self: Task[Any, Any], session: str, run: str) -> None:
+@app.task(name=TURN, bind=True, ignore_result=True)
+def turn(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
     """Run a session's turn. Safe to deliver any number of times.
 
     A delivery that finds nothing to do, or hands the run over, raises Ignore: Flower must not show a run as done while
-    another worker is still running it.
+    another worker is still running it. If the run has ended meanwhile, whoever ended it, this delivery shows so.
     """
     state = _run(session, run)
-    if state is None:
+    if state is RunState.OK:
+        return answered(run)
+    record = _record(run)
+    if record is None or not record.state.is_final:
         raise Ignore
-    if state is not RunState.OK:
-        raise TurnNotAnswered(state.value)
+    return result_of(record)
 
 
 @app.task(name=SUBAGENT, bind=True, ignore_result=True)
@@ -42,15 +42,22 @@ def subagent(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
     and the records are the truth.
     """
     state = _run(session, run, is_header=True)
-    if state is None:
-        record = current_worker().reader.run(RunId(run))
-        if record is None or record.settled_at is None:
-            raise Ignore
-        state = record.state
-    return {"run_id": run, "status": state.value}
+    if state is RunState.OK:
+        return answered(run)
+    record = _record(run)
+    if record is None or record.settled_at is None:
+        raise Ignore
+    return result_of(record)
 
 
 def _run(session: str, run: str, *, is_header: bool = False) -> RunState | None:
     key, run_id = SessionKey(session), RunId(run)
     with run_context(**named(key, run_id)):
         return current_worker().runner.run(key, run_id, is_header=is_header)
+
+
+def _record(run: str) -> Run | None:
+    try:
+        return current_worker().reader.run(RunId(run))
+    except StoreUnavailable:
+        return None  # the sweep publishes the task again if the run has not ended

@@ -28,6 +28,8 @@ TURN = "openclaw.turn"
 SUBAGENT = "openclaw.subagent"
 ANNOUNCE = "openclaw.announce"
 PROMPT = "openclaw.prompt"
+SANDBOX = "openclaw.sandbox"
+TOOLS = "openclaw.tools"
 MEMORY_NOTE = "openclaw.memory_note"
 CHORD_OVER_SECONDS = 86_400
 UNREACHABLE = (OperationalError, RedisError, OSError)
@@ -44,13 +46,13 @@ class CeleryWaker:
 
     def turn(self, session: SessionKey, run: RunId) -> bool:
         lane = queue_of(lane_of(session))
-        return self._send(TURN, [session, run], lane, run, shown_args(session, run))
+        return self._send(TURN, [session, run], lane, run, shown_args(session))
 
     def sealed(self, session: SessionKey, run: RunId) -> str:
         lane = queue_of(lane_of(session))
         if lane not in self._blanks:
             self._blanks[lane] = blank_message(self._app, TURN, lane)
-        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session, run))
+        return self._blanks[lane].fill([session, run], task_id=run, shown=shown_args(session))
 
     def chord(self, batch: BatchId, headers: Sequence[tuple[SessionKey, RunId]]) -> bool:
         """Celery's own chord protocol, with ids of ours, so that any process can publish any part of it again."""
@@ -64,7 +66,7 @@ class CeleryWaker:
 
     def header(self, session: SessionKey, run: RunId, batch: BatchId, index: int) -> bool:
         options = self._in_chord(batch, index)
-        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session, run), **options)
+        return self._send(SUBAGENT, [session, run], Lane.SUBAGENT, run, shown_args(session), **options)
 
     def blanks(self) -> Blanks:
         """For clients that wake workers without Celery."""
@@ -95,9 +97,30 @@ class CeleryWaker:
             TransientError: none answered.
             BadInput: it could not be built.
         """
+        return self._ask_service(PROMPT, [agent_id], f"the prompt of {agent_id} cannot be built", seconds)
+
+    def sandbox(self, session: SessionKey, seconds: float = 30) -> dict[str, Any]:
+        """Ask a worker of the service lane where the commands of a session run.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not tell.
+        """
+        return self._ask_service(SANDBOX, [session], f"the sandbox of {session} cannot be told", seconds)
+
+    def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
+        """Ask a worker of the service lane which tools a session's turns have.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not tell.
+        """
+        return self._ask_service(TOOLS, [session, authority], f"the tools of {session} cannot be told", seconds)
+
+    def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float) -> dict[str, Any]:
         try:
             asked = self._app.send_task(
-                PROMPT, args=[agent_id], queue=Lane.SERVICE, expires=seconds, ignore_result=False, retry=False
+                task, args=args, queue=Lane.SERVICE, expires=seconds, ignore_result=False, retry=False
             )
             report: dict[str, Any] = asked.get(timeout=seconds)
         except (*UNREACHABLE, CeleryTimeout) as error:
@@ -105,7 +128,7 @@ class CeleryWaker:
             raise TransientError("no worker of lane service answered", hint=hint) from error
         except Exception as error:
             # Celery raises what the worker raised, or something by the same name.
-            raise BadInput(f"the prompt of {agent_id} cannot be built: {error}") from error
+            raise BadInput(f"{problem}: {error}") from error
         asked.forget()
         return report
 

@@ -18,6 +18,7 @@ from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
@@ -25,6 +26,7 @@ from openclaw_workers.engine.worker.ticker import Ticker
 from openclaw_workers.engine.worker_graph import WorkerEngine
 from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.providers.registry import Providers
+from openclaw_workers.store.metrics import Metrics
 from openclaw_workers.store.wake_messages import WakeMessages
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.settings import loaded, redis_url
@@ -66,6 +68,8 @@ class WorkerFacts:
     pool: str
     told_to_leave: Callable[[], bool] = lambda: False
     """How a pool child learns that its parent is shutting down."""
+    on_drained: Callable[[bool], None] = lambda _: None
+    """Told when the worker is drained or undrained: whoever consumes must stop or start."""
     plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
@@ -99,20 +103,31 @@ class Worker:
         )
         self.runner = engine.runner
         self.frames = engine.frames
+        self.sandbox_reports = engine.sandbox_reports
+        self.tool_reports = engine.tool_reports
         self.announcer = engine.announcer
         self.session_notes = engine.session_notes
         self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
         self._runs_turns = facts.lane != Lane.SERVICE
         self.reader = stores.reader
         self._sweeper = engine.sweeper
+        self._finished_commands = engine.finished_commands
+        self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
-        report = WorkerReport(fields, {"plugins": facts.plugins.report, "mcp": self._mcp.report})
+        parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
+        report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
+
+        def fields_of_tick() -> dict[str, str]:
+            report.send_if_due()
+            return fields
+
         self._ticker = Ticker(
             stores.leases,
             self._process,
             self.id,
-            report.due,
+            fields_of_tick,
             told_to_leave=facts.told_to_leave,
+            on_drained=facts.on_drained,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
@@ -129,10 +144,13 @@ class Worker:
         self._keep_blanks()
         self._ticker.start()
         self._sweeper.start()
+        self._finished_commands.start()
         if self._runs_turns:
             self._mcp.start()
         if self._memory_owner is not None:
             self._memory_owner.start()
+        if self._exporter is not None:
+            self._exporter.start()
         log.info("worker.started", worker=self.id)
 
     def _keep_blanks(self) -> None:
@@ -141,15 +159,18 @@ class Worker:
         except StoreUnavailable as error:  # clients use older ones, or load Celery
             log.warning("worker.blanks_not_kept", error=error.message)
 
-    def drain(self) -> None:
+    def leave(self) -> None:
         """Hand turns over and exit within the grace. Safe in a signal handler: takes no lock, starts no thread."""
-        self._process.drain()
+        self._process.leave()
 
     def stop(self) -> None:
         self._sweeper.stop()
+        self._finished_commands.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()
+        if self._exporter is not None:
+            self._exporter.stop()
         self._mcp.stop()
         try:
             self._workers.leave(self.id)

@@ -21,7 +21,11 @@ from openclaw_workers.tools.output_limit import MAX_OUTPUT_BYTES
 if TYPE_CHECKING:
     from openclaw_workers.tools.cron.port import SchedulePort
     from openclaw_workers.tools.memory.port import MemoryPort
+    from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
     from openclaw_workers.tools.sessions.port import SessionPort
+    from openclaw_workers.tools.shell.approval_port import ApprovalPort
+    from openclaw_workers.tools.shell.held import CommandDirectory
+    from openclaw_workers.tools.shell.sandbox_port import SandboxPort
     from openclaw_workers.tools.web.port import WebPort
 
 
@@ -81,6 +85,16 @@ class ToolContext:
     """Show a line of output while the call runs. It never blocks and may drop lines."""
     exec_seconds: float = 120
     """The time limit of a command whose call sets none."""
+    yield_seconds: float = 10
+    """After this time a command goes on in the background, if its call names no other."""
+    commands: CommandDirectory | None = None
+    """Commands in the background."""
+    may_background: bool = False
+    """Whether commands may go on in the background: the turn has the tool that reaches them."""
+    sandbox: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    shown_workspace: str = ""
+    """What a sandboxed session calls its workspace."""
     sessions: SessionPort | None = None
     """Other sessions, for the session tools."""
     memory: MemoryPort | None = None
@@ -89,8 +103,14 @@ class ToolContext:
     """The web, for web_fetch and web_search."""
     schedules: SchedulePort | None = None
     """Scheduled jobs, for the cron tool."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables for commands of this run, from its skills."""
+    messages: MessagePort | None = None
+    """Messages to chats, for the message tool."""
+    questions: QuestionPort | None = None
+    """Questions to people, for ask_user."""
+    approvals: ApprovalPort | None = None
+    """Which commands may run on the host; None allows all."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Further variables for commands: of this run, from its skills, and the secrets that name the tool."""
     skill_paths: tuple[str, ...] = ()
     """Folders and files of skills outside the workspace, which may be read and not written."""
     skill_files: frozenset[str] = frozenset()
@@ -117,6 +137,8 @@ class Tool(ABC, Generic[InputT]):
     input_type: type[InputT]
     groups: tuple[str, ...] = ()
     """The groups of its plugin or MCP server; those of built-in tools are in `policy.names`."""
+    owner_only: bool = False
+    """Whether only turns that an owner asked for have it."""
     source: ToolSource = BUILT_IN
     batched: ClassVar[bool] = False
     """All calls of one assistant message run together, before its other calls, in one `run_batch`."""

@@ -28,6 +28,10 @@ class HeadAndTail:
             del self._tail[:excess]
             self._dropped_bytes += excess
 
+    def skip(self, size_bytes: int) -> None:
+        """Count what the stream held and nobody has."""
+        self._dropped_bytes += size_bytes
+
     def text(self) -> str:
         if not self._dropped_bytes:
             return _decode(self._head + self._tail)

@@ -17,20 +17,25 @@ from openclaw_workers.tools.files.ls import Ls
 from openclaw_workers.tools.files.read import Read
 from openclaw_workers.tools.files.write import Write
 from openclaw_workers.tools.memory.tools import MemoryGet, MemorySearch, MemoryWrite
+from openclaw_workers.tools.messaging.ask_user import AskUser
+from openclaw_workers.tools.messaging.message import Message
+from openclaw_workers.tools.sessions.agents_list import AgentsList
 from openclaw_workers.tools.sessions.list import SessionsHistory, SessionsList, SessionsSearch, SessionStatus
 from openclaw_workers.tools.sessions.send import SessionsSend, SessionsYield, Subagents
 from openclaw_workers.tools.sessions.spawn import SessionsSpawn
 from openclaw_workers.tools.shell.exec import Exec
+from openclaw_workers.tools.shell.process import Process
 from openclaw_workers.tools.web.web_fetch import WebFetch
 from openclaw_workers.tools.web.web_search import WebSearch
 
 
 @cache
 def _by_name() -> dict[str, Tool[Any]]:
-    tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec()]
+    tools: list[Tool[Any]] = [Read(), Write(), Edit(), ApplyPatch(), Grep(), Find(), Ls(), Exec(), Process()]
     tools += [WebSearch(), WebFetch()]
     tools += [SessionsSpawn(), SessionsSend(), SessionsYield(), Subagents()]
     tools += [SessionsList(), SessionsHistory(), SessionsSearch(), SessionStatus(), CronTool()]
+    tools += [Message(), AskUser(), AgentsList()]
     tools += [MemorySearch(), MemoryGet(), MemoryWrite()]
     return {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
 

@@ -1,9 +1,9 @@
-"""What each worker has loaded and connected, as JSON, from the reports that workers send with their ticks."""
+"""What each worker has loaded and connected, as JSON, from the reports that workers send."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from openclaw_workers.store.workers import WorkerInfo
@@ -11,14 +11,18 @@ from openclaw_workers.store.workers import WorkerInfo
 Json = dict[str, Any]
 
 
-def plugins_json(workers: Iterable[WorkerInfo]) -> list[Json]:
+Reported = tuple[WorkerInfo, Mapping[str, str]]
+"""A worker and its report."""
+
+
+def plugins_json(reported: Iterable[Reported]) -> list[Json]:
     """docs/cli.md describes the fields."""
-    return [{**_worker(info), "plugins": _part(info, "plugins")} for info in _alive(workers)]
+    return [{**_worker(info), "plugins": _part(report, "plugins")} for info, report in reported]
 
 
-def servers_json(workers: Iterable[WorkerInfo]) -> list[Json]:
+def servers_json(reported: Iterable[Reported]) -> list[Json]:
     """Workers that use MCP servers; docs/cli.md describes the fields."""
-    found = [{**_worker(info), "servers": _part(info, "mcp")} for info in _alive(workers)]
+    found = [{**_worker(info), "servers": _part(report, "mcp")} for info, report in reported]
     return [each for each in found if each["servers"]]
 
 
@@ -42,17 +46,13 @@ def _problem(worker: Json, plugin: str, problem: str) -> Json:
     return {"worker": worker["worker"], "lane": worker["lane"], "plugin": plugin, "problem": problem}
 
 
-def _alive(workers: Iterable[WorkerInfo]) -> list[WorkerInfo]:
-    return sorted((info for info in workers if info.alive), key=lambda info: info.id)
-
-
 def _worker(info: WorkerInfo) -> Json:
     return {"worker": info.id, "host": info.facts.get("host", ""), "lane": info.facts.get("lane", "")}
 
 
-def _part(info: WorkerInfo, name: str) -> list[Json]:
+def _part(report: Mapping[str, str], name: str) -> list[Json]:
     try:
-        part = json.loads(info.facts.get(name, "[]"))
+        part = json.loads(report.get(name, "[]"))
     except ValueError:
         return []
     return part if isinstance(part, list) else []

@@ -13,7 +13,13 @@ AGENTS = {
     "defaults": {"model": {"primary": "offline/script", "fallbacks": ["offline/demo"]}},
     "list": [
         {"id": "main", "bootstrapMaxChars": 400},
-        {"id": "work", "name": "Worker", "thinkingDefault": "low", "extraSystemPrompt": "Work only by day."},
+        {
+            "id": "work",
+            "name": "Worker",
+            "thinkingDefault": "low",
+            "extraSystemPrompt": "Work only by day.",
+            "tools": {"profile": "minimal", "alsoAllow": ["exec", "sesion_status"]},
+        },
     ],
 }
 
@@ -100,3 +106,27 @@ def test_a_missing_worker_is_reported_at_once(bare_fleet: Fleet) -> None:
     done = Ocw(bare_fleet)("agents", "prompt", "main")
     assert done.code == 4
     assert "no worker is running for lane service" in done.err
+
+
+def test_a_worker_tells_which_tools_a_session_has(ocw: Ocw) -> None:
+    report = ocw("tools", "list", "--session", "agent:work:main", "--json").json
+    tools = {tool["name"]: tool for tool in report["tools"]}
+
+    assert (report["agentId"], report["authority"], report["sandboxed"]) == ("work", "owner", False)
+    assert {name for name, tool in tools.items() if tool["allowed"]} >= {"read", "write", "exec"}
+    assert tools["cron"]["removedBy"] == "profile"
+    assert report["warnings"] == [
+        "agents.list[1].tools.profile: no tool is called 'sesion_status'; did you mean 'session_status'?"
+    ]
+    assert "cron" in ocw("tools", "list", "--session", "agent:work:main").out
+
+
+def test_the_layer_that_removed_a_tool_is_explained_with_its_setting(ocw: Ocw) -> None:
+    told = ocw("tools", "explain", "cron", "--session", "agent:work:main")
+    assert "removed by: profile\nbecause: agents.list[1].tools.profile does not name it\n" in told.out
+    assert "setting: agents.list[1].tools.profile: [read, write, edit" in told.out
+    assert ocw("tools", "explain", "cron").out == "cron: agent:main:main has it (authority owner)\n"
+    stranger = ocw("tools", "explain", "exec", "--as", "anyone", "--json").json
+    assert stranger["tool"]["removedBy"] == "non-owner"
+    wrong = ocw("tools", "explain", "exce")
+    assert (wrong.code, "did you mean 'exec'?" in wrong.err) == (5, True)

@@ -88,6 +88,7 @@ def test_the_printed_fields_are_the_documented_ones(engine: Fleet, server: WireS
     asking.outbox()
     asking.schedules()
     asking.people()
+    asking.questions()
     asking.tokens()
     asking.runs_and_endings()
     asking.channels()
@@ -164,6 +165,24 @@ class Asking:
         assert done.code == 0, done.err
         self.answers["agent --wait tree"].append(done.json)
 
+    def questions(self) -> None:
+        """In a group commands are asked for, whoever wants them."""
+        group, which = "telegram:group:-5", {"tool": "ask_user", "input": {"question": "Which?", "choices": ["red"]}}
+        steps = [call(execute("echo one")), call(execute("echo two")), call(which), say("done")]
+        sent = self.fleet.send(program(*steps), group)
+        self.ask("approvals approve", "approvals", "approve", self.waiting("approval"), "--always")
+        self.ask("approvals deny", "approvals", "deny", self.waiting("approval"))
+        self.ask("approvals answer", "approvals", "answer", self.waiting("ask"), "1")
+        self.fleet.outcome(sent, within=60)
+        self.ask("approvals list", "approvals", "list")
+        self.ask("approvals revoke", "approvals", "revoke", "echo one")
+
+    def waiting(self, kind: str) -> str:
+        """The id of the question that waits."""
+        found = eventually(lambda: [q for q in self.fleet.stores.questions.open() if q.kind == kind], within=60)
+        self.ask("approvals list", "approvals", "list")
+        return str(found[0].id)
+
     def subagents(self) -> None:
         gate = Gate(self.fleet, "held")
         held = self.child("held", gate)
@@ -214,6 +233,7 @@ class Asking:
         folder.mkdir(exist_ok=True)
         (folder / "worker-main.log").write_text("2026-11-17 22:12:12 worker.ready lane=main\n")
         self.ask("logs", "logs")
+        self.ask("doctor", "doctor", "--no-probe")
 
     def what_is_there(self) -> None:
         damaged = self.fleet.stores.keys.log(session_key("plain"))
@@ -237,6 +257,8 @@ class Asking:
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
+        self.ask("tools list", "tools", "list")
+        self.ask("tools explain", "tools", "explain", "exec")
         self.ask("plugins list", "plugins", "list")
         self.ask("plugins check", "plugins", "check", code=1)
         eventually(lambda: self.ocw("mcp", "status", "--json").json["workers"], within=60)
@@ -327,6 +349,9 @@ class Asking:
         redis.hset(keys.archives, "sid-1", "{}")  # another host has started it, and results came late
         redis.hset(keys.archiving("sid-1"), mapping={"waits": "1", "host": "far.example:/state"})
         self.ask("status", "status")
+        (host,) = {each["host"] for each in self.ask("status", "status")["workers"] if each["alive"]}
+        self.ask("drain", "drain", host)
+        self.ask("undrain", "undrain", host)
         self.ask("status --damaged", "status", "--damaged")
         self.ask("runs stop", "runs", "stop", run, "--wait")
         self.ask("sessions export", "sessions", "export", "--out", str(self.directory / "out"))

@@ -72,7 +72,7 @@ def test_a_plugin_gets_each_child_and_log_lines_name_its_tree(bare_fleet: Fleet,
     assert spawned["id"] == ended["id"]
     assert (ended["label"], ended["state"], ended["text"]) == ("one", "ok", "done")
     eventually(lambda: "hook.failed" in bare_fleet.logs(), within=10)
-    assert "hook.load_failed" in bare_fleet.logs()
+    assert "plugin.problem" in bare_fleet.logs()
 
     # And the child's log lines have its place in the tree
     child = bare_fleet.run(ended["id"])

@@ -19,7 +19,6 @@ import pytest
 import redis
 
 from openclaw_workers.cli.local.private_redis import answers
-from openclaw_workers.config.loader import ACCEPT_OPTION
 from openclaw_workers.state_dir import Runtime, read_runtime, running_pid
 from tests.support.redis_server import RedisServer, free_port, is_rewritten, journal_of
 from tests.support.waiting import eventually
@@ -241,7 +240,7 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_succeeds(ocw: Ocw) -> Non
     ocw.state_dir.mkdir()
     (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
     process = subprocess.Popen(
-        ocw.argv("up", "--no-flower", ACCEPT_OPTION),
+        ocw.argv("up", "--no-flower"),
         env=ocw.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -258,34 +257,7 @@ def test_ctrl_c_in_the_foreground_stops_everything_and_succeeds(ocw: Ocw) -> Non
     assert "OpenClaw Workers is up." in stdout
     assert "agents answer with the built-in model, offline/demo" in stdout
     assert 'agent -m "hello"' in stdout
-    assert "Set, but not in effect yet: sandbox.mode, tools.deny.\n" in stdout
-    assert "setting.pending" not in stderr, "the workers repeat the warning"
     assert not any(is_alive(child) for child in children)
-
-
-@pytest.mark.parametrize("options", [[], ["--detach"], ["--json"]])
-def test_up_does_not_start_if_a_denied_tool_would_still_run(ocw: Ocw, options: list[str]) -> None:
-    ocw.state_dir.mkdir()
-    (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\nsandbox: {mode: all}\n")
-
-    done = ocw("up", *options)
-
-    output = done.stdout if options == ["--json"] else done.stderr
-    assert done.returncode == 3
-    assert "sandbox.mode: not in effect yet" in output
-    assert "tools.deny: not in effect yet" in output
-    assert ACCEPT_OPTION in output
-    assert [path.name for path in ocw.state_dir.iterdir()] == ["openclaw.yaml"]
-
-
-def test_up_in_the_background_starts_without_protection_if_that_is_accepted(ocw: Ocw) -> None:
-    ocw.state_dir.mkdir()
-    (ocw.state_dir / "openclaw.yaml").write_text("tools: {deny: [exec]}\n")
-
-    ready = ocw.up("--no-flower", ACCEPT_OPTION)
-
-    assert list(ready["pending"]) == ["tools.deny"]
-    assert ready["pids"].keys() >= WORKERS
 
 
 @pytest.mark.parametrize(

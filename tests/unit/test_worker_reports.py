@@ -3,41 +3,65 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
+
+import pytest
 
 from openclaw_workers.domain.ids import WorkerId
 from openclaw_workers.engine.worker.report import REPEAT_SECONDS, WorkerReport
+from openclaw_workers.errors import StoreUnavailable
 from openclaw_workers.store.workers import WorkerInfo
 from openclaw_workers.views.worker_reports import plugin_problems, plugins_json, servers_json
 
 
-def worker(name: str, *, alive: bool = True, **parts: Any) -> WorkerInfo:
-    facts = {"host": "h", "lane": "main", **{part: json.dumps(value) for part, value in parts.items()}}
-    return WorkerInfo(WorkerId(name), alive, 0, facts)
+def worker(name: str, **parts: Any) -> tuple[WorkerInfo, dict[str, str]]:
+    info = WorkerInfo(WorkerId(name), True, 0, {"host": "h", "lane": "main"})
+    return info, {part: json.dumps(value) for part, value in parts.items()}
 
 
 def plugin(name: str, origin: str = "p 1", *problems: str) -> dict[str, Any]:
     return {"plugin": name, "origin": origin, "state": "loaded", "tools": [], "problems": list(problems)}
 
 
-def test_a_part_is_sent_when_it_changes_and_now_and_then() -> None:
+def test_a_report_is_sent_when_it_changes_and_now_and_then() -> None:
     now, parts = [100.0], [1]
-    report = WorkerReport({"host": "h"}, {"list": lambda: parts}, clock=lambda: now[0])
+    sent: list[Mapping[str, str]] = []
+    report = WorkerReport({"list": lambda: parts}, sent.append, clock=lambda: now[0])
 
-    assert report.due() == {"host": "h", "list": "[1]"}
-    assert report.due() == {"host": "h"}
+    for _ in range(2):
+        report.send_if_due()
     parts.append(2)
-    assert report.due() == {"host": "h", "list": "[1, 2]"}
+    for _ in range(2):
+        report.send_if_due()
     now[0] += REPEAT_SECONDS + 1
-    assert report.due() == {"host": "h", "list": "[1, 2]"}
+    report.send_if_due()
+
+    assert [each["list"] for each in sent] == ["[1]", "[1, 2]", "[1, 2]"]
+
+
+def test_a_report_that_could_not_be_sent_is_sent_again() -> None:
+    sent: list[Mapping[str, str]] = []
+
+    def send(texts: Mapping[str, str]) -> None:
+        sent.append(texts)
+        if len(sent) == 1:
+            raise StoreUnavailable("away")
+
+    report = WorkerReport({"list": lambda: [1]}, send, clock=lambda: 100.0)
+    with pytest.raises(StoreUnavailable):
+        report.send_if_due()
+    report.send_if_due()
+    report.send_if_due()
+
+    assert len(sent) == 2
 
 
 def test_workers_that_differ_or_failed_are_named() -> None:
     workers = plugins_json(
         [
-            worker("h/2", plugins=[plugin("a", "p 2"), plugin("b", "p 1", "no such module")]),
             worker("h/1", plugins=[plugin("a"), plugin("c")]),
-            worker("h/3", alive=False, plugins=[plugin("z")]),
+            worker("h/2", plugins=[plugin("a", "p 2"), plugin("b", "p 1", "no such module")]),
         ]
     )
 
@@ -51,7 +75,7 @@ def test_workers_that_differ_or_failed_are_named() -> None:
 
 
 def test_a_report_that_cannot_be_read_is_empty() -> None:
-    broken = WorkerInfo(WorkerId("h/1"), True, 0, {"plugins": "{", "mcp": '{"a": 1}'})
+    broken = (WorkerInfo(WorkerId("h/1"), True, 0, {}), {"plugins": "{", "mcp": '{"a": 1}'})
 
     assert plugins_json([broken])[0]["plugins"] == []
     assert servers_json([broken]) == []

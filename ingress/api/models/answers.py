@@ -325,8 +325,6 @@ class ConfigAnswer(Done):
 
 class ConfigCheckAnswer(Done):
     source: str | None
-    pending: Json | None = None
-    unenforced: list[str] | None = None
     problems: list[str] | None = None
 
 
@@ -365,6 +363,16 @@ class OutboxAnswer(Done):
 
 class OutgoingAnswer(Outgoing):
     ok: bool
+
+
+class QuestionsAnswer(Done):
+    questions: list[Json]
+    allowed: list[Json]
+
+
+class DecidedAnswer(Done):
+    id: str
+    text: str
 
 
 class PairingAnswer(Done):

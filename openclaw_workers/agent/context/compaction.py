@@ -53,7 +53,7 @@ class Context:
 class NotCompacted:
     """The conversation stays as it is. Trying again before it has grown would have the same result."""
 
-    reason: Literal["nothing to drop", "no summary", "no gain"]
+    reason: Literal["nothing to drop", "no summary", "no gain", "a plugin blocked it"]
 
 
 def compact(

@@ -23,6 +23,7 @@ from openclaw_workers.agent.context.request_view import RequestView
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, TranscriptEntry
 from openclaw_workers.errors import ProviderError
+from openclaw_workers.hooks import Hooks
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +56,8 @@ class WindowKeeper:
     summarise: Summarise
     flush: Flush
     record: Record
+    hooks: Hooks | None = None
+    session_key: str = ""
     recovery: Recovery = field(default_factory=Recovery)
     _futile_at: int = 0
     _shown: tuple[int, RequestView, list[TranscriptEntry]] | None = None
@@ -118,6 +121,10 @@ class WindowKeeper:
     def _compact(
         self, history: Sequence[TranscriptEntry], *, force: bool = False, focus: str = ""
     ) -> CompactionEntry | NotCompacted:
+        blocked = self._blocked(history)
+        if blocked:
+            log.info("context.compaction_blocked", reason=blocked)
+            return NotCompacted("a plugin blocked it")
         done = self._retry_in_smaller_window(
             lambda: compact(
                 history,
@@ -135,7 +142,20 @@ class WindowKeeper:
         else:
             log.info("context.compacted", tokens_before=done.tokens_before, tokens_after=done.tokens_after)
             self.record(done)
+            if self.hooks is not None:
+                sizes = {"tokensBefore": done.tokens_before, "tokensAfter": done.tokens_after}
+                self.hooks.fire("after_compaction", {**self._about(), **sizes, "summary": done.summary})
         return done
+
+    def _about(self) -> dict[str, object]:
+        return {"sessionKey": self.session_key, "runId": self.run_id}
+
+    def _blocked(self, history: Sequence[TranscriptEntry]) -> str:
+        """Why plugins do not let the conversation be compacted; empty if they do."""
+        if self.hooks is None or not self.hooks.is_used("before_compaction"):
+            return ""
+        tokens = self.view.used(self._pruned(history))
+        return self.hooks.ask("before_compaction", {**self._about(), "tokens": tokens}).blocked
 
     def _note_futile(self, history: Sequence[TranscriptEntry], done: NotCompacted, failure: str = "") -> None:
         self._futile_at = old = self.view.old(history, now_ms())

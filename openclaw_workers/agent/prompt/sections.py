@@ -30,7 +30,11 @@ class PromptFacts:
     agent_id: str
     agent_name: str
     workspace: Path
+    """As the agent's commands see it."""
     specs: Sequence[ToolSpec]
+    sandbox_access: str | None = None
+    """Access of its sandbox to the workspace: none, ro or rw; None: it is not sandboxed."""
+    sandbox_network: bool = False
     theme: str = ""
     """The agent's style, in a few words."""
     emoji: str = ""
@@ -150,7 +154,11 @@ def _memory(facts: PromptFacts) -> str:
 
 
 def _workspace(facts: PromptFacts) -> str:
-    return texts.WORKSPACE.format(workspace=facts.workspace)
+    if facts.sandbox_access is None:
+        return texts.WORKSPACE.format(workspace=facts.workspace)
+    access = texts.SANDBOX_ACCESS[facts.sandbox_access]
+    network = "" if facts.sandbox_network else texts.SANDBOX_WITHOUT_NETWORK
+    return texts.SANDBOXED_WORKSPACE.format(workspace=facts.workspace, access=access, network=network)
 
 
 def _documentation(facts: PromptFacts) -> str:

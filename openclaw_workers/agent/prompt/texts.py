@@ -53,6 +53,9 @@ TOOL_SUMMARIES = {
     "sessions_search": "Search past conversations",
     "sessions_send": "Send a message to a session and wait for its answer",
     "session_status": "Show the state of a session, set its model",
+    "agents_list": "List agents that may be spawned",
+    "message": "Send, edit and react to messages in chats",
+    "ask_user": "Ask the user a question with choices and wait for the answer",
 }
 """The list of tools in the system prompt, in this order. Other tools follow by name, with their own first sentence."""
 
@@ -90,6 +93,16 @@ CITE = "Citations: include Source: <path#line> when it helps the user verify mem
 DO_NOT_CITE = "Citations are disabled: do not mention file paths or line numbers in replies."
 
 WORKSPACE = "## Workspace\nYour working directory is {workspace}. Paths are relative to it."
+
+SANDBOXED_WORKSPACE = """## Workspace
+Your commands run in a sandbox. Your working directory there is {workspace}. Paths are relative to it.
+{access}{network}"""
+SANDBOX_ACCESS = {
+    "none": "It is your own: the agent's workspace on the host is not there.",
+    "ro": "It is the agent's workspace. You can read it, not change it; write to /tmp, which ends with each command.",
+    "rw": "It is the agent's workspace.",
+}
+SANDBOX_WITHOUT_NETWORK = " Commands have no network."
 
 DOCUMENTATION = """## Documentation
 OpenClaw docs, for the read tool: {docs}
@@ -148,6 +161,7 @@ TRIMMED = "\n[… trimmed: {chars:,} characters in all, only the start and the e
 
 NO_SUCH_TOOL = "there is no tool {name!r}; you have {tools}"
 TOOL_BROKEN = "{name} failed unexpectedly: {error}"
+BLOCKED_BY_HOOK = "this call is not allowed: {why}"
 WORKER_DIED_DURING_CALL = (
     "[interrupted] The worker running this call died before its result was recorded. It may or may not have taken "
     "effect, and it was not run again. Check the state of things before you repeat it."
@@ -267,6 +281,15 @@ EXCHANGE_OVER = (
 )
 MESSAGE_FROM_PARENT = "[Message from {sender}, which started you]\n{text}"
 WAITS_FOR_YOU = "that session waits for your answer itself; it reads your message after that"
+LOOKED_AT_MOST = "only the {most} most recently used sessions were looked at; narrow with activeMinutes or kinds"
+
+# --- Background commands (`engine.shell`) ---------------------------------------------------------------------------
+
+COMMAND_ENDED = """Background command {id} has ended: {ending}.
+Command: {command}
+Last output:
+{output}"""
+COMMAND_WITHOUT_OUTPUT = "(none)"
 
 # --- System events at the beginning of a turn (`engine.intake.system_events`) ---------------------------------------
 

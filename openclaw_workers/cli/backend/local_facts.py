@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, cast
 
 from openclaw_workers.cli.backend.opened import LocalPart
 from openclaw_workers.cli.backend.protocol import Json
-from openclaw_workers.engine.client_graph import pairing_of
+from openclaw_workers.engine.approvals.answers import Answers
+from openclaw_workers.engine.client_graph import answers_of, pairing_of
 from openclaw_workers.queries.agent_answers import agents_answer
 from openclaw_workers.queries.model_answers import keys_answer, models_answer, resume_keys, resumed_answer
 from openclaw_workers.queries.outbox_answers import outbox_answer
+from openclaw_workers.queries.question_answers import (
+    answered_answer,
+    decided_answer,
+    questions_answer,
+    revoked_answer,
+)
 from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
 from openclaw_workers.queries.worker_answers import mcp_answer, plugin_check, plugins_answer
 from openclaw_workers.views.outbox import entry_details_json, entry_json
@@ -17,6 +24,9 @@ from openclaw_workers.views.pairing import admission_json, pairing_json
 
 if TYPE_CHECKING:
     from openclaw_workers.domain.ledger import Dimension
+
+
+BY_TERMINAL = "the owner at the command line"
 
 
 class LocalFacts(LocalPart):
@@ -66,6 +76,21 @@ class LocalFacts(LocalPart):
 
     def _settled(self, message: str) -> Json:
         return {"ok": True, **entry_json(self._cli.stores.outbox.get(message)[0])}
+
+    def questions(self) -> Json:
+        return questions_answer(self._cli.stores)
+
+    def decide(self, question: str, how: str) -> Json:
+        return decided_answer(self._answers(), question, how, BY_TERMINAL)
+
+    def answer(self, question: str, text: str) -> Json:
+        return answered_answer(self._answers(), question, text, BY_TERMINAL)
+
+    def revoke_approval(self, agent: str, what: str) -> Json:
+        return revoked_answer(self._cli.stores, agent, what)
+
+    def _answers(self) -> Answers:
+        return answers_of(self._cli.stores, self._cli.waker)
 
     def pairings(self) -> Json:
         service = pairing_of(self._cli.stores)

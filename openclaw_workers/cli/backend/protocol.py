@@ -160,6 +160,16 @@ class Backend(Protocol):
 
     def pairings(self) -> Json: ...
 
+    def questions(self) -> Json:
+        """What waits for a person, and what was allowed for longer."""
+
+    def decide(self, question: str, how: str) -> Json:
+        """Allow or deny a command: once, always, for or deny. Without an id, the only one that waits."""
+
+    def answer(self, question: str, text: str) -> Json: ...
+
+    def revoke_approval(self, agent: str, what: str) -> Json: ...
+
     def approve(self, who: str, *, share_session: bool) -> Json: ...
 
     def revoke(self, who: str) -> Json: ...

@@ -225,6 +225,18 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
     def drop_outgoing(self, message: str) -> Json:
         return self._post(path_of("outbox", message, "drop"))
 
+    def questions(self) -> Json:
+        return self._get("/questions")
+
+    def decide(self, question: str, how: str) -> Json:
+        return self._post("/questions/decide", id=question, how=how)
+
+    def answer(self, question: str, text: str) -> Json:
+        return self._post("/questions/answer", id=question, text=text)
+
+    def revoke_approval(self, agent: str, what: str) -> Json:
+        return self._post("/questions/revoke", agentId=agent, what=what)
+
     def pairings(self) -> Json:
         return self._get("/pairing")
 

@@ -11,7 +11,7 @@ import click
 from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
-from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, load
+from openclaw_workers.config.loader import Loaded, load
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.errors import BadInput, ConfigurationError
 from openclaw_workers.queries.config_answers import (
@@ -57,10 +57,7 @@ Examples:
 @_json_option
 @click.pass_context
 def check(ctx: click.Context, as_json: bool) -> None:
-    """Check the configuration and list every problem (exit code 3).
-
-    Settings that are not in effect yet are listed too, and which of them stop a start.
-    """
+    """Check the configuration and list every problem (exit code 3)."""
     answer = _checked(ctx)
     if not answer["ok"]:
         _fail(ctx, answer, as_json)
@@ -68,11 +65,17 @@ def check(ctx: click.Context, as_json: bool) -> None:
         _print_json(answer)
         return
     click.echo(f"ok: {answer['source'] or 'no configuration file, all defaults'}")
-    for path, note in answer["pending"].items():
-        click.echo(f"note: {path}: {note}", err=True)
-    if answer["unenforced"]:
-        paths = ", ".join(answer["unenforced"])
-        click.echo(f"note: `ocw up` and workers start with {paths} only if {ACCEPT_OPTION} is given", err=True)
+    cli = ctx.find_object(CliContext)
+    for warning in _unknown_skills(cli) if cli and cli.remote is None else ():
+        click.echo(f"note: {warning}", err=True)
+
+
+def _unknown_skills(cli: CliContext) -> list[str]:
+    """Configured names of skills that this machine does not have."""
+    from openclaw_workers.cli.skills_here import SkillsHere
+    from openclaw_workers.config.resolve import agent_ids
+
+    return SkillsHere(cli.loaded).warnings(agent_ids(cli.loaded.settings))
 
 
 @config.command(
@@ -99,8 +102,7 @@ def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
     rows = answer["values"]
     width = max(len(row["path"]) for row in rows)
     for row in rows:
-        source = f"{row['origin']}, not in effect yet" if row["pending"] else row["origin"]
-        click.echo(f"{row['path']:<{width}}  {json.dumps(row['value'], ensure_ascii=False):<24}  {source}")
+        click.echo(f"{row['path']:<{width}}  {json.dumps(row['value'], ensure_ascii=False):<24}  {row['origin']}")
 
 
 @config.command(

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from openclaw_workers.cli.commands.worker import accept_option
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.local import banner
@@ -21,7 +20,7 @@ from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_ru
 from openclaw_workers.cli.local.ingress import admin_token
 from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
 from openclaw_workers.cli.output import echo_json, json_option
-from openclaw_workers.config.loader import ACCEPT_OPTION, Loaded, find_state_dir, working_dir
+from openclaw_workers.config.loader import Loaded, find_state_dir, working_dir
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 from openclaw_workers.errors import BadInput, ConflictError, StoreUnavailable
@@ -60,7 +59,6 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
 @click.option("--no-ingress", is_flag=True, help="Do not start the HTTP interface.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
-@accept_option
 @click.option("--ready-fd", type=int, default=None, hidden=True)
 @json_option
 @pass_cli
@@ -71,7 +69,6 @@ def up(
     no_flower: bool,
     no_ingress: bool,
     concurrency: dict[Lane, int] | None,
-    accept_not_in_effect: bool,
     ready_fd: int | None,
 ) -> None:
     """Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running.
@@ -86,13 +83,10 @@ def up(
       ocw up --detach && ocw agent -m "hello" && ocw down
       ocw --state-dir /tmp/second up --no-flower
     """
-    if not accept_not_in_effect:
-        cli.loaded.require_enforced()
     state_dir = cli.loaded.state_dir
     prepare_state_dir(state_dir)
     if detach:
         options = [*(["--no-flower"] if no_flower else []), *(["--no-ingress"] if no_ingress else [])]
-        options += [ACCEPT_OPTION] if accept_not_in_effect else []
         if concurrency:
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         with _explained(state_dir):
@@ -109,7 +103,6 @@ def up(
                 concurrency or {},
                 with_flower=not no_flower,
                 with_ingress=not no_ingress,
-                accept_not_in_effect=accept_not_in_effect,
             )
             _run(cli, plan, ready_fd)
         finally:
@@ -195,7 +188,6 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
                 runtime,
                 loaded.state_dir,
                 is_offline=is_offline,
-                pending=loaded.not_in_effect,
                 unsafe=unsafe,
                 login_url=login_url,
                 bots=bots,
@@ -207,7 +199,6 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
             runtime,
             loaded.state_dir,
             is_offline=is_offline,
-            pending=loaded.not_in_effect,
             unsafe=unsafe,
             show_password=sys.stdout.isatty(),
             login_url=login_url,
@@ -239,7 +230,6 @@ def _plan(
     *,
     with_flower: bool,
     with_ingress: bool,
-    accept_not_in_effect: bool,
 ) -> UpPlan:
     settings = loaded.settings
     return UpPlan(
@@ -254,7 +244,6 @@ def _plan(
         ingress_port=settings.gateway.port,
         is_port_fixed=loaded.origins["gateway.port"] != "default",
         task_events=settings.engine.task_events,
-        accept_not_in_effect=accept_not_in_effect,
     )
 
 

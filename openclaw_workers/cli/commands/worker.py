@@ -9,15 +9,10 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.output import json_option
-from openclaw_workers.config.loader import ACCEPT_OPTION
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 """The log levels of Celery."""
-
-accept_option = click.option(
-    ACCEPT_OPTION, is_flag=True, help="Start although settings that restrict tools are not in effect yet."
-)
 
 
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
@@ -30,18 +25,13 @@ accept_option = click.option(
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
 @click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
-@accept_option
 @json_option
 @pass_cli
-def worker(
-    cli: CliContext, *, lane: str, concurrency: int | None, pool: str, loglevel: str, accept_not_in_effect: bool
-) -> None:
+def worker(cli: CliContext, *, lane: str, concurrency: int | None, pool: str, loglevel: str) -> None:
     """Run one worker until it gets SIGTERM.
 
     It logs to stderr; with --json, one JSON object per line.
     """
-    if not accept_not_in_effect:
-        cli.loaded.require_enforced()
     settings = cli.loaded.settings
     slots = concurrency or getattr(settings.lanes, lane).concurrency
     cli.export_environment()
@@ -53,6 +43,5 @@ def worker(
         pool=pool,
         loglevel=loglevel,
         events=settings.engine.task_events,
-        accept_not_in_effect=accept_not_in_effect,
     )
     os.execv(argv[0], argv)  # noqa: S606 - our own interpreter, arguments we built

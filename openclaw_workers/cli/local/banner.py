@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ def as_text(
     state_dir: Path,
     *,
     is_offline: bool,
-    pending: Collection[str],
     unsafe: Mapping[str, str],
     show_password: bool,
     login_url: str | None,
@@ -42,9 +41,6 @@ def as_text(
     lines = ["OpenClaw Workers is up.", "", *(f"  {name:<8} {value}" for name, value in rows), ""]
     if is_offline:
         lines += [f"  {OFFLINE_NOTICE}", ""]
-    if pending:
-        lines += [f"  Set, but not in effect yet: {', '.join(pending)}."]
-        lines += ["  `ocw config check` says what applies instead.", ""]
     if unsafe:
         lines += [*(f"  Redis has {setting} {what}." for setting, what in unsafe.items()), ""]
     if to_stop is None:
@@ -59,7 +55,6 @@ def as_json(
     state_dir: Path,
     *,
     is_offline: bool,
-    pending: Mapping[str, str],
     unsafe: Mapping[str, str],
     login_url: str | None,
     bots: Mapping[str, str | None],
@@ -76,7 +71,6 @@ def as_json(
         "pids": runtime.pids,
         "startedAt": runtime.started_at,
         "offline": is_offline,
-        "pending": dict(pending),
         "unsafeSettings": dict(unsafe),
     }
 

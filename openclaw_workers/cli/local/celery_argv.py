@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import sys
 
-from openclaw_workers.config.loader import ACCEPT_OPTION
 from openclaw_workers.domain.runs import Lane
 
 CELERY = (sys.executable, "-P", "-m", "openclaw_workers.tasks")
@@ -19,7 +18,6 @@ def celery_argv(
     pool: str = "threads",
     loglevel: str = "INFO",
     events: bool = True,
-    accept_not_in_effect: bool = False,
 ) -> list[str]:
     """One worker for one lane; the configuration is in its environment."""
     # Flower mixes up two workers on a host if they have the same name.
@@ -28,5 +26,4 @@ def celery_argv(
         *(*CELERY, "-q", "-A", "openclaw_workers.tasks.app", "worker"),
         *("-Q", str(lane), "-P", pool, "-c", str(concurrency), "-n", name, "-l", loglevel),
         *("--without-gossip", "--without-mingle", *(["-E"] if events else [])),
-        *([ACCEPT_OPTION] if accept_not_in_effect else []),
     ]

@@ -29,6 +29,8 @@ SETTINGS: Mapping[str, str] = {
     "protected-mode": "yes",
     "tcp-keepalive": "60",
     "timeout": "0",
+    # Records stay small: a hash with longer values takes three times the memory. The old name is known to all versions.
+    "hash-max-ziplist-value": "512",
 }
 
 HEADER = "# Written by `ocw up` at each start; changes are lost."

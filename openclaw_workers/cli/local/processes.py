@@ -46,8 +46,6 @@ class UpPlan:
     is_port_fixed: bool
     """Whether somebody has configured the port: then no other one is taken."""
     task_events: bool
-    accept_not_in_effect: bool
-    """Whether workers start although settings that restrict tools are not in effect yet."""
 
 
 class LocalProcesses:
@@ -136,18 +134,17 @@ class LocalProcesses:
                 is_ready=probe,
                 grace_seconds=self._plan.grace_seconds,
                 events=self._plan.task_events,
-                accept_not_in_effect=self._plan.accept_not_in_effect,
             )
             self.supervisor.start(spec)
             names.append(spec.name)
-        on_ports: dict[str, Callable[[], None]] = {}
-        if self._plan.with_flower:
-            on_ports[flower.NAME] = lambda: self._start_flower(env)
         if self._plan.with_ingress:
-            on_ports[ingress.NAME] = lambda: self._start_ingress(env, redis_url)
-        for start in on_ports.values():
-            start()
-        self._wait_until_ready([*names, *on_ports], on_ports)
+            self._start_ingress(env, redis_url)
+            names.append(ingress.NAME)
+        self._wait_until_ready(names, {ingress.NAME: lambda: self._start_ingress(env, redis_url)})
+        if self._plan.with_flower and not self.supervisor.stop_requested:
+            # After the workers: it shows those that it finds when it starts.
+            self._start_flower(env)
+            self._wait_until_ready([flower.NAME], {flower.NAME: lambda: self._start_flower(env)})
 
     def _wait_until_ready(self, names: Sequence[str], on_ports: Mapping[str, Callable[[], None]]) -> None:
         """`on_ports` start those that listen on a port, which another process may have taken since we looked."""
@@ -164,7 +161,7 @@ class LocalProcesses:
     def _start_flower(self, env: Mapping[str, str]) -> None:
         path = self._plan.state_dir / "flower.json"
         self._flower = SavedEndpoint.load(path, default_port=flower.DEFAULT_PORT, user=flower.USER)
-        self.supervisor.start(flower.flower_spec(self._flower, env))
+        self.supervisor.start(flower.flower_spec(self._flower, env, [*self._plan.concurrency]))
 
     def _start_ingress(self, env: Mapping[str, str], redis_url: str) -> None:
         plan = self._plan

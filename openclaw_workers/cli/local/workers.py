@@ -25,11 +25,10 @@ def worker_spec(
     is_ready: Callable[[int], bool],
     grace_seconds: float,
     events: bool,
-    accept_not_in_effect: bool,
 ) -> ChildSpec:
     return ChildSpec(
         name=worker_name(lane),
-        argv=tuple(celery_argv(lane, concurrency, events=events, accept_not_in_effect=accept_not_in_effect)),
+        argv=tuple(celery_argv(lane, concurrency, events=events)),
         env=env,
         is_ready=is_ready,
         # A worker ends within the grace period by itself; one that does not is killed.

@@ -43,7 +43,7 @@ def _workers(workers: Sequence[Mapping[str, Any]]) -> str:
     head = ("HOST", "PID", "LANE", "POOL", "STATE", "RUNNING", "UP")
     rows = []
     for worker in sorted(workers, key=lambda each: (each["host"], each["lane"], each["pid"])):
-        state = "leaving" if worker["draining"] else "alive"
+        state = "drained" if worker["draining"] else "alive"
         if not worker["alive"]:
             state = f"silent for {span(now_ms() - worker['beatAt'])}"
         up = span(now_ms() - worker["startedAt"]) if worker["startedAt"] else None

@@ -6,6 +6,7 @@ Redis takes no task, and writing archives is what frees it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -34,13 +35,20 @@ class ArchiveWriter:
     """Writes into one state directory. Several processes may share that directory."""
 
     def __init__(
-        self, archives: Archives, settings: Settings, state_dir: Path, notes: MemoryNotes | None = None
+        self,
+        archives: Archives,
+        settings: Settings,
+        state_dir: Path,
+        notes: MemoryNotes | None = None,
+        *,
+        on_written: Callable[[Archive], None] = lambda archive: None,
     ) -> None:
-        """`notes` takes conversations that are to be saved to memory."""
+        """`notes` takes conversations that are to be saved to memory. `on_written` is told of each archive."""
         self._archives = archives
         self._notes = notes
         self._settings = settings
         self._state_dir = state_dir
+        self._on_written = on_written
 
     @cached_property
     def place(self) -> Place:
@@ -75,6 +83,7 @@ class ArchiveWriter:
         if not self._write_all(archive, path, header_line(archive.session_id, archive.started_at, str(own))):
             return None
         log.info("session.archived", sessionId=archive.session_id, sessionKey=archive.session_key, path=str(path))
+        self._on_written(archive)
         return path
 
     def _write_all(self, archive: Archive, path: Path, header: str) -> bool:

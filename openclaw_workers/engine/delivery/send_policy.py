@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from openclaw_workers.config.session import SendMatchSettings, SendPolicySettings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.outgoing import SendDecision
@@ -22,6 +24,11 @@ def send_decision(
     if "deny" in actions:
         return "deny"
     return "allow" if actions else policy.default
+
+
+def own_choice(row: Mapping[str, str]) -> SendDecision | None:
+    """What the session itself has chosen (`/send on|off`), by its row."""
+    return {"allow": "allow", "deny": "deny"}.get(row.get("sendPolicy", ""))  # type: ignore[return-value]
 
 
 def _matches(match: SendMatchSettings, session: SessionKey, channel: str) -> bool:

@@ -21,7 +21,7 @@ from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.deadline import within
 from openclaw_workers.engine.delivery.chats import ChatDelivery
 from openclaw_workers.engine.intake.commands import models as model_commands
-from openclaw_workers.engine.intake.commands.context import Caller, CommandContext
+from openclaw_workers.engine.intake.commands.context import Caller, CommandContext, CommandServices
 from openclaw_workers.engine.intake.commands.parse import ParsedCommand, parse_command
 from openclaw_workers.engine.intake.skill_commands import AskedSkill, SkillFinder
 from openclaw_workers.engine.routing.row_fields import delivery_fields
@@ -30,10 +30,9 @@ from openclaw_workers.errors import BadInput
 from openclaw_workers.store.client import ScriptCall
 from openclaw_workers.store.inbox import Accepted, Inbox, JobFiring, QueueRules, Receipt, Refused
 from openclaw_workers.store.reader import Reader
-from openclaw_workers.store.sessions import Sessions
-from openclaw_workers.store.tree import Tree
 
 MAX_TEXT_BYTES = 1_000_000
+_REFUSALS = {"gone": "it is archived", "busy": "too many messages wait there"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Queued:
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """The session would not take it: `busy` by queue mode reject, or `full` by drop policy new; of an agent, `children`
-    or `tree` by that limit."""
+    or `tree` by that limit, or `busy` if its inbox is full."""
 
     message_id: MessageId
     reason: str
@@ -117,8 +116,7 @@ class Intake:
         *,
         inbox: Inbox,
         reader: Reader,
-        sessions: Sessions,
-        tree: Tree,
+        services: CommandServices,
         control: Control,
         waker: Waker,
         chats: ChatDelivery,
@@ -128,8 +126,7 @@ class Intake:
         self._skills = skills
         self._inbox = inbox
         self._reader = reader
-        self._sessions = sessions
-        self._tree = tree
+        self._services = services
         self._control = control
         self._waker = waker
         self._chats = chats
@@ -288,10 +285,11 @@ class Intake:
             session=session,
             caller=caller,
             reader=self._reader,
-            sessions=self._sessions,
-            tree=self._tree,
+            sessions=self._services.sessions,
+            tree=self._services.tree,
             settings=self._settings,
             control=self._control,
+            answers=self._services.answers,
             post=self._post_for_command,
             delivery=delivery,
             skill_commands=self._skills.known(session),
@@ -300,7 +298,7 @@ class Intake:
     def _post_for_command(self, message: InboundMessage, mode: QueueMode) -> RunId | None:
         posted = self.post(message, mode)
         if isinstance(posted, Rejected):
-            why = "it is archived" if posted.reason == "gone" else f"the limit of {posted.reason} is reached"
+            why = _REFUSALS.get(posted.reason, f"the limit of {posted.reason} is reached")
             raise BadInput(f"{message.session_key} takes no message: {why}")
         return posted.run
 

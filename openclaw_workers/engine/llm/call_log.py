@@ -13,6 +13,7 @@ from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.domain.transcript import Usage
 from openclaw_workers.engine.llm.failover import attempt_of
+from openclaw_workers.metrics import COST, TOKENS
 from openclaw_workers.store.llm.ledger_entries import LedgerEntries
 
 Price = Callable[[str, str, Usage], float]
@@ -40,6 +41,10 @@ class CallLog:
 
     def note(self, call: CallNote) -> None:
         provider, model = call.candidate.provider.name, call.candidate.model
+        cost = self.price(provider, model, call.usage)
+        for kind in ("input", "output", "cache_read", "cache_write"):
+            TOKENS.add(call.candidate.name, kind, amount=getattr(call.usage, kind))
+        COST.add(call.candidate.name, amount=cost)
         self._calls.append(
             ModelCall(
                 id=call.id,
@@ -52,7 +57,7 @@ class CallLog:
                 model=model,
                 profile=call.candidate.profile,
                 usage=call.usage,
-                cost=self.price(provider, model, call.usage),
+                cost=cost,
                 milliseconds=int(call.seconds * 1000),
                 outcome=call.outcome,
                 estimated=call.estimated,

@@ -22,6 +22,7 @@ from openclaw_workers.domain.runs import ModelAttempt
 from openclaw_workers.engine.llm.admission import SHOWN_AFTER_SECONDS, Admission
 from openclaw_workers.engine.llm.keyring import Keyring, Option
 from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.metrics import FAILOVERS
 
 log = structlog.get_logger(__name__)
 
@@ -99,6 +100,8 @@ class ModelChain:
     def succeeded(self, candidate: Candidate, seconds: float) -> None:
         self.guard.leave()
         self._retries, self.answered = 0, candidate
+        if candidate.name != self.wanted:
+            FAILOVERS.add(self.wanted, candidate.name)
         self._spent.discard(f"{candidate.name}|{candidate.profile}")
         self.keyring.succeeded(candidate, seconds)
 

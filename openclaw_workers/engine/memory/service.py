@@ -92,6 +92,7 @@ class MemoryService:
         self._locks = {agent: Lock() for agent in agent_ids}
         self._tidied: set[tuple[str, str]] = set()
         self._synced: dict[str, _Synced] = {}
+        self._ready: dict[tuple[str, str], float] = {}
 
     def search(self, query: str, visible: Visibility, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Results and how they were found. `asked` may hold maxResults, minScore and sources.
@@ -102,7 +103,7 @@ class MemoryService:
         opened = self._open(visible.agent_id)
         given = opened.agent.memory_search
         note = self._freshen(opened, given)
-        if not opened.index.is_ready() and (older := self._older(opened)):
+        if not self._is_ready(opened) and (older := self._older(opened)):
             opened, note = older, REBUILDING
         engine = MemorySearch(opened.collection, opened.embedder, no_embedder=note or opened.no_embedder)
         found = engine.search(query, visible, _options(given, opened.embedder, asked))
@@ -193,13 +194,23 @@ class MemoryService:
 
     def _freshen(self, opened: _Opened, given: MemorySearchSettings) -> str:
         """Index what has changed, if that is wanted or nothing is indexed yet; returns what to tell."""
-        is_new = not opened.index.is_ready()
+        is_new = not self._is_ready(opened)
         if not (given.sync.on_search or is_new):
             return ""
         if not is_new and self._looks_unchanged(opened):
             return ""
         report = self._sync(opened, wait_seconds=BUILD_WAIT_SECONDS if is_new and not self._older(opened) else 0.0)
         return report.unembedded
+
+    def _is_ready(self, opened: _Opened) -> bool:
+        """Whether the index is complete. Counting takes as long as a search, so the answer holds for some seconds."""
+        key, now = (opened.agent.id, opened.name), time.monotonic()
+        if key in self._ready and now - self._ready[key] < TRANSCRIPTS_SECONDS:
+            return True
+        if not opened.index.is_ready():
+            return False
+        self._ready[key] = now
+        return True
 
     def _looks_unchanged(self, opened: _Opened) -> bool:
         """Whether the files are those of the last sync; transcripts are looked at every few seconds."""

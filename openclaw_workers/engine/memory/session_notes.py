@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -39,8 +39,17 @@ _SAVING = threading.Lock()
 
 class SessionNotes:
     def __init__(
-        self, notes: MemoryNotes, agents: AgentConfigs, state_dir: Path, slugs: SlugModel, access: MemoryAccess
+        self,
+        notes: MemoryNotes,
+        agents: AgentConfigs,
+        state_dir: Path,
+        slugs: SlugModel,
+        access: MemoryAccess,
+        *,
+        workspace_of: Callable[[SessionKey], Path],
     ) -> None:
+        """`workspace_of`: where the files of a session are, in its sandbox if it has one."""
+        self._workspace_of = workspace_of
         self._notes = notes
         self._agents = agents
         self._state_dir = state_dir
@@ -76,7 +85,7 @@ class SessionNotes:
         if not any(who == "User" for who, _ in messages):
             return None
         at = datetime.fromtimestamp(note.at_ms / 1000, zone_of(agent.user_timezone))
-        folder = self._agents.workspace(agent.id) / "memory"
+        folder = self._workspace_of(SessionKey(note.session_key)) / "memory"
         if is_peer(note.session_key):
             folder = folder / "peers" / peer_folder(note.session_key)
         folder.mkdir(parents=True, exist_ok=True)

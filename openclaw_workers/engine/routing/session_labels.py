@@ -28,9 +28,6 @@ def sessions_labelled(reader: Reader, label: str, *, besides: SessionKey) -> lis
     agent = agent_of(besides)
     return [
         entry.session_key
-        for entry in reader.each_session()
-        if entry.label == label
-        and entry.agent_id == agent
-        and entry.session_key != besides
-        and entry.spawned_by is None
+        for entry in reader.labelled(label)
+        if entry.agent_id == agent and entry.session_key != besides and entry.spawned_by is None
     ]

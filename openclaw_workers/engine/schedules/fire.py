@@ -54,8 +54,8 @@ class Firing:
         self._events = events
         self._targets = targets
 
-    def fire(self, job: Job, firing: JobFiring) -> None:
-        """Fire one time of a job; a repeat changes nothing.
+    def fire(self, job: Job, firing: JobFiring) -> bool:
+        """Fire one time of a job; a repeat changes nothing. False if its session has a full inbox: try again later.
 
         Raises:
             NotFound, BadInput: its agent or session cannot be.
@@ -64,18 +64,22 @@ class Firing:
         session = self._targets.session(job, firing.time)
         if job.system_event:
             self._tell(job, firing, session)
-        else:
-            self.post(job, firing, self._message(job, firing.time, session))
+            return True
+        return self.post(job, firing, self._message(job, firing.time, session))
 
     def session(self, job: Job, time: int) -> SessionKey:
         """The session of a firing; raises NotFound and BadInput."""
         return self._targets.session(job, time)
 
-    def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> None:
+    def post(self, job: Job, firing: JobFiring, message: InboundMessage) -> bool:
+        """As `fire`, with a message that was made elsewhere."""
         posted = self._intake.post(message, firing=firing)
+        if isinstance(posted, Rejected) and posted.reason == "busy":
+            return False
         if isinstance(posted, Rejected):
             why = f"the session takes no message ({posted.reason})"
             self._store.settle(job.id, firing.time, state="error", reason=why, session=message.session_key)
+        return True
 
     def _tell(self, job: Job, firing: JobFiring, session: SessionKey) -> None:
         self._events.add(
@@ -150,7 +154,7 @@ class DueJobs:
             self._due.later(item, OFF_MS)
             return
         for number in range(FIRED_AT_ONCE):
-            stored, now = self._store.get(job_id), self._due.now_ms()
+            stored, now = self._store.look(job_id)
             if stored is None or stored.state.paused or stored.state.next_at is None:
                 if number == 0:  # otherwise the script that took its last time has said when to look again
                     self._retire(job_id, stored, now)
@@ -161,7 +165,7 @@ class DueJobs:
                 return
 
     def _step(self, stored: StoredJob, due: int, now: int) -> bool:
-        """Fire or pass over the time that a job waits for; False if it must wait."""
+        """Fire or pass over the time that a job waits for; False if there is nothing to do until it is due again."""
         job = stored.job
         found = plan(job.schedule, due, now, job.misfire, job.window_ms)
         if found.fire != due:
@@ -180,7 +184,9 @@ class DueJobs:
             if not self._makers.may(job):
                 self._stop(job, due, found.following)
                 return False
-            self._fire(stored, JobFiring(job.id, due, found.following), now)
+            is_taken = self._fire(stored, JobFiring(job.id, due, found.following), now)
+            # Without a further time that is due, the script has said when to look again.
+            return is_taken and found.following is not None and found.following <= now
         except (BadInput, NotFound) as error:
             log.warning("job.not_fired", job=job.id, error=error.message)
             self._store.skip(job.id, due, found.following, state="skipped", reason=error.message)
@@ -206,21 +212,20 @@ class DueJobs:
         said = JOB_STOPPED.format(name=job.name or job.id, id=job.id)
         self._delivery.say(job, f"out-cron-{job.id}-{due}-stopped", said, self._firing.session(job, due))
 
-    def _fire(self, stored: StoredJob, firing: JobFiring, now: int) -> None:
+    def _fire(self, stored: StoredJob, firing: JobFiring, now: int) -> bool:
         job = stored.job
         if not job.is_heartbeat:
-            self._firing.fire(job, firing)
-            return
+            return self._firing.fire(job, firing)
         message = self._beats.message(job, firing.time)
         if isinstance(message, InboundMessage):
-            self._firing.post(job, firing, message)
-            return
+            return self._firing.post(job, firing, message)
         following, reason = firing.following, message or ""
         if reason == BUSY:
             following = min(now + BUSY_MS, following or now + BUSY_MS)
         # A session that is busy for long fills the run log with one line, not with one for each try.
         again = reason == BUSY and (stored.state.last_state, stored.state.last_error) == ("skipped", BUSY)
         self._store.skip(job.id, firing.time, following, state="skipped" if reason and not again else "", reason=reason)
+        return True
 
 
 def _is_over(stored: StoredJob, now: int) -> bool:

@@ -17,7 +17,7 @@ from openclaw_workers.domain.webhook_url import is_allowed
 from openclaw_workers.engine.delivery.chats import push_channels
 from openclaw_workers.engine.schedules.fire import WITHDRAWN, Firing
 from openclaw_workers.engine.schedules.targets import Targets
-from openclaw_workers.errors import BadInput, NotFound
+from openclaw_workers.errors import BadInput, ConflictError, NotFound
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.inbox import JobFiring
 from openclaw_workers.store.schedules import Schedules, StoredJob
@@ -118,9 +118,15 @@ class JobService:
         self._store.remove(job_id)
 
     def run(self, job_id: str) -> int:
-        """Fire a job now, besides its own times; returns the time of this firing. Raises NotFound."""
+        """Fire a job now, besides its own times; returns the time of this firing.
+
+        Raises:
+            NotFound: there is no such job.
+            ConflictError: too many messages wait in its session.
+        """
         job, now = self.get(job_id).job, self._due.now_ms()
-        self._firing.fire(job, JobFiring(job.id, now, None, is_manual=True))
+        if not self._firing.fire(job, JobFiring(job.id, now, None, is_manual=True)):
+            raise ConflictError(f"{job_id} was not fired: too many messages wait in its session", hint="try it later")
         return now
 
     def pause(self, job_id: str) -> StoredJob:

@@ -10,7 +10,7 @@ import structlog
 
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage
-from openclaw_workers.engine.intake.accept import Intake, Queued
+from openclaw_workers.engine.intake.accept import Intake, Queued, Rejected
 from openclaw_workers.engine.routing.row_fields import last_route
 from openclaw_workers.engine.sessions.labels import announce_text, internal, says_nothing, turn_text
 from openclaw_workers.store.inter_session import InterSession, Relay
@@ -35,8 +35,10 @@ class AnswerRelay:
         relay = self._exchanges.relay(answered)
         following = self._following(relay) if relay else None
         if following is not None:
-            taken = isinstance(self._intake.post(following), Queued)
-            what = "exchange.passed_on" if taken else "exchange.ended"
+            posted = self._intake.post(following)
+            if isinstance(posted, Rejected) and posted.reason == "busy":
+                return  # its inbox is full; this stays due
+            what = "exchange.passed_on" if isinstance(posted, Queued) else "exchange.ended"
             log.info(what, message=following.id, session=following.session_key)
         self._exchanges.relayed(answered)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from openclaw_workers.agent.prompt.texts import WAITS_FOR_YOU
@@ -11,6 +12,7 @@ from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.session_key import global_key, is_subagent, main_key, normalise, parse_key
+from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import AssistantEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.engine.intake.accept import Intake, Rejected
@@ -172,11 +174,11 @@ class SessionSender:
     def _labelled(self, ident: MessageId, label: str, agent: str | None) -> SessionKey | Refusal:
         found = [
             entry.session_key
-            for entry in self._reader.each_session()
-            if entry.label == label
-            and agent in (None, entry.agent_id)
+            for entry in self._candidates(label)
+            if agent in (None, entry.agent_id)
             and self._sight.denial(entry.session_key, {"spawnedBy": entry.spawned_by or ""}) is None
         ]
+        found.sort()
         sent = [key for key in found if self._inbox.receipt(key, ident)]
         if sent:
             return sent[0]
@@ -187,6 +189,13 @@ class SessionSender:
                 "error", f"several sessions are labelled {label!r}: {', '.join(found[:10])}; name one by key"
             )
         return Refusal("error", f"no session you can see is labelled {label!r}")
+
+    def _candidates(self, label: str) -> Iterator[SessionEntry]:
+        """Sessions with this label: what the sender has spawned, and others. Many sub-agents may have the same one."""
+        mine = [entry for entry in self._reader.spawned(self._sender.session) if entry.label == label]
+        yield from mine
+        known = {entry.session_key for entry in mine}
+        yield from (entry for entry in self._reader.labelled(label) if entry.session_key not in known)
 
 
 def _no_session(target: SessionKey) -> Refusal:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from openclaw_workers.config.resolve import agent_ids, resolve_agent
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.session_key import normalise
 from openclaw_workers.domain.tree import AnnounceMode
@@ -116,6 +118,13 @@ class TurnSessions:
             controller=self.parent,
         )
         return control.act(call_id, args)
+
+    def agents(self) -> str:
+        settings, own = self.tools.settings, self.parent.agent
+        listed = own.subagents.allow_agents or ()
+        names = [each for each in agent_ids(settings) if each == own.id or each in listed or "*" in listed]
+        agents = [{"id": each, "name": resolve_agent(settings, each).name, "configured": True} for each in names]
+        return json.dumps({"status": "ok", "requester": own.id, "allowAny": "*" in listed, "agents": agents})
 
     def children_at_work(self) -> int:
         tree = self.tools.tree

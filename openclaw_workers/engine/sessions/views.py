@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from openclaw_workers.agent.prompt.texts import LOOKED_AT_MOST
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.config.settings import Settings
@@ -16,7 +19,7 @@ from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.untrusted import neutralise_json
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.sessions.excerpts import excerpt
-from openclaw_workers.engine.sessions.visibility import Visibility
+from openclaw_workers.engine.sessions.visibility import Reach, Visibility
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.lineage import depth_of, role_of
 from openclaw_workers.errors import BadInput
@@ -24,6 +27,9 @@ from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.sessions import Sessions
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.tools.sessions.inputs import HistoryInput, ListInput, StatusInput
+
+MOST_LOOKED_AT = 2000
+"""A turn does not read more sessions for one list, whatever it asks for."""
 
 _KINDS = {Kind.CHANNEL: "group"} | {
     kind: kind.value for kind in (Kind.MAIN, Kind.GROUP, Kind.CRON, Kind.HOOK, Kind.NODE)
@@ -55,13 +61,32 @@ class Views:
     def list(self, args: ListInput) -> str:
         since = now_ms() - args.active_minutes * 60_000 if args.active_minutes else 0
         shown: list[dict[str, Any]] = []
-        for entry in self._reader.each_session():
+        looked_at = 0
+        for entry in self._candidates():
             if entry.updated_at < since or len(shown) == args.limit:
                 break  # they come in this order
+            looked_at += 1
             hidden = self._sight.denial(entry.session_key, {"spawnedBy": entry.spawned_by or ""})
             if hidden is None and (not args.kinds or self._kind(entry) in args.kinds):
                 shown.append(self._brief(entry, args.message_limit))
-        return _json({"status": "ok", "count": len(shown), "sessions": shown})
+        note = LOOKED_AT_MOST.format(most=MOST_LOOKED_AT) if looked_at == MOST_LOOKED_AT else None
+        return _json(_given({"status": "ok", "count": len(shown), "sessions": shown, "note": note}))
+
+    def _candidates(self) -> Iterator[SessionEntry]:
+        """Sessions that the viewer may see, the most recently used first. Some of them it may not see."""
+        reach = self._sight.reach()
+        if reach is Reach.ALL:
+            return islice(self._reader.each_session(), MOST_LOOKED_AT)
+        own = self._reader.session(self._viewer.session)
+        found = {own.session_key: own} if own else {}
+        level = [self._viewer.session] if reach is not Reach.SELF else []
+        while level:
+            below = [entry for key in level for entry in self._reader.spawned(key)]
+            level = [entry.session_key for entry in below if entry.session_key not in found]
+            found |= {entry.session_key: entry for entry in below}
+            if reach is Reach.CHILDREN:
+                break
+        return iter(sorted(found.values(), key=lambda entry: entry.updated_at, reverse=True))
 
     def history(self, args: HistoryInput) -> str:
         key = self._visible(args.session_key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from openclaw_workers.config.settings import Settings
@@ -12,6 +13,18 @@ from openclaw_workers.domain.session_key import agent_of, is_subagent
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.lineage import is_sandboxed
 from openclaw_workers.store.reader import Reader
+
+
+class Reach(StrEnum):
+    """Where the sessions are that a viewer can see at most; a list need not look at others."""
+
+    SELF = "self"
+    CHILDREN = "children"
+    BELOW = "below"
+    ALL = "all"
+
+
+_REACH_BY_SETTING = {"self": Reach.SELF, "tree": Reach.BELOW}
 
 
 class Visibility:
@@ -30,9 +43,7 @@ class Visibility:
             return None
         if row is not None:
             self._parents[session] = row.get("spawnedBy", "")
-        sandbox = self._viewer.agent.sandbox
-        is_apart = is_sandboxed(self._viewer.agent, me, self._settings.session.main_key)
-        if is_apart and sandbox.session_tools_visibility == "spawned":
+        if self._sees_only_spawned:
             return None if self._parent(session) == me else "you are sandboxed and see only sessions that you spawned"
         if is_subagent(me):
             return None if self._parent(session) == me else "a sub-agent sees only itself and the sub-agents it started"
@@ -40,6 +51,19 @@ class Visibility:
             # An owner's conversations are not for others to read, nor to write to.
             return None if self._is_below(session) else "whoever asked may see only this session and what it spawned"
         return self._by_setting(session)
+
+    def reach(self) -> Reach:
+        if self._sees_only_spawned or is_subagent(self._viewer.session):
+            return Reach.CHILDREN
+        if not self._viewer.authority.covers(Authority.OWNER):
+            return Reach.BELOW
+        return _REACH_BY_SETTING.get(self._settings.tools.sessions.visibility, Reach.ALL)
+
+    @property
+    def _sees_only_spawned(self) -> bool:
+        viewer = self._viewer
+        is_apart = is_sandboxed(viewer.agent, viewer.session, self._settings.session.main_key)
+        return is_apart and viewer.agent.sandbox.session_tools_visibility == "spawned"
 
     def _by_setting(self, session: SessionKey) -> str | None:
         wanted = self._settings.tools.sessions.visibility

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from openclaw_workers.config.settings import Settings
@@ -14,6 +15,7 @@ RESERVED = frozenset({"skill", *(name for command in COMMANDS.values() for name 
 """Slash commands that no skill can take."""
 
 
-def skill_catalog(settings: Settings, state_dir: Path) -> SkillCatalog:
-    places = SkillPlaces(state_dir, Path.home(), extra=settings.skills.load.extra_dirs)
+def skill_catalog(settings: Settings, state_dir: Path, plugins: Sequence[Path] = ()) -> SkillCatalog:
+    """`plugins`: folders of skills that come with plugins."""
+    places = SkillPlaces(state_dir, Path.home(), extra=settings.skills.load.extra_dirs, plugins=tuple(plugins))
     return SkillCatalog(places, SkillHost(settings), reserved_commands=RESERVED)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from openclaw_workers.engine.sweep.due_kind import DueKind
+from openclaw_workers.engine.sweep.pace import LEAST_SECONDS, SweepPace
 from openclaw_workers.errors import BadInput, CorruptRecord, StoreFull, StoreUnavailable
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.reader import Reader
@@ -16,7 +17,8 @@ from openclaw_workers.store.workers import Workers
 
 log = structlog.get_logger(__name__)
 
-PRUNE_EVERY_SECONDS = 3600
+ASK_TO_PRUNE_SECONDS = 600
+"""How often a sweeper asks whether it is time to prune; Redis knows when somebody last did."""
 SLOW_KINDS_SECONDS = 1.0
 """How long after its start a sweep still begins with items of slow kinds."""
 
@@ -33,7 +35,7 @@ class Sweeper(threading.Thread):
         *,
         place_id: Callable[[], str],
         wanted: threading.Event,
-        period_seconds: float,
+        pace: SweepPace,
     ) -> None:
         """`place_id` names the state directory; `wanted` is set when something is due before the next sweep."""
         super().__init__(name="ocw-sweeper", daemon=True)
@@ -43,20 +45,20 @@ class Sweeper(threading.Thread):
         self._kinds = kinds
         self._place_id = place_id
         self._wanted = wanted
-        self._period = period_seconds
+        self._pace = pace
         self._stopped = False
-        self._pruned_at = time.monotonic()
+        self._prune_at = 0.0
 
     def run(self) -> None:
         while not self._stopped:
-            wait = self._period
+            wait = self._pace.until_next(1)
             try:
                 wait = self.sweep()
             except StoreUnavailable as error:
                 log.debug("sweep.postponed", error=error.message)
             except Exception:
                 log.exception("sweep.failed")
-            self._wanted.wait(min(wait, self._period))
+            self._wanted.wait(wait)
             self._wanted.clear()
 
     def stop(self) -> None:
@@ -64,8 +66,8 @@ class Sweeper(threading.Thread):
         self._wanted.set()
 
     def sweep(self) -> float:
-        """Handle what is due; returns the seconds until something else will be."""
-        wait_ms, items = self._due.claim(self._place_id())
+        """Handle what is due; returns the seconds after which to look again."""
+        wait_ms, workers, items = self._due.claim(self._place_id(), soon_ms=int(self._pace.soon_seconds * 1000))
         begun = time.monotonic()
         for kind in self._kinds:
             kind.on_sweep()
@@ -74,10 +76,10 @@ class Sweeper(threading.Thread):
             if kind.is_slow and time.monotonic() - begun > SLOW_KINDS_SECONDS:
                 break  # the rest is due again when this claim expires
             self._handle(item, kind)
-        if time.monotonic() - self._pruned_at > PRUNE_EVERY_SECONDS:
-            self._pruned_at = time.monotonic()
-            self._workers.prune()
-        return self._period if wait_ms < 0 else max(0.02, wait_ms / 1000)
+        if time.monotonic() >= self._prune_at and not self._workers.prune():
+            self._prune_at = time.monotonic() + ASK_TO_PRUNE_SECONDS
+        wait = self._pace.until_next(workers)
+        return wait if wait_ms < 0 else min(wait, max(LEAST_SECONDS, wait_ms / 1000))
 
     def _known(self, items: Sequence[str]) -> list[tuple[str, DueKind]]:
         """Each item with its kind. Items of no known kind are removed, or every sweep would claim them again."""

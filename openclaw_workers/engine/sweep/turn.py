@@ -58,6 +58,9 @@ class DueTurns:
         elif rescue.lease is not None:
             try:
                 self._runner.settle_lost(rescue.lease, rescue.losses, stood_still=rescue.stood_still)
+                if lane is not Lane.SUBAGENT:
+                    # A worker finds the run ended and shows so; the header of a sub-agent's run was published again.
+                    self._waker.turn(session, rescue.lease.run)
             except LeaseLost:
                 log.info("run.settled_elsewhere", **named(session, rescue.lease.run))
                 self._runner.drop(rescue.lease)

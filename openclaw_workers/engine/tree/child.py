@@ -18,7 +18,7 @@ from openclaw_workers.domain.tree import Cleanup, Role, SpawnMode, child_run_id,
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.engine.routing.thread_bindings import thread_of
 from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.tree.lineage import TreeLimits, limits_of
+from openclaw_workers.engine.tree.lineage import TreeLimits, authority_of, group_of, limits_of
 from openclaw_workers.errors import ToolError
 from openclaw_workers.store.inbox import stored_form
 from openclaw_workers.store.reader import Reader
@@ -52,7 +52,7 @@ class Parent:
     @property
     def authority(self) -> Authority:
         """That of who asked for the turn; what it starts or writes elsewhere has no more."""
-        return self.taken.authority
+        return authority_of(self.taken.row, self.taken.authority)
 
     @property
     def limits(self) -> TreeLimits:
@@ -132,7 +132,8 @@ def build_child(
 
 
 def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[str, str]:
-    """The row's fields that say where the session stands in its tree."""
+    """The row's fields that say where the session stands in its tree, and what it inherits there."""
+    group = group_of(parent.session, parent.taken.row)
     return {
         "spawnedBy": parent.session,
         "parentSessionId": parent.session_id,
@@ -145,6 +146,8 @@ def _lineage(parent: Parent, args: SpawnInput, depth: int, role: Role) -> dict[s
         "chatType": "dm",
         "label": args.label or DEFAULT_LABEL,
         **({"deliver": "1"} if args.deliver else {}),
+        "spawnAuthority": parent.authority,
+        **({"toolGroup": group.stored()} if group else {}),
     }
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.config.agents import AgentSettings
 from openclaw_workers.config.subagents import SubagentsSettings
+from openclaw_workers.domain.group_place import GroupPlace
 from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Authority, least_authority
 from openclaw_workers.domain.session_key import Kind, parse_key, subagent_depth_from_key
 from openclaw_workers.domain.tree import Role, role_at
 from openclaw_workers.store.reader import Reader
@@ -64,7 +66,23 @@ def root_of(session: SessionKey, row: Mapping[str, str]) -> SessionKey:
     return SessionKey(row.get("rootSessionKey") or session)
 
 
-def is_sandboxed(agent: AgentConfig, session: SessionKey, main_key: str) -> bool:
+def group_of(session: SessionKey, row: Mapping[str, str]) -> GroupPlace | None:
+    """The group whose tool policy applies: a spawned session has that of the session that spawned it."""
+    if row.get("spawnedBy"):
+        return GroupPlace.parse(row.get("toolGroup", ""))
+    parsed = parse_key(session)
+    if parsed.kind not in (Kind.GROUP, Kind.CHANNEL):
+        return None
+    return GroupPlace(parsed.channel, row.get("lastAccountId", ""), parsed.peer)
+
+
+def authority_of(row: Mapping[str, str], turn: Authority) -> Authority:
+    """The authority of a turn; in a spawned session never more than the turn had that spawned it."""
+    spawned = row.get("spawnAuthority")
+    return least_authority((turn, Authority(spawned))) if spawned in list(Authority) else turn
+
+
+def is_sandboxed(agent: AgentSettings, session: SessionKey, main_key: str) -> bool:
     match agent.sandbox.mode:
         case "all":
             return True

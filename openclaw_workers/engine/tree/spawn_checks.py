@@ -31,7 +31,12 @@ class Refusal:
 
 
 def no_room(limit: str) -> Refusal:
-    """Why an agent's message is not taken: the session has finished, and one more at work would break this limit."""
+    """Why an agent's message is not taken: too many messages wait there, or the session has finished, and one more at
+    work would break this limit."""
+    if limit == "busy":
+        return Refusal(
+            "error", "that session is busy: too many messages wait there; yours was not delivered, send it later"
+        )
     whose = "the session that started it" if limit == "children" else "its tree"
     return Refusal(
         "forbidden",

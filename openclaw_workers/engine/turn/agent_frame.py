@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,10 +23,11 @@ from openclaw_workers.engine.llm.selection import Models
 from openclaw_workers.engine.turn.overrides import Shown
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, prompt_facts
 from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills, SkillCatalog
-from openclaw_workers.tools.base import Tool
 from openclaw_workers.tools.catalog import ToolCatalog, ToolSet
-from openclaw_workers.tools.memory.port import MEMORY_TOOLS, shows_citations
-from openclaw_workers.tools.policy.by_depth import tools_at
+from openclaw_workers.tools.files.changes import WRITING_TOOLS
+from openclaw_workers.tools.memory.port import shows_citations
+from openclaw_workers.tools.policy.inputs import PolicyInputs
+from openclaw_workers.tools.policy.policy import ToolPolicy
 from openclaw_workers.tools.registry import specs
 from openclaw_workers.tools.web.port import WebPort
 
@@ -64,6 +65,20 @@ def with_prompt(setup: TurnSetup, parts: Sequence[PromptPart]) -> TurnSetup:
     return replace(setup, system=system, system_tail=tail, worker_line=worker, system_of_programs=of_programs)
 
 
+def policy_inputs(agent: AgentConfig, position: SessionPosition) -> PolicyInputs:
+    """What the tool policy of a turn depends on."""
+    return PolicyInputs(
+        agent_id=agent.id,
+        model=agent.primary,
+        depth=position.depth,
+        role=position.role,
+        authority=position.authority,
+        group=position.group,
+        is_sandboxed=position.is_sandboxed,
+        incompatible=position.incompatible_tools,
+    )
+
+
 class AgentFrames:
     def __init__(
         self,
@@ -77,7 +92,7 @@ class AgentFrames:
         web: WebPort,
         catalog: ToolCatalog,
         skills: SkillCatalog,
-        disabled_tools: Collection[str] = (),
+        policy: ToolPolicy,
         beats: Callable[[str], bool] = lambda agent_id: False,
     ) -> None:
         """`beats`: whether the configuration makes an agent beat."""
@@ -86,7 +101,7 @@ class AgentFrames:
         self._web = web
         self._catalog = catalog
         self._skills = skills
-        self._disabled_tools = disabled_tools
+        self._policy = policy
         self._beats = beats
         self._model_aliases = model_aliases
         self._max_model_calls = max_model_calls
@@ -106,7 +121,7 @@ class AgentFrames:
             ProviderError: its model is not known.
         """
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         names = self._file_names(agent, position)
         # A changed file is seen within a second; ten looks at the disk for each turn would cost more than the turn.
         files = self._files(workspace, names, int(time.monotonic()))
@@ -130,6 +145,9 @@ class AgentFrames:
         mode = agent.prompt_mode or ("full" if position.role is Role.MAIN else "minimal")
         return self._skills.for_agent(agent, workspace) if mode == "full" else NO_SKILLS
 
+    def _workspace(self, agent_id: str, session: Overrides, call: Overrides, position: SessionPosition) -> Path:
+        return position.sandbox.workspace if position.sandbox else self._agents.workspace(agent_id, session, call)
+
     def _file_names(self, agent: AgentConfig, position: SessionPosition) -> Sequence[str]:
         return position.file_names(agent.prompt_mode, in_groups=self._memory.in_group_prompts)
 
@@ -151,9 +169,13 @@ class AgentFrames:
         skills: AgentSkills,
     ) -> AgentFrame:
         agent = self._agents.resolve(agent_id, session, call)
-        workspace = self._agents.workspace(agent_id, session, call)
+        workspace = self._workspace(agent_id, session, call, position)
         workspace.mkdir(parents=True, exist_ok=True)
-        tools = self._tools(agent, position, offered)
+        allowed = position.only_tools
+        permitted = self._policy.tools(policy_inputs(agent, position), offered)
+        read_only = WRITING_TOOLS if position.sandbox is not None and position.sandbox.access == "ro" else ()
+        tools = [tool for tool in permitted if allowed is None or tool.name in allowed]
+        tools = [tool for tool in tools if tool.name not in read_only]
         if not any(tool.name == "read" for tool in tools):
             skills = NO_SKILLS
         facts = prompt_facts(
@@ -187,6 +209,7 @@ class AgentFrames:
             zone=zone_of(agent.user_timezone),
             loop_detection=agent.tools.loop_detection,
             exec_seconds=agent.tools.exec.timeout_sec,
+            yield_seconds=agent.tools.exec.background_ms / 1000,
             web=self._web,
             shows_results=shown.verbose == "full",
             environment=skills.environment,
@@ -198,11 +221,3 @@ class AgentFrames:
         room = min(window, agent.context_tokens or window)
         report = prompt_report(frame.sent_parts, facts.files, listed, model=agent.primary, window=room)
         return replace(frame, report=report, stored_report=stored(report))
-
-    def _tools(self, agent: AgentConfig, position: SessionPosition, offered: ToolSet) -> list[Tool[Any]]:
-        left_out = {*self._disabled_tools, *(() if agent.memory_search.enabled else MEMORY_TOOLS)}
-        offered_here = tools_at(position.depth, position.role, position.authority, offered)
-        allowed = position.only_tools
-        return [
-            tool for tool in offered_here if tool.name not in left_out and (allowed is None or tool.name in allowed)
-        ]

@@ -187,7 +187,8 @@ class TurnExecution:
         except LeaseLost:
             raise
         except TurnParked as error:
-            wait = WaitFor(SessionKey(error.session), MessageId(error.message_id), error.milliseconds)
+            waited, message = SessionKey(error.session), MessageId(error.message_id)
+            wait = WaitFor(waited, message, error.milliseconds, is_question=error.is_question)
             raise ReleaseTurn(wait) from error
         except TurnYielded as error:
             return outcomes.yielded(error, loop)

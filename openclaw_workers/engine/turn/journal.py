@@ -73,7 +73,7 @@ class RedisJournal:
         may_steer: bool = False,
         worked: float = 0.0,
     ) -> list[UserEntry]:
-        leaving = self._process.draining
+        leaving = self._process.hands_over
         number, calls = self._step + 1, self._call_log.unrecorded()
         with self._sending:
             events = self._taken()

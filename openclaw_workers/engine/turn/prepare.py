@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from openclaw_workers.agent.loop import WINDOW_SHARE
 from openclaw_workers.agent.model.calibration import Calibration
 from openclaw_workers.agent.turn_setup import TurnPorts, TurnSetup
 from openclaw_workers.config.resolve import AgentConfig
-from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.ids import RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.session_key import ChatType, agent_of, chat_type
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.domain.tree import Role
 from openclaw_workers.engine.agent_configs import NOTHING, AgentConfigs
 from openclaw_workers.engine.llm.selection import Models
-from openclaw_workers.engine.tree.child_files import files_dir
-from openclaw_workers.engine.tree.lineage import depth_of, role_of, root_of
+from openclaw_workers.engine.tree.lineage import authority_of, depth_of, group_of, is_sandboxed, role_of, root_of
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
+from openclaw_workers.engine.turn.attached_files import write_attached_files
 from openclaw_workers.engine.turn.overrides import call_overrides, session_overrides, shown_in
 from openclaw_workers.engine.turn.prompt_facts import SessionPosition, only_files, only_tools
 from openclaw_workers.engine.turn.request_views import request_views
+from openclaw_workers.engine.turn.sandboxing import TurnSandboxes
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.memory.scopes import is_group
@@ -29,9 +30,10 @@ from openclaw_workers.skills.catalog import NO_SKILLS, AgentSkills
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.tree import Tree
 from openclaw_workers.store.turn_records import Taken
-from openclaw_workers.tools.files.task_files import write_task_files
 
 NO_PORTS = TurnPorts()
+INCOMPATIBLE = "-"
+"""Among a channel's capabilities, the mark of a tool that it cannot be used with."""
 INTERNAL = "internal"
 """The channel of messages between sessions."""
 
@@ -59,6 +61,8 @@ class Preparer:
         calibration: Calibration,
         reader: Reader,
         tree: Tree,
+        sandboxes: TurnSandboxes,
+        main_key: str,
     ) -> None:
         self._agents = agents
         self._frames = frames
@@ -67,6 +71,8 @@ class Preparer:
         self._calibration = calibration
         self._reader = reader
         self._tree = tree
+        self._sandboxes = sandboxes
+        self._main_key = main_key
 
     def prepare(
         self,
@@ -83,13 +89,15 @@ class Preparer:
         """
         session = taken.lease.session
         call = call_overrides(bound[0]) if bound else NOTHING
-        position = self._position(taken, bound)
         overrides = session_overrides(session, taken.row)
+        sandbox = self._sandboxes.of_turn(taken, overrides, call)
+        position = self.position(session, taken.row, taken.authority, bound)
+        position = replace(position, sandbox=sandbox.plan)
         frame = self._frames.frame(agent_of(session), overrides, call, position, shown_in(taken.row))
         if bound and (extra := bound[0].extra_system_prompt):
             frame = frame.adding(extra, position.role)
-        if position.depth and (attached := self._tree.files(session)):
-            write_task_files(frame.setup.workspace, files_dir(session), attached)
+        if position.depth:
+            write_attached_files(self._tree, session, frame.setup.workspace)
         agent = frame.agent
         view_of = request_views(agent, frame.setup, position.role, self._calibration)
         view = view_of(self._models.first(agent))
@@ -103,15 +111,28 @@ class Preparer:
             sessions=ports.sessions,
             memory=ports.memory,
             schedules=ports.schedules,
+            commands=ports.commands,
+            sandbox=sandbox.port,
+            shown_workspace=sandbox.shown_workspace,
+            messages=ports.messages,
+            questions=ports.questions,
+            approvals=None if sandbox.elevation == "full" else ports.approvals,
+            hooks=ports.hooks,
+            secrets=ports.secrets,
             view_of=view_of,
         )
         budget = None if view else int(min(setup.window, agent.context_tokens or setup.window) * WINDOW_SHARE)
         seen = _seen(self._transcripts.load(taken, budget), bound, taken.lease.run)
         return Prepared(setup, seen, agent, frame.stored_report, frame.skills)
 
-    def _position(self, taken: Taken, bound: Sequence[InboxEntry]) -> SessionPosition:
-        """As it is stored; where nothing is stored, from the chain of its parents and its key."""
-        session, row = taken.lease.session, taken.row
+    def position(
+        self, session: SessionKey, row: Mapping[str, str], turn: Authority, bound: Sequence[InboxEntry] = ()
+    ) -> SessionPosition:
+        """As it is stored; where nothing is stored, from the chain of its parents and its key.
+
+        Raises:
+            CorruptRecord: what is stored cannot be read.
+        """
         stored, role = row.get("spawnDepth", "0"), row.get("subagentRole") or Role.MAIN
         if not stored.isdigit() or role not in list(Role):
             raise CorruptRecord(f"session {session}", f"spawnDepth is {stored!r} and subagentRole {role!r}")
@@ -119,15 +140,23 @@ class Preparer:
         channel, last = bound[0].route.channel if bound else INTERNAL, row.get("lastChannel", "")
         # A channel that has told nothing about itself is one that can do nothing but text.
         can = row.get("lastCapabilities", "") if channel in (INTERNAL, last) else ""
-        root = root_of(session, row)
+        root, authority, agent = (
+            root_of(session, row),
+            authority_of(row, turn),
+            self._agents.of_session(session),
+        )
         is_direct = chat_type(root) is ChatType.DM
+        told = list(filter(None, can.split(",")))
         return SessionPosition(
             depth,
-            role_of(row, depth, self._agents.of_session(session).subagents),
+            role_of(row, depth, agent.subagents),
             last if channel == INTERNAL else channel,
-            tuple(filter(None, can.split(","))),
-            taken.authority,
-            is_private=is_direct and taken.authority.covers(Authority.OWNER),
+            tuple(name for name in told if not name.startswith(INCOMPATIBLE)),
+            authority,
+            is_private=is_direct and authority.covers(Authority.OWNER),
+            group=group_of(session, row),
+            is_sandboxed=is_sandboxed(agent, session, self._main_key),
+            incompatible_tools=tuple(name[1:] for name in told if name.startswith(INCOMPATIBLE)),
             is_group=is_group(root),
             only_files=only_files(bound),
             only_tools=only_tools(bound),

@@ -17,10 +17,13 @@ from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
+from openclaw_workers.domain.group_place import GroupPlace
 from openclaw_workers.domain.messages import Authority, InboxEntry
 from openclaw_workers.domain.tool_spec import ToolSpec
 from openclaw_workers.domain.tree import Role
+from openclaw_workers.engine.sandbox.sandboxes import SandboxPlan
 from openclaw_workers.engine.turn.overrides import Shown
+from openclaw_workers.sandbox.box import WORKSPACE
 from openclaw_workers.tools.aliases import canonical
 from openclaw_workers.tools.files.documentation import PREFIX, docs_dir
 
@@ -40,6 +43,14 @@ class SessionPosition:
     is_group: bool = False
     """Several people read along."""
 
+    sandbox: SandboxPlan | None = None
+    """Where its commands run; None: on the host."""
+
+    group: GroupPlace | None = None
+    """The group whose tool policy applies."""
+    is_sandboxed: bool = False
+    incompatible_tools: tuple[str, ...] = ()
+    """Tools that the channel cannot be used with."""
     only_files: tuple[str, ...] | None = None
     """The only workspace files for the prompt, in a turn with a light context; None in any other."""
     only_tools: frozenset[str] | None = None
@@ -91,7 +102,9 @@ def prompt_facts(
         theme=agent.identity.theme or "",
         emoji=agent.identity.emoji or "",
         avatar=agent.identity.avatar or "",
-        workspace=workspace,
+        workspace=Path(WORKSPACE) if position.sandbox else workspace,
+        sandbox_access=position.sandbox.access if position.sandbox else None,
+        sandbox_network=bool(position.sandbox and position.sandbox.settings.network),
         specs=tools,
         role=position.role,
         mode=agent.prompt_mode,
@@ -107,7 +120,7 @@ def prompt_facts(
         model=agent.primary,
         channel=position.channel,
         capabilities=position.capabilities,
-        repo=repo_of(workspace),
+        repo="" if position.sandbox else repo_of(workspace),
         thinking=agent.thinking_default,
         reasoning=shown.reasoning,
         verbose=shown.verbose,

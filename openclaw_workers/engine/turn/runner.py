@@ -11,11 +11,9 @@ from openclaw_workers.agent.context.history import open_calls
 from openclaw_workers.domain.ids import RunId, SessionKey, new_run_id, new_token
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState, lane_of
-from openclaw_workers.domain.session_key import agent_of, is_subagent
-from openclaw_workers.domain.tree import own_batch
+from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.delivery.chats import ChatDelivery
-from openclaw_workers.engine.hooks import fire, is_used
 from openclaw_workers.engine.tree.report import partial_result
 from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.execution import ReleaseTurn, TurnExecution
@@ -23,6 +21,7 @@ from openclaw_workers.engine.turn.journal import persist
 from openclaw_workers.engine.turn.lost_calls import LostCalls
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
+from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker, named, wake_all, wake_run
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import (
@@ -32,6 +31,7 @@ from openclaw_workers.errors import (
     TurnAborted,
 )
 from openclaw_workers.logs import run_context
+from openclaw_workers.metrics import FENCED, TAKEOVERS, TURNS
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_calls import LostCallRecord
 from openclaw_workers.store.reader import Reader
@@ -57,6 +57,7 @@ class TurnRunner:
         process: WorkerState,
         waker: Waker,
         chats: ChatDelivery,
+        hooks: TurnHooks,
         max_attempts: int,
         on_delayed: Callable[[], None],
     ) -> None:
@@ -71,6 +72,7 @@ class TurnRunner:
         self._process = process
         self._waker = waker
         self._chats = chats
+        self._hooks = hooks
         self._max_attempts = max_attempts
         self._on_delayed = on_delayed
 
@@ -80,9 +82,10 @@ class TurnRunner:
         A child's run has ended when all it spawned has settled too. `is_header` says that its chord will count it
         when this returns; otherwise it is published again for that (rule 4).
         """
-        if self._process.draining:
-            if not self._process.is_stuck:
-                # A stuck process still consumes and would fetch the wake-up again, so it is left to the sweep.
+        if self._process.hands_over:
+            if self._process.leaving and not self._process.is_stuck:
+                # A stuck or drained process may still consume and would fetch the wake-up again, so it is left to the
+                # sweep.
                 self._waker.turn(session, run)
             return None
         suspect = self._process.try_suspect(run)
@@ -126,6 +129,7 @@ class TurnRunner:
         calls = NO_ENTRIES if open_calls(history) else self._lost_calls.entries(lease, tokens)
         outcome = Outcome(RunState.ERROR, "lost", MessageState.FAILED, error=error, entries=closing, partial=partial)
         self._commit(lease, outcome, calls=calls)
+        TURNS.add(lease.lane, outcome.state, outcome.reason)
         log.error("run.given_up", losses=losses, **named(lease.session, lease.run))
 
     def settle_lost_call(self, lost: LostCallRecord) -> None:
@@ -168,35 +172,25 @@ class TurnRunner:
 
     def _carry(self, taken: Taken, is_header: bool) -> RunState | None:
         lease = taken.lease
+        if taken.how == "takeover":
+            TAKEOVERS.add(lease.lane)
         handle = RunHandle(lease, seconds_left=max(0.0, (taken.deadline_at - taken.now) / 1000))
         if taken.abort:
             handle.cancel.set(TurnAborted(taken.abort))
         # Known only now: lines logged before the run was taken lack these fields.
         context = run_context(sessionId=taken.row.get("sessionId"), parentRunId=taken.row.get("createdByRunId"))
         with context, self._process.carrying(handle):
-            self._fire_spawned(taken)
+            self._hooks.begun(taken)
             try:
                 return self._run_to_end(taken, handle, is_header)
             except LeaseLost as error:
+                FENCED.add(lease.lane)
                 log.warning("run.fenced", error=error.message)
                 self.drop(lease, handle.activity.unrecorded())
             except StoreUnavailable as error:
                 # This process must leave while Redis is away. The lease expires, and another worker continues the turn.
                 log.warning("run.abandoned", error=error.message)
         return None
-
-    def _fire_spawned(self, taken: Taken) -> None:
-        """For a child that got a message after it had ended: no worker has fired the hook for this run yet."""
-        if taken.how != "taken" or taken.resumed or not is_subagent(taken.lease.session):
-            return
-        if is_used("subagent_spawned"):
-            try:
-                run = self._reader.run(taken.lease.run)
-            except StoreUnavailable as error:
-                log.warning("hook.skipped", error=error.message)
-                return
-            if run is not None and run.batch == own_batch(run.id):
-                fire("subagent_spawned", run)
 
     def _run_to_end(self, taken: Taken, handle: RunHandle, is_header: bool) -> RunState | None:
         """Run the turn and commit its outcome, or hand it over.
@@ -233,7 +227,9 @@ class TurnRunner:
         self, taken: Taken, outcome: Outcome, is_header: bool, calls: LedgerEntries = NO_ENTRIES
     ) -> RunState | None:
         how = self._commit(taken.lease, outcome, is_header=is_header, calls=calls)
+        TURNS.add(taken.lease.lane, outcome.state, outcome.reason)
         log.info("run.ended", state=outcome.state, reason=outcome.reason, attempt=taken.attempt, how=how)
+        self._hooks.ended(taken, outcome)
         return outcome.state if how in ("ended", "settled") else None
 
     def _commit(

@@ -1,4 +1,4 @@
-"""What a worker process says of itself with its ticks."""
+"""What a worker process says of its plugins and MCP servers, apart from the facts of each tick: it seldom changes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 REPEAT_SECONDS = 30.0
-"""A part that has not changed is repeated after this time, in case Redis has lost it."""
+"""A report that has not changed is sent again after this time, because Redis keeps it for two minutes."""
 
 Part = Callable[[], Any]
 
 
 class WorkerReport:
-    """Facts that never change, and larger parts as JSON that are sent only when they change."""
-
     def __init__(
-        self, facts: Mapping[str, str], parts: Mapping[str, Part], clock: Callable[[], float] = time.monotonic
+        self,
+        parts: Mapping[str, Part],
+        send: Callable[[Mapping[str, str]], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._facts = dict(facts)
         self._parts = parts
+        self._send = send
         self._clock = clock
-        self._sent: dict[str, tuple[str, float]] = {}
+        self._sent: dict[str, str] = {}
+        self._sent_at = 0.0
 
-    def due(self) -> dict[str, str]:
-        """The fields to send with this tick."""
-        now, fields = self._clock(), dict(self._facts)
-        for name, part in self._parts.items():
-            text, (before, at) = json.dumps(part()), self._sent.get(name, ("", 0.0))
-            if text != before or now - at > REPEAT_SECONDS:
-                fields[name] = text
-                self._sent[name] = (text, now)
-        return fields
+    def send_if_due(self) -> None:
+        """Send all parts as JSON if one has changed, or now and then.
+
+        Raises:
+            StoreUnavailable: it was not sent; the next call tries again.
+        """
+        texts = {name: json.dumps(part()) for name, part in self._parts.items()}
+        if texts == self._sent and self._clock() - self._sent_at <= REPEAT_SECONDS:
+            return
+        self._send(texts)
+        self._sent, self._sent_at = texts, self._clock()

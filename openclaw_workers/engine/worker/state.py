@@ -84,6 +84,7 @@ class WorkerState:
         self._deferred: deque[tuple[SessionKey, RunId]] = deque()
         self._leave_at: float | None = None
         self._last_carried = 0.0
+        self._is_drained = False
         self.is_stuck = False
         """Some thread of this process no longer reacts, so the process must end."""
 
@@ -107,10 +108,19 @@ class WorkerState:
             return list(self._runs.values())
 
     @property
-    def draining(self) -> bool:
+    def hands_over(self) -> bool:
+        """It takes no turns, and hands over those that it has at their next step."""
+        return self.leaving or self._is_drained
+
+    @property
+    def leaving(self) -> bool:
         return self._leave_at is not None
 
-    def drain(self) -> None:
+    def set_drained(self, is_drained: bool) -> None:
+        """Somebody has drained this worker or its host, or undrained it. The process stays."""
+        self._is_drained = is_drained
+
+    def leave(self) -> None:
         """Start to shut down: turns are handed over at their next step, and cut short near the end of the grace."""
         if self._leave_at is None:
             self._leave_at = time.monotonic() + self._grace_seconds
@@ -136,7 +146,7 @@ class WorkerState:
     def mark_stuck(self) -> None:
         """A thread is stuck for good: the process must end. Its other runs are handed over first."""
         self.is_stuck = True
-        self.drain()
+        self.leave()
 
     def try_suspect(self, run: RunId) -> bool:
         """Reserve the one place for a suspect (rule 5); whoever gets it clears it.

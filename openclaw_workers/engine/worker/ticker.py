@@ -31,6 +31,7 @@ class Ticker(threading.Thread):
         facts: Facts,
         *,
         told_to_leave: Callable[[], bool] = lambda: False,
+        on_drained: Callable[[bool], None] = lambda _: None,
         on_stuck: Callable[[], None],
         on_overdue: Callable[[], None],
         period_seconds: float = 1.0,
@@ -41,6 +42,8 @@ class Ticker(threading.Thread):
         self._worker = worker
         self._facts = facts
         self._told_to_leave = told_to_leave
+        self._on_drained = on_drained
+        self._is_drained = False
         self._on_stuck = on_stuck
         self._on_overdue = on_overdue
         self._period = period_seconds
@@ -85,9 +88,9 @@ class Ticker(threading.Thread):
     def _notice_leaving(self) -> None:
         """Log it here: the signal handler that began it may have interrupted a thread that is logging."""
         if self._told_to_leave():
-            self._process.drain()
+            self._process.leave()
         with self._saying:
-            if self._process.draining and not self._said_leaving:
+            if self._process.leaving and not self._said_leaving:
                 self._said_leaving = True
                 log.info("worker.leaving", worker=self._worker, runs=len(self._process.runs()))
 
@@ -106,8 +109,7 @@ class Ticker(threading.Thread):
             for handle in self._process.runs():
                 handle.forgive(away)
         self._notice_memory(ticked.full_percent)
-        if ticked.drain:
-            self._process.drain()
+        self._notice_drained(ticked.is_drained)
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):
             if verdict == "lost":
                 handle.cancel.set(LeaseLost(f"{handle.lease.session} is owned by another worker now"))
@@ -116,6 +118,14 @@ class Ticker(threading.Thread):
         for handle in handles:
             handle.activity.show()
         self._hold([handle for handle, verdict in zip(handles, ticked.verdicts, strict=True) if verdict != "lost"])
+
+    def _notice_drained(self, is_drained: bool) -> None:
+        if is_drained == self._is_drained:
+            return
+        self._is_drained = is_drained
+        self._process.set_drained(is_drained)
+        self._on_drained(is_drained)
+        log.info("worker.drained" if is_drained else "worker.undrained", worker=self._worker)
 
     def _notice_memory(self, full_percent: int) -> None:
         """Log once that new work is refused, and once that it is accepted again."""
@@ -143,7 +153,7 @@ class Ticker(threading.Thread):
 
     def _give_up(self, stuck: list[RunHandle], healthy: list[RunHandle]) -> None:
         """Stuck threads cannot be ended from outside: stop renewing them, hand over the others, end the process."""
-        if not self._process.draining:
+        if not self._process.leaving:
             log.error("run.stuck", runs=[handle.lease.run for handle in stuck])
             self._process.mark_stuck()
         if not healthy or self._process.grace_left() <= 0:

@@ -1,16 +1,32 @@
-"""The offline embedder: static word vectors from the wordllama wheel. No network, no key, little memory."""
+"""The offline embedder: static word vectors from the wordllama wheel. No network, no key, little memory.
+
+The wheel's own code would load numbers of twice the size, and pad all texts of a batch to the longest one. So only its
+files are used: a tokenizer, and a vector for each token. A text is the mean of its tokens' vectors, as there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from openclaw_workers.memory.embedders.base import EmbedderUnavailable
 
-BATCH = 512
+BATCH = 32
+"""Texts that are tokenized together."""
+TOKENIZER = Path("tokenizers") / "l2_supercat_tokenizer_config.json"
+WEIGHTS = Path("weights") / "l2_supercat_256.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    tokenizer: Any
+    vectors: Any
+    """One row for each token."""
 
 
 class OfflineEmbedder:
@@ -23,23 +39,46 @@ class OfflineEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         with self._loading:
-            model = self._model
-        vectors: list[list[float]] = []
+            files = self._files
+        found: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
             batch = [text if text.strip() else "." for text in texts[start : start + BATCH]]
-            vectors += model.embed(batch, norm=True).tolist()
-        return vectors
+            found += [_mean(each.ids, files.vectors) for each in _encoded(batch, files.tokenizer)]
+        return found
 
     @cached_property
-    def _model(self) -> Any:
-        try:
-            import wordllama  # noqa: PLC0415 - heavy
-        except ImportError as error:
+    def _files(self) -> _Files:
+        wheel = find_spec("wordllama")
+        if wheel is None or not wheel.submodule_search_locations:
             why = "the wheel `wordllama` is not installed (there is none for Python 3.14 and later)"
-            raise EmbedderUnavailable(why) from error
-        # The wheel holds the weights, but looks for its tokenizer in another folder and would download it.
-        folder = Path(wordllama.__file__).parent
+            raise EmbedderUnavailable(why)
+        folder = Path(wheel.submodule_search_locations[0])
         try:
-            return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+            from safetensors import safe_open  # noqa: PLC0415 - heavy, like the next
+            from tokenizers import Tokenizer  # noqa: PLC0415
+
+            tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+            tokenizer.no_padding()
+            tokenizer.no_truncation()
+            with safe_open(str(folder / WEIGHTS), framework="np") as weights:
+                return _Files(tokenizer, weights.get_tensor("embedding.weight"))
         except Exception as error:
-            raise EmbedderUnavailable(f"wordllama cannot be loaded: {error}") from error
+            raise EmbedderUnavailable(f"the files of wordllama cannot be loaded: {error}") from error
+
+
+def _encoded(texts: list[str], tokenizer: Any) -> Any:
+    """The tokens of each text. A query comes alone, and must not wait for the threads that share a batch."""
+    if len(texts) == 1:
+        return [tokenizer.encode(texts[0], add_special_tokens=False)]
+    return tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+
+
+def _mean(tokens: Sequence[int], vectors: Any) -> list[float]:
+    """The mean of the tokens' vectors, of length one."""
+    import numpy as np  # noqa: PLC0415 - heavy
+
+    ids, counts = np.unique(np.asarray(tokens, np.int32), return_counts=True)
+    known = ids < len(vectors)
+    total = counts[known].astype(np.float32) @ vectors[ids[known]].astype(np.float32)
+    length = float(np.linalg.norm(total)) or 1.0
+    return list(map(float, total / length))

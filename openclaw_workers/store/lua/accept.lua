@@ -2,14 +2,13 @@
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
   includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
-            jobs
+            jobs, questions
 
   keys
     row         hash    session row
     ctl         hash    session control record
     inbox       zset    waiting messages
     receipts    hash    message id -> receipt
-    ages        zset    message id -> when it was accepted
     events      stream  events for viewers
     due         zset    index of due items
     sessions    zset    index of sessions
@@ -24,6 +23,9 @@
     outgoing    stream  new messages to chats
     event_list  list    events for the session's next turn
     event_keys  zset    events that the session has been told of
+    bound       zset    messages that the current run answers
+    open        zset    open questions
+    asking      hash    questions that the session's run waits for
     job         hash    scheduled job that fires
     firings     hash    its firings that have not ended
   args
@@ -33,7 +35,7 @@
     kind            text    user | command | internal
     authority       text    how far its sender is trusted: anyone | authorized | owner
     mode            text    queue mode of the channel
-    cap             number  most messages in the inbox
+    cap             number  most messages in the inbox when a person writes
     drop            text    what happens to a message too many: old | new | summarize
     run             text    run id to open if the session is idle
     lane            text    lane
@@ -56,7 +58,8 @@
   Returns  {"accepted", seq, run it opened or "", 1 if the caller must publish the wake-up, event id}
            {"duplicate", receipt (JSON) or "" if it has expired, session of the first delivery}
            {"memory", percentage of memory in use}   nothing was changed
-           {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}
+           {"rejected", "busy" | "full" | "children" | "tree" | "gone", event id}   without an event id, nothing was
+             recorded: the inbox is full, and the message can be tried again
 
   Invariant
     A message id enters the inbox at most once. A message that its channel delivers again enters no other inbox. A
@@ -64,8 +67,8 @@
     wake-up. A message from an agent does not restart a sub-agent beyond the limits of its parent or tree; it is
     counted and refused in the same moment. Nor does it bring a deleted sub-agent back (rule 19): nobody would read
     the answer. A time of a job is accepted once: the job moves on to its next time in the same moment, and whoever
-    comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits, further
-    events join it.
+    comes later finds that. A chat is told once per run that messages are dropped or rejected. While a wake-up waits,
+    further events join it. A message that answers a question of the run joins that run, at once.
 ]]
 local now = now_ms()
 
@@ -83,6 +86,17 @@ end
 local percent = lacks_memory(memory)
 if percent then
   return { "memory", percent }
+end
+
+-- What agents and jobs send is not dropped. Nothing is recorded of it, so that it can be tried again. Events are kept:
+-- a session with a full inbox has a turn to come.
+local is_full = redis.call("ZCARD", inbox) >= INBOX_MOST
+if is_full and kind == "internal" then
+  if system_event == "" then
+    return { "rejected", "busy", "" }
+  end
+  add_system_event(event_list, event_keys, ctl, system_event, now)
+  return { "duplicate", "", session }
 end
 
 if firing.job then
@@ -103,8 +117,7 @@ if redis.call("EXISTS", row) == 0 then
     "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
   -- A deleted session left these to expire; they belong to the new one now.
   redis.call("PERSIST", receipts)
-  redis.call("PERSIST", ages)
-  redis.call("PERSIST", events)
+  redis.call("PERSIST", settled_key(receipts))
   set_fields(row, cjson.decode(row_new))
 end
 if keep_s > 0 then
@@ -130,7 +143,17 @@ mode = own_mode ~= "" and own_mode or overrides.queueMode or mode
 if mode == "interrupt" and not has_authority(authority, "authorized") then
   mode = "followup" -- who may not stop a turn does not interrupt one either
 end
-cap, drop = tonumber(overrides.queueCap) or cap, overrides.queueDrop or drop
+cap, drop = math.min(tonumber(overrides.queueCap) or cap, INBOX_MOST), overrides.queueDrop or drop
+
+-- The question of an agent that this message answers: the run waits for it, and whoever wrote may answer.
+local function question_for(entry_kind)
+  local asks = state == "parked" and entry_kind == "user" and mode ~= "interrupt" and redis.call("HGET", ctl, "asks")
+  local q = asks and fields(asks, "kind", "state", "run", "expires_at", "authority", "id")
+  local is_for_it = q and q.kind == "ask" and has_authority(authority, q.authority)
+    and is_open(q, fields(ctl, "run", "abort"), now)
+  return is_for_it and asks, q and q.id
+end
+local question, question_id = question_for(kind)
 
 -- Tell the chat of a message what happens to it, once per run: a flood of messages must not lead to one of notices.
 local function tell_chat(entry, what)
@@ -149,22 +172,20 @@ end
 
 local function reject(why)
   receipt(receipts, { id = id, accepted_at = now }, "rejected", nil, now, why)
-  redis.call("ZADD", ages, now, id)
-  forget_old_receipts(receipts, ages)
   if kind == "user" then
     tell_chat(cjson.decode(message), why)
   end
   return { "rejected", why, event(events, ctl, now, "message.rejected", { id = id, reason = why }, true) }
 end
 
-if kind == "user" and state ~= "idle" and mode == "reject" then
+if kind == "user" and state ~= "idle" and mode == "reject" and not question then
   return reject("busy")
 end
 local crowded = kind == "internal" and last and lacks_room(last)
 if crowded then
   return reject(crowded)
 end
-if kind == "user" and redis.call("ZCARD", inbox) >= cap then
+if kind == "user" and not question and redis.call("ZCARD", inbox) >= cap then
   if drop == "new" then
     return reject("full")
   end
@@ -184,16 +205,27 @@ if kind == "user" and redis.call("ZCARD", inbox) >= cap then
         end
         redis.call("HSET", ctl, "dropped", cjson.encode(dropped))
       end
+      is_full = false
       break
     end
   end
 end
+if is_full then
+  return reject("full") -- nothing that waits may be dropped
+end
 
 local seq = redis.call("HINCRBY", ctl, "seq", 1)
 local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"' .. mode .. '","debounce_ms":' .. debounce_ms
-redis.call("ZADD", inbox, seq, place .. "," .. string.sub(message, 2))
-receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
-redis.call("ZADD", ages, now, id)
+local stored = place .. "," .. string.sub(message, 2)
+if question then
+  redis.call("ZADD", bound, seq, stored)
+  receipt(receipts, { id = id, seq = seq, accepted_at = now }, "bound", redis.call("HGET", ctl, "run"), now)
+  redis.call("HSET", question, "answer", cjson.decode(message).text, "by", cjson.decode(message).sender or "")
+  close_question(question, open, asking, ctl, events, question_id, "answered", now)
+else
+  redis.call("ZADD", inbox, seq, stored)
+  receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
+end
 change_fields(row, cjson.decode(row_each))
 local routed = cjson.decode(row_route)
 -- A session with a thread of its own answers there. One that belongs to a chat is not moved by a message that comes
@@ -224,7 +256,7 @@ end
 
 local wake, opened = 0, ""
 local cut_short = kind == "user" and mode == "interrupt"
-if state == "parked" and (cut_short or redis.call("HGET", ctl, "resumed") == "0") then
+if state == "parked" and (cut_short or question or redis.call("HGET", ctl, "resumed") == "0") then
   unpark(ctl, due, session, now, rewake_ms)
   wake, opened = 1, redis.call("HGET", ctl, "run")
 elseif state == "idle" then
@@ -236,5 +268,4 @@ elseif state == "idle" then
 end
 local event_id = event(events, ctl, now, "message.accepted", { id = id, seq = seq, mode = mode, run = opened }, true)
 
-forget_old_receipts(receipts, ages)
 return { "accepted", seq, opened, wake, event_id }

@@ -11,7 +11,6 @@
     ctl         hash    parent's control record
     inbox       zset    parent's inbox
     receipts    hash    parent's receipts
-    ages        zset    when each message was accepted
     events      stream  parent's events
     batches     zset    parent's unannounced batches
     parent_key  hash    run that spawned the batch
@@ -41,6 +40,7 @@
                           pushes), messages
 
   Returns  {"gone"} | {"early"} | {"done"}   nothing was changed
+           {"busy"}   the parent's inbox is full; the batch stays due, and nothing else was changed
            {"vanished"}   nothing was changed; the session above the parent must get the results
            {"announced", how, run to wake or "", 1 if this settles the run that spawned the batch}
              how: delivered | none | attached | folded | archived | nobody
@@ -50,6 +50,7 @@
     the moment that ends the parent's waiting (rule 2). Results never enter a session that was reset after it asked
     for them (rule 18).
 ]]
+local FULL_AGAIN_MS = 5000
 local now = now_ms()
 
 local b = fields(
@@ -69,7 +70,7 @@ end
 
 local function finish(how)
   redis.call("HSET", batch, "state", how, "announced_at", now)
-  keep_batch(batch, RUN_KEPT_S)
+  keep_batch(batch, RUN_KEPT_S, TEXT_KEPT_S)
   if how == "attached" or how == "folded" then
     carry(parent_key, batch)
   end
@@ -82,10 +83,10 @@ local function finish(how)
       redis.call("ZADD", due, now + each[2], "cleanup|" .. each[1])
     end
   end
-  event_elsewhere(events, ctl, now, "subagent.announced", { batch = batch_id, how = how, raw = { runs = shown } })
+  event(events, ctl, now, "subagent.announced", { batch = batch_id, how = how, raw = { runs = shown } })
 end
 
-local p = fields(parent_key, "state", "batch", "wake_on_descendant_settle", "settled_at", "text")
+local p = fields(parent_key, "state", "batch", "wake_on_descendant_settle", "settled_at")
 local is_child, over = p.batch, is_final(p.state or "ok")
 local asked = b.parent_session_id
 local session_id = not climbs and redis.call("HGET", row, "sessionId")
@@ -103,7 +104,8 @@ local function pass_up(how)
     redis.call("HSET", ctl, "state", "idle")
     redis.call("ZREM", due, "turn|" .. parent)
     end_run(parent_key, "ok", "complete", now)
-    event(events, ctl, now, "run.ended", { run = b.parent_run, state = "ok", reason = "complete", text = p.text or "" })
+    local text = redis.call("HGET", texts_key(parent_key), "text") or ""
+    event(events, ctl, now, "run.ended", { run = b.parent_run, state = "ok", reason = "complete", text = text })
   end
   count_child(parent_key, now, due)
   return { "announced", how, "", 1 }
@@ -155,12 +157,15 @@ if not session_id then
   finish("nobody")
   return { "announced", "nobody", "", 0 }
 end
+if redis.call("ZCARD", inbox) >= INBOX_MOST then
+  redis.call("ZADD", due, now + FULL_AGAIN_MS, "batch|" .. batch_id)
+  return { "busy" }
+end
 
 local seq = redis.call("HINCRBY", ctl, "seq", 1)
 local place = '{"seq":' .. seq .. ',"accepted_at":' .. now .. ',"mode":"steer","debounce_ms":0,'
 redis.call("ZADD", inbox, seq, place .. string.sub(message, 2))
 receipt(receipts, { id = id, seq = seq, accepted_at = now }, "accepted", nil, now)
-redis.call("ZADD", ages, now, id)
 redis.call("HSET", ctl, "steer_seq", seq)
 redis.call("HSET", row, "updatedAt", now)
 touch(sessions, parent, now)

@@ -1,13 +1,11 @@
 --[[
   Begin a session without a message, because a command sets something for it.
 
-  includes  clock, hashes, memory
+  includes  clock, hashes, memory, messages
 
   keys
     row       hash    session row
     receipts  hash    receipts of messages
-    ages      zset    when each receipt was written
-    events    stream  events
     sessions  zset    index of sessions
     memory    hash    how full Redis is
   args
@@ -35,7 +33,6 @@ redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", ne
 set_fields(row, cjson.decode(row_new))
 -- A deleted session left these to expire; they belong to the new one now.
 redis.call("PERSIST", receipts)
-redis.call("PERSIST", ages)
-redis.call("PERSIST", events)
+redis.call("PERSIST", settled_key(receipts))
 redis.call("ZADD", sessions, now, session)
 return { "created" }

@@ -61,10 +61,11 @@ if at.state == "parked" and at.resumed == "0" and at.run == b.parent_run then
   local failure = "the results of its sub-agents could not be delivered (" .. why .. ")"
   redis.call("HSET", ctl, "state", "idle")
   redis.call("ZREM", due, "turn|" .. parent)
-  redis.call("HSET", parent_key, "error", failure, "partial", partial)
+  redis.call("HSET", parent_key, "error", failure)
+  put_texts(parent_key, { partial = partial }, true)
   end_run(parent_key, "error", "error", now)
   event(events, ctl, now, "run.ended", { run = b.parent_run, state = "error", reason = "error", error = failure })
-  event_elsewhere(p.events_key, p.ctl_key, now, "subagent.failed", {
+  event(p.events_key, p.ctl_key, now, "subagent.failed", {
     run = b.parent_run, session = parent, label = p.label, state = "error", error = failure,
     raw = metadata_of(p.metadata),
   })

@@ -92,6 +92,7 @@ end
 
 local is_child = redis.call("HEXISTS", run_key, "batch") == 1
 local spent = usage_of(run_key)
+local last_entry -- index in the transcript of the last entry of this turn
 
 local function charge_session(by_person)
   local new = is_child and uncharged(run_key, spent) or spent
@@ -136,15 +137,18 @@ local function goes_on()
   return is_stopped, parks and not is_stopped
 end
 
--- Returns the text of the answer.
+-- Returns the text of the answer. What is not in the transcript, such as a command's reply, stays in the record.
 local function record_answer(covers)
   local text, cut = outcome.text, outcome.reason == "length" and 1 or 0
   if is_child and text == "" then
-    local before = fields(run_key, "text", "cut") -- an empty answer keeps the one before
-    text, cut = before.text or "", before.cut or 0
+    -- An empty answer keeps the one before.
+    text, cut = redis.call("HGET", texts_key(run_key), "text") or "", redis.call("HGET", run_key, "cut") or 0
   end
-  redis.call("HSET", run_key, "committed_by", lease, "text", text, "error", outcome.error,
-    "partial", outcome.partial or "", "model", outcome.model, "cut", cut)
+  redis.call("HSET", run_key, "committed_by", lease, "error", outcome.error, "model", outcome.model, "cut", cut)
+  put_texts(run_key, { text = text, partial = outcome.partial or "" }, is_child, outcome.text ~= "" and last_entry)
+  if not last_entry and not is_child then
+    redis.call("HSET", run_key, "text", first_bytes(text, TEXT_BYTES))
+  end
   if is_child then
     add_covers(run_key, covers)
   else
@@ -216,9 +220,7 @@ end
 
 unreserve(run, budgets)
 charge_work(outcome.worked, budgets)
-if #entries > 0 then
-  redis.call("RPUSH", log, unpack(entries))
-end
+last_entry = #entries > 0 and redis.call("RPUSH", log, unpack(entries)) - 1 or nil
 local covers, by_person, exchanges, settled = settle_messages(bound, receipts, "+inf", outcome.messages, run, now,
   outcome.reason)
 charge_session(by_person)

@@ -12,7 +12,7 @@
     slots          zset    slots of the lane
     line           zset    line for a slot of the lane
     events         stream  events for viewers
-    waiters        hash    sessions that wait for answers of another session; only to park
+    waiters        hash    sessions that wait for answers of another session, or for people's; only to park
     ledger         hash    ledger of the day
     ledger_before  hash    ledger of the day before
     budget_keys…   keys    for each budget four: spent, reserved, ends, sums
@@ -25,7 +25,7 @@
     grant_ms        number  how long a granted slot is kept
     rewake_ms       number  milliseconds after which an unanswered wake-up counts as lost
     wait_ms         number  0 to hand the turn over; otherwise to park it, how long to wait for an answer
-    message         text    message whose answer the run waits for
+    message         text    message or question whose answer the run waits for
     ledger_entries  json    calls {id, entry, amounts, usage} and attempts {id, attempt} to record
 
   Returns  {"released", granted: run, session, …} | {"parked", granted} | {"lost"}

@@ -20,7 +20,6 @@
     line            zset    line for a slot of the lane
     archive_prefix  list    start of the key of an archive
     archives        hash    archives that wait to be written
-    ages            zset    message id -> when it was accepted
     live            zset    unsettled children of the session
     stop_orders     hash    orders to stop children
     children        zset    all children of the session
@@ -30,6 +29,7 @@
     outgoing        stream  new messages to chats
     system_events   list    events for the session's next turn
     event_keys      zset    events that the session has been told of
+    label_prefix    zset    start of the key of the sessions with a label
   args
     session         text    session key
     run             text    run that the caller believes is current; empty for none
@@ -112,8 +112,8 @@ if at_work then
     covers[#covers + 1] = id
   end
   add_covers(run_key, covers)
-  redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"),
-    "partial", partial)
+  redis.call("HSET", run_key, "error", "the session was " .. (verb == "delete" and "deleted" or "reset"))
+  put_texts(run_key, { partial = partial }, redis.call("HEXISTS", run_key, "batch") == 1)
   end_run(run_key, "killed", reason, now)
   event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
     raw = { covers = list_of(covers) } })
@@ -143,6 +143,8 @@ if verb == "delete" then
   end
   cut_transcript(row, log, archive_prefix, archives, due, "", now, "delete",
     redis.call("EXISTS", files) == 1)
+  set_label(label_prefix, row, session, "", now)
+  forget_spawned(ctl, session)
   redis.call("DEL", row, ctl, inbox, bound, files, system_events, event_keys)
   -- The announce that carries up what a deleted child has not read still needs to know its children.
   redis.call("EXPIRE", children, RUN_KEPT_S)
@@ -150,7 +152,7 @@ if verb == "delete" then
   -- Viewers and senders still look up how their messages ended.
   redis.call("EXPIRE", events, 300)
   redis.call("EXPIRE", receipts, 86400)
-  redis.call("EXPIRE", ages, 86400)
+  redis.call("EXPIRE", settled_key(receipts), 86400)
 else
   cut_transcript(row, log, archive_prefix, archives, due, new_session_id, now, verb == "expire" and "stale" or "reset")
   if verb == "expire" then

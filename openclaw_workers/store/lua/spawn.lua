@@ -1,7 +1,7 @@
 --[[
   Register the children that one assistant message asks for: count, create, queue and batch them in one moment.
 
-  includes  clock, hashes, memory, fence, events, messages, runs, batches, tree
+  includes  clock, hashes, memory, fence, events, messages, runs, sessions, batches, tree
 
   keys
     row          hash    parent's row
@@ -17,8 +17,10 @@
     threads      hash    thread -> the session bound to it
     parent_key   hash    parent's run
     memory       hash    how full Redis is
-    child_keys…  keys    for each child eleven: row, ctl, inbox, receipts, ages, events, transcript, files, run, its
-                         batch and the batch's unsettled runs
+    spawned      zset    sessions that the parent has spawned
+    label_prefix zset    start of the key of the sessions with a label
+    child_keys…  keys    for each child ten: row, ctl, inbox, receipts, events, transcript, files, run, its batch and
+                         the batch's unsettled runs
   args
     lease          text    parent's lease
     parent_run     text    parent's run id
@@ -39,7 +41,7 @@
     children registered or refused, and changes nothing (rules 3, 13), even if there is room by then: the batch may
     have been announced.
 ]]
-local CHILD_KEYS = { "row", "ctl", "inbox", "receipts", "ages", "events", "log", "files", "run", "batch", "open" }
+local CHILD_KEYS = { "row", "ctl", "inbox", "receipts", "events", "log", "files", "run", "batch", "open" }
 local now = now_ms()
 
 local owns, c = check_lease(ctl, lease, "abort")
@@ -52,7 +54,10 @@ local parent_session_id = about.sessionId
 local function create_session(k, child)
   redis.call("HSET", k.row, "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
     "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
+  set_label(label_prefix, k.row, child.session, child.row.label or "", now)
   set_fields(k.row, child.row)
+  redis.call("ZADD", spawned, now, child.session)
+  redis.call("HSET", k.ctl, "spawned_key", spawned)
   if child.thread ~= "" then
     redis.call("HSET", threads, child.thread, child.session)
     redis.call("HSET", k.row, "threadBinding", child.thread)
@@ -67,7 +72,6 @@ local function create_session(k, child)
   redis.call("ZADD", k.inbox, 1, '{"seq":1,"accepted_at":' .. now .. ',"mode":"followup","debounce_ms":0,'
     .. string.sub(child.message, 2))
   receipt(k.receipts, { id = id, seq = 1, accepted_at = now }, "accepted", nil, now)
-  redis.call("ZADD", k.ages, now, id)
   event(k.events, k.ctl, now, "message.accepted", { id = id, seq = 1, mode = "followup", run = child.run }, true)
 end
 

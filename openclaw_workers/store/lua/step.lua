@@ -45,6 +45,7 @@ if step <= tonumber(c.step) then
   return { "ok", abort, c.steered }
 end
 
+local STEERED_AT_ONCE = 50
 local now = now_ms()
 for _, entry in ipairs(entries) do
   redis.call("RPUSH", log, entry)
@@ -69,13 +70,16 @@ end
 local steered, ids, shown_seq = {}, {}, tonumber(c.shown_seq) or 0
 local steer_seq, steer_done = tonumber(c.steer_seq) or 0, tonumber(c.steer_done) or 0
 if may_steer and abort == "" and steer_seq > steer_done then
-  steer_done = steer_seq
-  for _, raw in ipairs(redis.call("ZRANGE", inbox, 0, -1)) do
+  -- Only what came since the last look. What did not fit then has a turn of its own.
+  local new = redis.call("ZRANGEBYSCORE", inbox, "(" .. steer_done, "+inf", "LIMIT", 0, STEERED_AT_ONCE)
+  steer_done = #new < STEERED_AT_ONCE and steer_seq or steer_done
+  for _, raw in ipairs(new) do
     local entry = read_message(raw)
     if entry.kind == "command" then
-      steer_done = 0 -- messages behind it may still be steered in later
+      steer_done = entry.seq - 1 -- messages behind it may still be steered in later
       break
     end
+    steer_done = math.max(steer_done, entry.seq)
     local backlog = entry.mode == "steer-backlog"
     if fits_in(entry) and (entry.mode == "steer" or (backlog and entry.seq > shown_seq)) then
       local user = user_entry({ entry }, run, now, entry.kind == "internal" and entry.metadata.provenance or entry.mode)

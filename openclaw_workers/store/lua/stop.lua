@@ -95,7 +95,8 @@ leave_lane(slots, line, run, session)
 if redis.call("HEXISTS", run_key, "attempts") == 0 then
   redis.call("HSET", run_key, "covers", list_of(cancelled))
 end
-redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")", "partial", partial)
+redis.call("HSET", run_key, "error", "the turn was stopped (" .. reason .. ")")
+put_texts(run_key, { partial = partial }, redis.call("HEXISTS", run_key, "batch") == 1)
 end_run(run_key, "killed", reason, now)
 event(events, ctl, now, "run.ended", { run = run, state = "killed", reason = reason,
   raw = { covers = list_of(cancelled) } })

@@ -180,6 +180,15 @@ local function reset_if_stale()
   return r.sessionId
 end
 
+-- The wake-up that waits in the inbox. There is one at most, because further events join it.
+local function waiting_wake()
+  local known = redis.call("HGET", receipts, redis.call("HGET", ctl, "wake_id") or "")
+  local ok, place = pcall(cjson.decode, known or "")
+  local seq = ok and type(place) == "table" and place.state == "accepted" and place.seq
+  local raw = seq and redis.call("ZRANGEBYSCORE", inbox, seq, seq)[1]
+  return raw and is_wake(read_message(raw)) and raw or nil
+end
+
 local function bind()
   local entries, messages = next_messages(inbox, most)
   local covers, first = {}, entries[1]
@@ -197,14 +206,13 @@ local function bind()
     local shown = c.events_wait and take_system_events(system_events, ctl)
     if shown then
       -- A wake-up that waits has nothing else to tell: this turn answers it too.
-      for _, raw in ipairs(is_wake(first) and {} or redis.call("ZRANGE", inbox, 0, -1)) do
+      local raw = not is_wake(first) and waiting_wake()
+      if raw then
         local entry = read_message(raw)
-        if is_wake(entry) then
-          covers[#covers + 1], messages[#messages + 1] = entry.id, raw
-          redis.call("ZREM", inbox, raw)
-          redis.call("ZADD", bound, entry.seq, raw)
-          receipt(receipts, entry, "bound", run, now)
-        end
+        covers[#covers + 1], messages[#messages + 1] = entry.id, raw
+        redis.call("ZREM", inbox, raw)
+        redis.call("ZADD", bound, entry.seq, raw)
+        receipt(receipts, entry, "bound", run, now)
       end
       redis.call("RPUSH", log, events_entry(shown, run, now))
     end
@@ -234,7 +242,7 @@ else
   messages, covers, first = bind()
   deadline = now + (first.timeout_seconds and first.timeout_seconds * 1000 or tonumber(known.timeout_ms) or time_ms)
   if known.events_key then
-    event_elsewhere(known.events_key, known.ctl_key, now, "subagent.started", {
+    event(known.events_key, known.ctl_key, now, "subagent.started", {
       run = run, session = session, label = known.label, worker = worker, raw = metadata_of(known.metadata),
     })
   end

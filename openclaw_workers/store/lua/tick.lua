@@ -8,6 +8,7 @@
     workers     zset  index of workers
     due         zset  index of due items
     memory      hash  how full Redis is
+    drained     hash  hosts and workers that take no turns -> since when
     turn_keys…  keys  for each turn two: control record of its session (hash), slots of its lane (zset)
   args
     worker    text    worker id
@@ -15,7 +16,7 @@
     facts     json    facts about the worker, an object of strings
     turns…    text    for each turn three: session, lease, run id
 
-  Returns  {drain 0|1, percentage of memory in use or 0 if there is room, for each turn: "ok" | "lost" | abort reason}
+  Returns  {drained 0|1, percentage of memory in use or 0 if there is room, for each turn: "ok" | "lost" | abort reason}
 
   Invariant
     Only the process that holds a lease renews it (rule 8), also when Redis is full.
@@ -32,8 +33,9 @@ redis.call("ZREMRANGEBYSCORE", workers, "-inf", now - 86400000)
 
 watch_memory(memory, now)
 
-local drain = redis.call("HGET", worker_key, "drain")
-local answer = { drain and 1 or 0, lacks_memory(memory) or 0 }
+local is_drained = redis.call("HEXISTS", drained, worker) == 1 or redis.call("HEXISTS", drained, facts.host or "") == 1
+redis.call("HSET", worker_key, "drain", is_drained and 1 or 0)
+local answer = { is_drained and 1 or 0, lacks_memory(memory) or 0 }
 for i = 1, #turn_keys / 2 do
   local ctl, slots = turn_keys[2 * i - 1], turn_keys[2 * i]
   local session, lease, run = unpack(turns, 3 * i - 2, 3 * i)

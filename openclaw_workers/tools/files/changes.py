@@ -17,6 +17,9 @@ from openclaw_workers.tools.files.opening import open_file
 from openclaw_workers.tools.files.paths import WorkspacePath, os_errors_as_tool_errors, parent_directory
 from openclaw_workers.tools.files.text_content import MAX_TEXT_BYTES
 
+WRITING_TOOLS = frozenset({"write", "edit", "apply_patch"})
+"""The tools that change files."""
+
 _LOCK_SECONDS = 20.0
 _LOCK_POLL_SECONDS = 0.02
 

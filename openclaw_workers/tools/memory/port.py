@@ -8,9 +8,6 @@ from openclaw_workers.errors import ToolError
 from openclaw_workers.tools.base import ToolContext
 from openclaw_workers.tools.memory.inputs import GetInput, SearchInput, WriteInput
 
-MEMORY_TOOLS = frozenset({"memory_search", "memory_get", "memory_write", "sessions_search"})
-"""The tools that need the memory index or its files."""
-
 
 class MemoryPort(Protocol):
     """What one running turn may do with its agent's memory. All results are JSON for the model."""

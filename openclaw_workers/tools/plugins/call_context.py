@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,8 @@ class CallContext:
     progress: Callable[[str], None]
     """Show a line to those who watch the turn. It never blocks and may drop lines."""
     cancel: Cancel
+    environment: Mapping[str, str]
+    """The secrets of the configuration that name this tool, by their names, and variables of the run's skills."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -51,4 +53,5 @@ def call_context(ctx: ToolContext, timeout_seconds: float) -> CallContext:
         timeout_seconds=timeout_seconds,
         progress=ctx.progress,
         cancel=ctx.cancel,
+        environment=ctx.environment,
     )

@@ -54,6 +54,9 @@ class SessionPort(Protocol):
     def subagents(self, call_id: str, args: SubagentsInput) -> str:
         """List, read, message, steer or stop the children of this session. Repeating a call id sends nothing twice."""
 
+    def agents(self) -> str:
+        """The agents that this one may spawn."""
+
     def children_at_work(self) -> int:
         """How many children have not reported yet."""
 

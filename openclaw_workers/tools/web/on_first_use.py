@@ -29,7 +29,7 @@ class WebOnFirstUse:
         return self._client.search(query, cancel=cancel, timeout_seconds=timeout_seconds)
 
 
-def disabled_tools(settings: WebSettings) -> frozenset[str]:
-    """The names of the web tools that the configuration takes from all agents."""
-    enabled = {"web_fetch": settings.fetch.enabled, "web_search": settings.search.enabled}
-    return frozenset(name for name, is_enabled in enabled.items() if not is_enabled)
+def disabled_tools(settings: WebSettings) -> dict[str, str]:
+    """The names of the web tools that the configuration takes from all agents, with the setting that does."""
+    enabled = {"fetch": settings.fetch.enabled, "search": settings.search.enabled}
+    return {f"web_{name}": f"tools.web.{name}.enabled" for name, is_enabled in enabled.items() if not is_enabled}

@@ -17,6 +17,7 @@ from openclaw_workers.cancel import Cancel
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     TextBlock,
+    ToolCallBlock,
     ToolResultEntry,
     Usage,
 )
@@ -402,3 +403,25 @@ def test_when_the_journal_ends_the_turn_no_call_is_run(
 
     assert not (tmp_path / "ran").exists()
     assert loop.history[-1].role == "assistant", "its calls are known, to be closed or handed over"
+
+
+ASKED = ToolCallBlock(id="skill-run-1", name="exec", arguments={"command": "echo ran >> ran.txt; echo done"})
+
+
+def test_a_call_that_a_person_asked_for_is_the_answer(make_loop: MakeLoop, journal: MemoryJournal) -> None:
+    answer = make_loop(user("/run")).call_tool(ASKED)
+
+    assert answer.text.startswith("done\n")
+    assert [entry.role for entry in journal.entries] == ["assistant", "toolResult"]
+
+
+def test_a_call_that_a_person_asked_for_is_not_made_again_by_the_next_owner(
+    make_loop: MakeLoop, tmp_path: Path
+) -> None:
+    asked = AssistantEntry(content=[ASKED], stop_reason="toolUse")
+    result = ToolResultEntry(tool_call_id=ASKED.id, tool_name="exec", content=[TextBlock(text="done before")])
+
+    assert make_loop(user("/run"), asked, result).call_tool(ASKED).text == "done before"
+    interrupted = make_loop(user("/run"), asked, started_call=ASKED.id).call_tool(ASKED)
+    assert "died before its result was recorded" in interrupted.text
+    assert not (tmp_path / "ran.txt").exists()

@@ -90,6 +90,7 @@ def test_transcripts_and_saved_conversations_stay_with_their_agent(agents: Engin
     for session, _ in PAIRS:
         agents.say(as_text(program(say(f"the same story, told to {session}"))), session)
         agents.work()
+        agents.built.memory.client.sync(session.split(":")[1])
     for session, stranger in PAIRS:
         for tool in ("memory_search", "sessions_search"):
             said = str(use(agents, tool, session, query="the same story told")["results"])

@@ -43,7 +43,7 @@ def tools_of(engine: EngineHarness, taken: Taken) -> set[str]:
     return set(engine.built.preparer.prepare(taken, bound).setup.tools)
 
 
-def test_an_owner_has_all_tools_and_others_have_the_session_tools(engine: EngineHarness) -> None:
+def test_an_owner_has_all_tools_and_others_have_nothing_of_the_host(engine: EngineHarness) -> None:
     offered = {}
     for number, authority in enumerate(Authority):
         session = SessionKey(f"agent:main:s{number}")
@@ -54,8 +54,11 @@ def test_an_owner_has_all_tools_and_others_have_the_session_tools(engine: Engine
         *("sessions_spawn", "sessions_send", "sessions_yield", "sessions_list", "sessions_history", "sessions_search"),
         *("session_status", "subagents"),
     }
-    assert offered[Authority.ANYONE] == offered[Authority.AUTHORIZED] == session_tools
-    others = {tool.name for tool in builtin_tools()} - session_tools - disabled_tools(engine.loaded.settings.tools.web)
+    host = {"exec", "read", "write", "edit", "apply_patch", "grep", "find", "ls", "memory_search", "cron"}
+    assert offered[Authority.ANYONE] == offered[Authority.AUTHORIZED] >= session_tools
+    assert offered[Authority.ANYONE].isdisjoint(host)
+    disabled = disabled_tools(engine.loaded.settings.tools.web).keys()
+    others = {tool.name for tool in builtin_tools()} - session_tools - disabled
     assert offered[Authority.OWNER] == session_tools | others
     assert others >= {"cron", "exec", "read", "write", "edit", "memory_search", "memory_get", "memory_write"}
 
@@ -147,7 +150,8 @@ def test_a_turn_for_a_stranger_does_not_choose_the_model(engine: EngineHarness, 
     assert chosen == (None if authority is Authority.ANYONE else "demo")
 
 
-def test_a_message_of_somebody_trusted_less_is_not_steered_into_a_running_turn(engine: EngineHarness) -> None:
+def test_a_message_of_somebody_trusted_less_is_not_steered_into_a_running_turn(make_engine: MakeEngine) -> None:
+    engine = make_engine({"tools": {"exec": {"security": "full", "ask": "off"}}})
     first = ask(engine, text(EXEC, say("for the owner")), Authority.OWNER, GROUP)
     lower = ask(engine, text(EXEC, say("for a member")), Authority.AUTHORIZED, GROUP, mode=QueueMode.STEER)
     same = ask(engine, text(say("steered")), Authority.OWNER, GROUP, mode=QueueMode.STEER)

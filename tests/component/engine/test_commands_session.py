@@ -210,7 +210,7 @@ def test_commands_are_listed_for_menus_and_the_api() -> None:
     names = [name for each in listed for name in (each["name"], *each["aliases"])]
     assert len(names) == len(set(names))
     assert "new" not in {each["name"] for each in list_commands(("/reset",))}
-    assert {each["name"] for each in list_commands((), Authority.ANYONE)} == {"help", "status", "whoami"}
+    assert {each["name"] for each in list_commands((), Authority.ANYONE)} == {"help", "status", "whoami", "answer"}
 
 
 def test_context_detail_names_tools_and_the_largest_entries(engine: EngineHarness) -> None:

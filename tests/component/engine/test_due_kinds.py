@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from openclaw_workers.engine.sweep.due_kind import DueKind
+from openclaw_workers.engine.sweep.pace import SweepPace
 from openclaw_workers.engine.sweep.sweeper import Sweeper
 from openclaw_workers.errors import BadInput
 from tests.component.engine.conftest import EngineHarness
@@ -18,7 +19,7 @@ def sweeper_of(engine: EngineHarness, *kinds: DueKind) -> Sweeper:
         kinds,
         place_id=lambda: "",
         wanted=threading.Event(),
-        period_seconds=1,
+        pace=SweepPace(1),
     )
 
 

@@ -1,34 +1,39 @@
-"""What plugins hear of sub-agents: each run of one begins and ends, once."""
+"""What plugins hear of turns and sub-agents, and how they change or block what comes next."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 from openclaw_workers.domain.ids import RunId
+from openclaw_workers.domain.transcript import AssistantEntry, ToolResultEntry
 from openclaw_workers.domain.tree import BatchState
-from openclaw_workers.engine import hooks as plugins
 from openclaw_workers.engine.tree.announce import TRIES_AFTER_MS
-from tests.component.engine.conftest import SESSION, EngineHarness
+from openclaw_workers.hooks import HookName, register
+from openclaw_workers.plugins import hook
+from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
+from tests.component.engine.session_steps import text
 from tests.component.engine.tree_builder import ask, child, children, pending, settle, shown
+from tests.support.programs import call, execute, say, spawn
 
 Heard = list[tuple[str, str]]
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
+def heard(no_hooks: None) -> Heard:
     """A plugin is installed; gives what it was told."""
     told: Heard = []
 
-    class Plugin:
-        def subagent_spawned(self, record: dict[str, Any]) -> None:
-            told.append(("spawned", record["id"]))
+    @hook("subagent_spawned")
+    def spawned(record: dict[str, Any]) -> None:
+        told.append(("spawned", record["id"]))
 
-        def subagent_ended(self, record: dict[str, Any]) -> None:
-            told.append(("ended", record["id"]))
+    @hook("subagent_ended")
+    def ended(record: dict[str, Any]) -> None:
+        told.append(("ended", record["id"]))
 
-    monkeypatch.setattr(plugins, "_plugins", lambda: (("noting", Plugin()),))
     return told
 
 
@@ -105,3 +110,89 @@ def test_a_childs_turn_asks_nothing_for_plugins_that_are_not_there(
     engine.runner.run(*engine.waker.turns.pop(0), is_header=True)
 
     assert (child(engine).text, read) == ("child's word", [])
+
+
+def noted(*names: HookName) -> list[tuple[str, dict[str, Any]]]:
+    """Listen to hooks; gives what was heard."""
+    events: list[tuple[str, dict[str, Any]]] = []
+    for name in names:
+        register(name, lambda event, name=name: events.append((name, event)))  # type: ignore[misc]
+    return events
+
+
+def results(engine: EngineHarness) -> list[str]:
+    return [entry.content[0].text for entry in engine.log() if isinstance(entry, ToolResultEntry)]
+
+
+def test_a_turn_is_heard_of_from_its_message_to_its_end(engine: EngineHarness, no_hooks: None) -> None:
+    events = noted("session_start", "message_received", "after_tool_call", "agent_end", "session_end")
+    engine.say(text(call(execute("echo hi")), say("done")), sender="Ann")
+    engine.work()
+    engine.say(text(say("again")))
+    engine.work()
+    engine.control.reset(SESSION)
+    engine.archive_all()
+
+    assert [name for name, _ in events] == [
+        *("session_start", "message_received", "after_tool_call", "agent_end"),
+        *("message_received", "agent_end", "session_end"),
+    ]
+    heard = dict(events[:4])
+    assert heard["message_received"]["messages"][0]["sender"] == "Ann"
+    assert (heard["after_tool_call"]["tool"], heard["after_tool_call"]["error"]) == ("exec", False)
+    assert "hi" in heard["after_tool_call"]["result"]
+    assert (heard["agent_end"]["state"], heard["agent_end"]["text"]) == ("ok", "done")
+
+
+def test_a_hook_changes_or_blocks_a_call_by_any_name_of_its_tool(engine: EngineHarness, no_hooks: None) -> None:
+    @hook("before_tool_call")
+    def careful(event: dict[str, Any]) -> dict[str, Any] | None:
+        if "rm" in event["arguments"].get("command", ""):
+            return {"block": True, "reason": "nothing is removed here"}
+        return {"arguments": {"command": "echo changed"}} if event["tool"] == "exec" else None
+
+    remove = {"tool": "shell", "input": {"cmd": "rm x"}}
+    engine.say(text(call(execute("echo original"), remove), say("done")))
+    engine.work()
+
+    first, second = results(engine)
+    assert "changed" in first
+    assert "original" not in first
+    assert second == "this call is not allowed: nothing is removed here"
+    (asked,) = [entry for entry in engine.log() if isinstance(entry, AssistantEntry) and entry.tool_calls]
+    assert asked.tool_calls[0].arguments == {"command": "echo original"}, (
+        "the transcript keeps what the model asked for"
+    )
+
+
+def test_spawns_pass_the_hook_too(engine: EngineHarness, no_hooks: None) -> None:
+    register("before_tool_call", lambda event: {"block": True, "reason": "alone"})
+    engine.say(text(spawn("one", "two"), say("done")))
+    engine.work()
+
+    assert results(engine) == ["this call is not allowed: alone"] * 2
+    assert engine.stores.tree.children(SESSION) == []
+
+
+@pytest.mark.parametrize(("failure", "runs"), [("block", False), ("pass", True)])
+def test_a_hook_that_fails_blocks_unless_the_setting_lets_it_pass(
+    make_engine: MakeEngine, no_hooks: None, failure: str, runs: bool
+) -> None:
+    engine = make_engine({"engine": {"hookFailure": failure}})
+    register("before_tool_call", lambda event: 1 / 0, plugin="broken")
+    engine.say(text(call(execute("echo ran")), say("done")))
+    engine.work()
+
+    assert ("ran" in results(engine)[0]) is runs
+    assert ("the hook before_tool_call of broken failed" in results(engine)[0]) is not runs
+
+
+def test_a_hook_has_so_much_time_as_is_set(make_engine: MakeEngine, no_hooks: None) -> None:
+    engine = make_engine({"engine": {"hookTimeoutSeconds": 0.1}})
+    never = threading.Event()
+    register("before_tool_call", lambda event: never.wait(60), plugin="slow")
+    engine.say(text(call(execute("echo hi")), say("done")))
+    engine.work()
+    never.set()
+
+    assert "of slow did not end within 0.1 s" in results(engine)[0]

@@ -164,7 +164,7 @@ def test_a_leaving_worker_records_but_starts_nothing_and_steers_nobody(
 ) -> None:
     engine.stores.sessions.patch(SESSION, {"queueMode": QueueMode.STEER})
     engine.say("join")
-    engine.process.drain()
+    engine.process.leave()
 
     with pytest.raises(TurnHandedOver):
         journal.record([SAID], starting="call-1", may_steer=True)
@@ -203,14 +203,14 @@ def test_a_write_is_repeated_until_redis_has_taken_it() -> None:
 
 def test_a_leaving_process_does_not_wait_for_redis_for_ever() -> None:
     process = WorkerState(grace_seconds=0.5)
-    process.drain()
+    process.leave()
     with pytest.raises(StoreUnavailable):
         persist(failing(1), process)
 
 
 def test_a_leaving_process_gives_up_a_second_before_its_end_and_does_not_sleep_past_it() -> None:
     process = WorkerState(grace_seconds=1.35)
-    process.drain()
+    process.leave()
     with pytest.raises(StoreUnavailable):
         persist(failing(100), process)
     assert process.grace_left() > 0.8

@@ -7,8 +7,8 @@ import pytest
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.tree import Role, role_at
 from openclaw_workers.engine.tree.lineage import depth_of, root_of
-from openclaw_workers.tools.policy.by_depth import tools_at
 from tests.component.engine.conftest import SESSION, EngineHarness
+from tests.support.tool_policy import tools_at
 
 A, B, C = (SessionKey(f"agent:main:subagent:{name}") for name in "abc")
 
@@ -84,8 +84,7 @@ def test_roles_by_depth(at: int, deepest: int, role: Role) -> None:
 
 def test_a_leaf_has_no_tool_to_spawn_or_control_with() -> None:
     root, middle, leaf = (
-        {tool.name for tool in tools_at(depth, role)}
-        for depth, role in ((0, Role.MAIN), (1, Role.ORCHESTRATOR), (2, Role.LEAF))
+        tools_at(depth, role) for depth, role in ((0, Role.MAIN), (1, Role.ORCHESTRATOR), (2, Role.LEAF))
     )
     assert "sessions_spawn" in root & middle
     assert "sessions_spawn" not in leaf

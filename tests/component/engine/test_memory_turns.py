@@ -148,7 +148,8 @@ def test_no_notes_where_they_are_switched_off(make_engine: MakeEngine) -> None:
 def test_a_sandboxed_group_sees_the_files_its_sandbox_allows(make_engine: MakeEngine) -> None:
     for access, sees in (("none", False), ("ro", True)):
         sandbox = {"mode": "non-main", "workspaceAccess": access}
-        with serving(make_engine({"agents": {"defaults": {"sandbox": sandbox}}})) as engine:
+        tools = {"sandbox": {"tools": {"allow": ["group:memory"]}}}
+        with serving(make_engine({"agents": {"defaults": {"sandbox": sandbox}}, "tools": tools})) as engine:
             (workspace(engine) / "MEMORY.md").write_text("- the vault is green\n")
             assert ("green" in snippets(use(engine, "memory_search", GROUP, query="vault green"))) is sees
             assert ("error" in use(engine, "memory_get", GROUP, path="MEMORY.md")) is not sees

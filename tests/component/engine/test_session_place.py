@@ -8,13 +8,14 @@ import pytest
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.errors import CorruptRecord
-from openclaw_workers.tools.policy.by_depth import DENIED_TO_LEAVES
+from openclaw_workers.tools.policy.layers import DENIED_TO_LEAVES as DENIED
 from openclaw_workers.tools.sessions.inputs import SubagentsInput
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import use
 from tests.component.engine.tree_builder import answers, text
 from tests.support.programs import say
 
+DENIED_TO_LEAVES = set(DENIED)
 LOOSE = SessionKey("agent:main:subagent:loose")
 
 

@@ -37,6 +37,8 @@ def talked(make_engine: MakeEngine) -> Iterator[EngineHarness]:
         for session, word in WORDS.items():
             engine.say(as_text(program(say(f"the secret word is {word}"))), session)
             engine.work()
+        for agent in ("main", "other"):
+            engine.built.memory.client.sync(agent)
         yield engine
 
 
@@ -72,6 +74,7 @@ def test_the_setting_of_the_session_tools_holds(make_engine: MakeEngine) -> None
         for session in (SESSION, ANN):
             engine.say(as_text(program(say(f"the secret word is {WORDS[session]}"))), session)
             engine.work()
+        engine.built.memory.client.sync("main")
         assert words_found(engine, SESSION) == {"submarine"}
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from openclaw_workers.config.plugins import PluginsSettings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry
 from openclaw_workers.engine.intake.accept import Answered
 from openclaw_workers.errors import BadInput
+from openclaw_workers.tools.plugins.load import load_plugins
 from tests.component.engine.conftest import CLI, SESSION, EngineHarness, MakeEngine
 from tests.component.engine.model_turns import ask, system
 from tests.component.engine.tree_builder import settle
@@ -291,3 +294,13 @@ def test_bundled_skills_are_offered_and_an_agent_may_name_those_it_wants(
     assert "<name>skill-writer</name>" in first
     assert "<name>reporter</name>" in second
     assert "skill-writer" not in second
+
+
+def test_a_plugin_brings_skills(make_engine: MakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "pkg" / "acme_skills_plugin" / "skills", "of-plugin")
+    (tmp_path / "pkg" / "acme_skills_plugin" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path / "pkg"))
+    engine = scripted(make_engine)
+    plugins = load_plugins(PluginsSettings(modules=("acme_skills_plugin",)), ())
+    built = replace(engine.built, plugins=plugins)
+    assert "<name>of-plugin</name>" in built.frames.default("main").setup.system

@@ -18,7 +18,7 @@ from tests.component.engine.model_turns import APIS, ask, is_flush, is_summary, 
 from tests.support.wire import Called, Failure, Recorded, Reply, WireServer
 from tests.support.wire.behaviour import Behaviour
 
-LARGE, SMALL = 60_000, 9_000
+LARGE, SMALL = 60_000, 11_000
 FLUSHED_EARLY = {"memoryFlush": {"forceFlushTranscriptBytes": 100}}
 TOO_LONG = Failure(400, f"prompt is too long: maximum context length is {SMALL} tokens", code="context_length_exceeded")
 

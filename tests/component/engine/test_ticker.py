@@ -32,12 +32,14 @@ class Ticking:
     def __init__(self, engine: EngineHarness) -> None:
         self.stuck: list[bool] = []
         self.overdue: list[bool] = []
+        self.drained: list[bool] = []
         self.engine = engine
         self.ticker = Ticker(
             engine.stores.leases,
             engine.process,
             WORKER,
             lambda: {"host": "here"},
+            on_drained=self.drained.append,
             on_stuck=lambda: self.stuck.append(True),
             on_overdue=lambda: self.overdue.append(True),
         )
@@ -132,10 +134,21 @@ def test_a_run_whose_records_are_damaged_keeps_no_other_from_its_verdict(
     assert hold.called
 
 
-def test_a_drain_that_was_asked_for_through_redis_begins_here(engine: EngineHarness, ticking: Ticking) -> None:
-    engine.stores.workers.drain(WORKER)
+@pytest.mark.parametrize("name", [WORKER, "here"], ids=["worker", "host"])
+def test_a_worker_that_is_drained_hands_over_and_stays_until_it_is_undrained(
+    engine: EngineHarness, ticking: Ticking, name: str
+) -> None:
+    workers = engine.stores.workers
+    workers.drain(name)
     ticking.ticker.tick()
-    assert engine.process.draining
+    assert (engine.process.hands_over, engine.process.leaving, ticking.drained) == (True, False, [True])
+    engine.say("hi")
+    assert engine.runner.run(*engine.waker.turns.pop()) is None
+    assert (engine.ctl("state"), engine.waker.turns) == ("queued", []), "it would fetch the wake-up again"
+
+    workers.undrain(name)
+    ticking.ticker.tick()
+    assert (engine.process.hands_over, ticking.drained) == (False, [True, False])
 
 
 def test_a_stuck_run_is_not_renewed_and_its_neighbours_are(
@@ -148,7 +161,7 @@ def test_a_stuck_run_is_not_renewed_and_its_neighbours_are(
     with engine.process.carrying(stuck):
         with engine.process.carrying(healthy):
             ticking.ticker.tick()
-            assert (engine.ctl("lease_until"), engine.process.draining, ticking.stuck) == ("1", True, [])
+            assert (engine.ctl("lease_until"), engine.process.leaving, ticking.stuck) == ("1", True, [])
             assert int(engine.ctl("lease_until", OTHER)) > 1
         ticking.ticker.tick()
     assert ticking.stuck == [True], "with the others gone, the process ends"
@@ -168,7 +181,7 @@ def test_a_process_that_is_still_there_after_the_grace_is_ended(make_engine: Mak
     ticking = Ticking(engine)
     ticking.ticker.tick()
     assert ticking.overdue == []
-    engine.process.drain()
+    engine.process.leave()
     ticking.ticker.tick()
     assert (ticking.overdue, ticking.stuck) == ([True], [])
 
@@ -181,7 +194,7 @@ def test_a_pool_child_that_carries_nothing_is_gone_a_little_before_its_grace_end
     engine.process.has_parent = has_parent
     ticking, handle = Ticking(engine), carry(engine)
     with patch("time.monotonic", return_value=100.0):
-        engine.process.drain()
+        engine.process.leave()
     with patch("time.monotonic", return_value=105.0), engine.process.carrying(handle):
         ticking.ticker.tick()
     for still_in_order in (105.9, 106.1, ended_at - 0.2):
@@ -201,9 +214,9 @@ def test_nobody_is_judged_stuck_while_redis_is_away(make_engine: MakeEngine) -> 
     away.ticker.tick()
     with engine.process.carrying(handle), away.engine.process.carrying(handle):
         away.ticker.tick()
-        assert not away.engine.process.draining
+        assert not away.engine.process.leaving
         Ticking(engine).ticker.tick()
-        assert engine.process.draining
+        assert engine.process.leaving
 
 
 def test_the_end_of_an_old_attempt_does_not_hide_the_new_one(engine: EngineHarness) -> None:

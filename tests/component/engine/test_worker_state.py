@@ -83,22 +83,22 @@ def test_runs_are_carried_only_inside_the_block(process: WorkerState) -> None:
 
 
 def test_a_process_that_is_not_leaving_has_all_the_time(process: WorkerState) -> None:
-    assert not process.draining
+    assert not process.leaving
     assert process.grace_left() == float("inf")
 
 
 def test_a_second_drain_does_not_extend_the_grace(process: WorkerState) -> None:
-    process.drain()
+    process.leave()
     left = process.grace_left()
-    process.drain()
-    assert process.draining
+    process.leave()
+    assert process.leaving
     assert process.grace_left() <= left <= 30
 
 
 def test_near_the_end_of_the_grace_long_calls_are_abandoned() -> None:
     relaxed, pressed = WorkerState(grace_seconds=30), WorkerState(grace_seconds=0)
     for process in (relaxed, pressed):
-        process.drain()
+        process.leave()
         mine = handle()
         with process.carrying(mine):
             process.enforce()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from openclaw_workers.domain.ids import MessageId
-from openclaw_workers.domain.messages import DropPolicy, MessageState, QueueMode
+from openclaw_workers.domain.messages import MOST_WAITING, DropPolicy, MessageState, QueueMode
 from openclaw_workers.store.inbox import Accepted, Refused
 from tests.component.store.harness import REWAKE_MS, SESSION, StoreHarness, session_named, texts
 
@@ -198,15 +198,43 @@ def test_receipts_are_pruned_oldest_first_but_never_those_still_open(store: Stor
     store.say("open", mode=QueueMode.FOLLOWUP)
     settled: dict[Any, Any] = {f"m{n:04}": '{"state":"answered"}' for n in range(2005)}
     store.redis.hset(store.keys.receipts(SESSION), mapping=settled)
-    store.redis.zadd(store.keys.ages(SESSION), {name: 1_000 + n for n, name in enumerate(settled)})
-    store.redis.zadd(store.keys.ages(SESSION), {"open": 1})
+    index = store.keys.settled_receipts(SESSION)
+    store.redis.zadd(index, {name: 1_000 + n for n, name in enumerate(settled)})
 
-    store.say("one more")
+    store.say("refused", mode=QueueMode.REJECT)
 
     left = store.redis.hkeys(store.keys.receipts(SESSION))
-    assert {"open", "one more", "m0020"} <= set(left)
-    assert not {"m0000", "m0008"} & set(left)
-    assert store.redis.zcard(store.keys.ages(SESSION)) == len(left)
+    assert {"open", "refused", "m0006"} <= set(left)
+    assert not {"m0000", "m0005"} & set(left)
+    assert store.redis.zcard(index) == len(left) - 1, "that of the message that waits is in no index"
+
+
+@pytest.mark.parametrize("kind", ["user", "command"])
+def test_an_inbox_takes_a_bounded_number_of_messages_whatever_cap_is_set(
+    store: StoreHarness, kind: Literal["user", "command"]
+) -> None:
+    fill(store)
+
+    assert store.say("one more", kind=kind, cap=10**6) == Refused("full")
+    assert store.redis.zcard(store.keys.inbox(SESSION)) == MOST_WAITING
+
+
+def test_a_message_of_an_agent_to_a_full_inbox_can_be_tried_again(store: StoreHarness) -> None:
+    fill(store)
+
+    assert store.say("send", kind="internal") == Refused("busy")
+    assert store.inbox.receipt(SESSION, MessageId("send")) is None
+
+    store.redis.zpopmin(store.keys.inbox(SESSION))
+    assert isinstance(store.say("send", kind="internal"), Accepted)
+
+
+def fill(store: StoreHarness) -> None:
+    """Have as many messages of other sessions wait as can."""
+    store.say("first", kind="internal")
+    waiting = store.redis.zrange(store.keys.inbox(SESSION), 0, 0)[0]
+    more = {str(waiting).replace('"seq":1,', f'"seq":{n},'): n for n in range(2, MOST_WAITING + 1)}
+    store.redis.zadd(store.keys.inbox(SESSION), more)
 
 
 def test_receipts_of_refused_messages_are_pruned_too(store: StoreHarness) -> None:
@@ -214,7 +242,7 @@ def test_receipts_of_refused_messages_are_pruned_too(store: StoreHarness) -> Non
     for number in range(2_050):
         store.say("no", id=f"m{number}", mode=QueueMode.REJECT)
 
-    assert store.redis.hlen(store.keys.receipts(SESSION)) <= 2_000
+    assert store.redis.hlen(store.keys.receipts(SESSION)) <= 2_001, "and that of the message that waits"
 
 
 def test_sessions_do_not_see_each_others_message_ids(store: StoreHarness) -> None:

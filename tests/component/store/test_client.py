@@ -32,8 +32,10 @@ def ask(client: Client) -> list[object]:
         keys={
             "row": Keys("t").row(SessionKey("agent:main:x")),
             "dedupe": "t:none",
+            "label_prefix": "t:label:",
         },
         args={
+            "session": "agent:main:x",
             "changes": "{}",
             "keep_s": 0,
         },
@@ -55,11 +57,13 @@ def write(client: Client) -> list[object]:
             "sweep": k.sweep,
             "waiting": k.archives_at(""),
             "stepped": k.due_before_step,
+            "workers": k.workers,
         },
         args={
             "lease_ms": 1000,
             "most": 1,
             "claim_ms": 1000,
+            "soon_ms": 1000,
         },
     )
 
@@ -114,8 +118,10 @@ def test_scripts_at_the_same_time_have_a_connection_each_and_get_their_own_answe
                         keys={
                             "row": row,
                             "dedupe": "t:none",
+                            "label_prefix": "t:label:",
                         },
                         args={
+                            "session": "agent:main:x",
                             "changes": '{"label": "y"}',
                             "keep_s": 0,
                         },
@@ -144,8 +150,10 @@ def test_an_answer_that_came_too_late_is_nobody_elses() -> None:
             keys={
                 "row": "t:nothing",
                 "dedupe": "t:none",
+                "label_prefix": "t:label:",
             },
             args={
+                "session": "agent:main:x",
                 "changes": "{}",
                 "keep_s": 0,
             },
@@ -168,8 +176,10 @@ def test_the_answer_to_a_script_that_was_interrupted_is_nobody_elses() -> None:
             keys={
                 "row": "t:nothing",
                 "dedupe": "t:none",
+                "label_prefix": "t:label:",
             },
             args={
+                "session": "agent:main:x",
                 "changes": "{}",
                 "keep_s": 0,
             },
@@ -216,7 +226,7 @@ def test_a_primary_that_was_demoted_is_left_for_the_one_its_address_leads_to() -
         with pytest.raises(StoreUnavailable):
             write(client)
 
-        assert write(client) == [-1]
+        assert write(client) == [-1, 0]
         assert client.info("replication")["role"] == "master"
 
 
@@ -231,7 +241,7 @@ def test_a_server_that_may_not_write_for_a_while_is_unavailable_and_no_record_is
             client.hset("t", "field", "value")
 
         admin.config_set(name, "0")
-        assert write(client) == [-1]
+        assert write(client) == [-1, 0]
 
 
 def test_a_full_server_refuses_plain_writes_and_carries_out_scripts() -> None:
@@ -240,7 +250,7 @@ def test_a_full_server_refuses_plain_writes_and_carries_out_scripts() -> None:
         admin.config_set("maxmemory", "1")
         with pytest.raises(StoreFull, match="cannot take new work"), store_errors():
             client.hset("t", "field", "value")
-        assert write(client) == [-1]
+        assert write(client) == [-1, 0]
         assert write_single(client, ("t", "HSET", "field", "value"), ("t", "LPUSH", "x")) == [1, None]
         assert client.hget("t", "field") == "value"
 
@@ -249,7 +259,7 @@ def test_a_user_who_may_touch_our_keys_alone_can_run_scripts() -> None:
     with RedisServer() as server, server.client() as admin:
         admin.execute_command("ACL", "SETUSER", "guest", "on", ">word", "~t:*", "+@all", "-info")
         client = connect(server.url.replace("//", "//guest:word@"))
-        assert write(client) == [-1]
+        assert write(client) == [-1, 0]
 
 
 def test_a_user_who_may_not_run_scripts_is_told_so() -> None:

@@ -33,9 +33,9 @@ def sweep_after_grace(store: StoreHarness, clock: Clock, seconds: int) -> list[s
     """What a sweep finds that comes one lease after the step to `seconds` was noticed."""
     for passed in range(0, LEASE_MS // 1000, 2):
         clock.set(seconds + passed)
-        assert store.due.claim()[1] == [], "nobody is judged right after a step"
+        assert store.due.claim().items == [], "nobody is judged right after a step"
     clock.set(seconds + LEASE_MS // 1000 + 1)
-    return store.due.claim()[1]
+    return store.due.claim().items
 
 
 def test_what_counts_from_now_is_shifted_once_and_calendar_times_stay(store: StoreHarness, clock: Clock) -> None:
@@ -60,7 +60,7 @@ def test_a_step_back_is_shifted_in_bounded_portions_and_one_after_the_other(stor
     store.redis.zadd(store.keys.due, {f"turn|{number}": before + 100_000 + number for number in range(1_200)})
     clock.set(-HOUR)
 
-    assert store.due.claim() == (0, [])
+    assert store.due.claim() == (0, 0, [])
     left = store.redis.zcard(store.keys.due_before_step)
     assert 0 < left < 1_200
     store.redis.zadd(store.keys.due, {"turn|0": store.now() + 7_000})

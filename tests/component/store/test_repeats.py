@@ -16,6 +16,7 @@ from openclaw_workers.domain.ledger import ModelCall
 from openclaw_workers.domain.messages import DropPolicy, QueueMode, Route
 from openclaw_workers.domain.outgoing import ChatMessage, Delivery, OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
+from openclaw_workers.domain.question import Question
 from openclaw_workers.domain.runs import Lane, ModelAttempt
 from openclaw_workers.domain.schedule import Every
 from openclaw_workers.domain.system_event import SystemEvent
@@ -35,6 +36,7 @@ from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_vectors import MemoryVectors
 from openclaw_workers.store.outbox_records import Account, Claim, PartOutcome
 from openclaw_workers.store.pairing import Pairings
+from openclaw_workers.store.questions import Questions
 from openclaw_workers.store.schedules import Schedules
 from openclaw_workers.store.scripts import REFUSED_WHEN_FULL, script_source
 from openclaw_workers.store.tokens import Tokens
@@ -321,6 +323,39 @@ def wake_waiters(store: StoreHarness) -> None:
     store.exchanges.wait(SESSION, MessageId("one"), OTHER, 60_000)
     store.stop()
     store.exchanges.wake_waiters(SESSION)
+
+
+def ask(store: StoreHarness, wait_ms: int = 60_000) -> Question:
+    """A running turn asks an owner something."""
+    store.say("one")
+    questions = Questions(store.redis, store.keys, rewake_ms=1_000)
+    record = {"kind": "approval", "text": "May it?", "choices": "[]", "patterns": "[]"}
+    questions.ask(store.take().lease, "q-1", record, wait_ms=wait_ms, once=True)
+    found = questions.get("q-1")
+    assert found is not None
+    return found
+
+
+def ask_new(store: StoreHarness) -> None:
+    store.say("one")
+    record = {"kind": "ask", "text": "Which?", "choices": '["a"]'}
+    questions = Questions(store.redis, store.keys, rewake_ms=1_000)
+    assert questions.ask(store.take().lease, "q-1", record, wait_ms=60_000, once=False).state == "waiting"
+
+
+def ask_expired(store: StoreHarness) -> None:
+    store.say("one")
+    lease, record = store.take().lease, {"kind": "approval", "text": "May it?", "choices": "[]"}
+    questions = Questions(store.redis, store.keys, rewake_ms=1_000)
+    questions.ask(lease, "q-1", record, wait_ms=60_000, once=True)
+    store.redis.hset(store.keys.question("q-1"), "expires_at", 1)
+    assert questions.ask(lease, "q-1", record, wait_ms=60_000, once=True).state == "expired"
+
+
+def answer(store: StoreHarness) -> None:
+    question = ask(store)
+    questions = Questions(store.redis, store.keys, rewake_ms=1_000)
+    assert questions.answer(question, "allow-once", "Ann").state == "answered"
 
 
 def cooldown(store: StoreHarness) -> None:
@@ -663,6 +698,8 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "forget": [forget],
     "wait": [wait],
     "wake_waiters": [wake_waiters],
+    "ask": [ask_new, ask_expired],
+    "answer": [answer],
     "cooldown": [cooldown, cooldown_asked_for, cooldown_ended],
     "limit": [limit],
     "reserve": [reserve],

@@ -175,7 +175,7 @@ def test_a_deleted_session_leaves_only_what_tells_how_its_messages_ended(store: 
     gone = [k.row(SESSION), k.ctl(SESSION), k.inbox(SESSION), k.bound(SESSION), k.log(SESSION)]
     assert store.redis.exists(*gone) == 0
     assert store.reader.sessions() == []
-    for key in (k.receipts(SESSION), k.ages(SESSION), k.events(SESSION), k.run("run-a")):
+    for key in (k.receipts(SESSION), k.settled_receipts(SESSION), k.events(SESSION), k.run("run-a")):
         assert store.redis.ttl(key) > 0, key
     assert store.receipt("hi").state is MessageState.CANCELLED
 
@@ -190,8 +190,9 @@ def test_a_session_begun_again_after_deletion_does_not_expire_with_the_old_one(s
     assert isinstance(accepted, Accepted)
     assert accepted.wake is not None
     k = store.keys
-    for key in (k.receipts(SESSION), k.ages(SESSION), k.events(SESSION), k.row(SESSION), k.ctl(SESSION)):
+    for key in (k.receipts(SESSION), k.settled_receipts(SESSION), k.row(SESSION), k.ctl(SESSION)):
         assert store.redis.ttl(key) == -1, key
+    assert store.redis.ttl(k.events(SESSION)) > 300
 
 
 def test_ending_a_session_passes_its_slot_on(make_store: MakeStore) -> None:

@@ -198,13 +198,16 @@ def test_a_stop_is_told_to_the_run_it_names_and_stays_told(store: StoreHarness, 
     assert turns.step(after.lease, 1, [SAID])[0] == ""
 
 
-def test_an_event_stream_that_is_gone_is_not_made_again(store: StoreHarness, taken: Taken) -> None:
+def test_events_that_have_expired_are_followed_by_new_ones_as_long_as_the_session_exists(
+    store: StoreHarness, taken: Taken
+) -> None:
     store.redis.delete(store.keys.events(SESSION))
-
     store.turns().step(taken.lease, 1, [SAID], events=[{"type": "text.delta", "data": {}}])
-    store.turns().emit(taken.lease, [{"type": "text.delta", "data": {}}])
-    store.commit(taken)
+    assert store.events() == ["text.delta"]
 
+    store.redis.delete(store.keys.events(SESSION), store.keys.ctl(SESSION))
+    with pytest.raises(LeaseLost):
+        store.turns().emit(taken.lease, [{"type": "text.delta", "data": {}}])
     assert not store.redis.exists(store.keys.events(SESSION))
 
 

@@ -64,9 +64,14 @@ def test_a_damaged_session_keeps_no_other_of_its_process_from_being_renewed(stor
 
 
 def test_a_tick_brings_back_that_its_process_is_to_drain(store: StoreHarness) -> None:
-    assert not store.leases.tick(W2, {}, []).drain
+    assert not store.leases.tick(W2, {}, []).is_drained
     store.workers.drain(W2)
-    assert store.leases.tick(W2, {}, []).drain
+    assert store.leases.tick(W2, {}, []).is_drained
+    store.workers.drain("some-host")
+    assert store.leases.tick(W1, {"host": "some-host"}, []).is_drained
+    assert not store.leases.tick(W1, {"host": "another"}, []).is_drained
+    assert store.workers.undrain("some-host")
+    assert not store.leases.tick(W1, {"host": "some-host"}, []).is_drained
 
 
 def test_workers_are_listed_newest_first_until_they_leave_and_seen_dead_when_silent(store: StoreHarness) -> None:
@@ -87,20 +92,20 @@ def test_due_items_are_claimed_in_a_bounded_number_and_by_one_sweeper(store: Sto
     now = store.now()
     store.redis.zadd(store.keys.due, {f"archive|{n}": now - 1_000_000 + n for n in range(CLAIMED_AT_ONCE + 5)})
 
-    wait, first = store.due.claim()
+    wait, _, first = store.due.claim()
     assert (len(first), wait) == (CLAIMED_AT_ONCE, 0)
     assert first[0] == "archive|0"
-    wait, second = store.due.claim()
+    wait, _, second = store.due.claim()
     assert len(second) == 5
     assert not set(first) & set(second)
     assert 0 < wait <= CLAIM_MS
-    assert store.due.claim()[1] == []
+    assert store.due.claim().items == []
 
 
 def test_due_says_how_long_until_the_next_item(store: StoreHarness) -> None:
-    assert store.due.claim() == (-1, [])
+    assert store.due.claim() == (-1, 0, [])
     store.redis.zadd(store.keys.due, {"archive|x": store.now() + 3_000})
-    wait, items = store.due.claim()
+    wait, _, items = store.due.claim()
     assert items == []
     assert 2_000 < wait <= 3_000
 
@@ -128,16 +133,16 @@ def test_after_a_freeze_or_a_clock_step_nothing_is_judged_for_one_lease(store: S
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
     store.redis.hset(store.keys.sweep, "last", str(store.now() + stepped_ms))
 
-    wait, items = store.due.claim()
+    wait, _, items = store.due.claim()
     assert items == []
     assert 0 < wait <= LEASE_MS
     assert store.rescue().verb == "wait"
     assert store.ctl("lease") == taken.lease.token
-    assert store.due.claim()[1] == [], "the grace lasts a lease, not one look"
+    assert store.due.claim().items == [], "the grace lasts a lease, not one look"
 
     store.redis.hset(store.keys.sweep, "grace_until", str(store.now() - 1))
     store.redis.zadd(store.keys.due, {f"turn|{SESSION}": 1})
-    assert store.due.claim()[1] == [f"turn|{SESSION}"]
+    assert store.due.claim().items == [f"turn|{SESSION}"]
     store.expire()
     assert store.rescue().verb == "wake"
 
@@ -157,4 +162,29 @@ def test_a_rescue_before_any_sweep_noticed_the_freeze_waits_too(store: StoreHarn
 
 def test_the_first_sweep_ever_is_no_freeze(store: StoreHarness) -> None:
     store.redis.zadd(store.keys.due, {"archive|x": 1})
-    assert store.due.claim()[1] == ["archive|x"]
+    assert store.due.claim().items == ["archive|x"]
+
+
+def test_one_sweeper_is_told_to_come_for_an_item_that_is_due_soon(store: StoreHarness) -> None:
+    """If all came in that moment, a fleet would make as many scripts for each item as it has workers."""
+    store.redis.zadd(store.keys.due, {"archive|x": store.now() + 3_000})
+
+    told = [store.due.claim(soon_ms=5_000).wait_ms for _ in range(3)]
+
+    assert 2_000 < told[0] <= 3_000
+    assert told[1:] == [-1, -1]
+
+
+def test_nobody_is_told_to_come_for_an_item_that_is_not_due_soon(store: StoreHarness) -> None:
+    store.redis.zadd(store.keys.due, {"archive|x": store.now() + 60_000})
+    assert store.due.claim(soon_ms=1_000).wait_ms == -1
+    assert store.due.claim(soon_ms=120_000).wait_ms > 0, "whoever can wait for it was not told before"
+
+
+def test_sweepers_learn_how_many_workers_are_alive(store: StoreHarness) -> None:
+    for worker in (W1, W2, WorkerId("w3")):
+        store.leases.tick(worker, {}, [])
+    store.redis.zadd(store.keys.workers, {W1: store.now() - 60_000})
+    store.workers.leave(W2)
+
+    assert store.due.claim().workers == 1

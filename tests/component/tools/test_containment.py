@@ -21,6 +21,7 @@ from openclaw_workers.tools.files.paths import WorkspacePath, locate
 from tests.component.tools.conftest import answer_of
 
 SECRET = "the secret of the house"
+MOVABLE = "a file that a patch moves"
 PARTS = ["..", ".", "", "a", "file", "to_outside", "to_secret", "to_a", "loop", "hard", "new", "~", "secret", "é"]
 PATHS = st.builds(
     lambda start, parts: start + "/".join(parts),
@@ -56,6 +57,9 @@ def calls(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "apply_patch", {"input": f"*** Begin Patch\n*** Update File: {path}\n-{SECRET}\n+x\n*** End Patch"}
     yield "apply_patch", {"input": f"*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch"}
     yield "apply_patch", {"input": f"*** Begin Patch\n*** Delete File: {path}\n*** End Patch"}
+    for old, new, line in (("a/movable", path, MOVABLE), (path, "moved", SECRET)):
+        moving = f"*** Update File: {old}\n*** Move to: {new}\n-{line}\n+x"
+        yield "apply_patch", {"input": f"*** Begin Patch\n{moving}\n*** End Patch"}
     yield "ls", {"path": path}
 
 
@@ -73,6 +77,7 @@ def test_no_path_leads_outside(furnished: Path, context: ToolContext, path: str)
     before = outside_of(furnished)
     named = path.format(root=furnished, outside=furnished.parent / "outside")
     for name, arguments in calls(named):
+        (furnished / "a/movable").write_text(MOVABLE)
         given = str(arguments)
         assert SECRET not in answer(name, arguments, context).replace(given, "").replace(f"-{SECRET}", "") or (
             SECRET in given

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from openclaw_workers.store.channels import ChannelAccount
 from tests.integration.telegram.conftest import MakeFleet
 from tests.support.fake_telegram import FakeTelegram
 from tests.support.fake_telegram_updates import ADA
@@ -11,11 +10,10 @@ from tests.support.waiting import eventually
 
 REMINDER = "⏰ Reminder: stretch"
 SESSION = f"agent:main:telegram:dm:{ADA.id}"
-BOT = ChannelAccount("telegram", "default")
 
 
 def test_a_reminder_arrives_once_on_the_page_and_in_the_chat(make_fleet: MakeFleet, telegram: FakeTelegram) -> None:
-    fleet = make_fleet({"agents": {"defaults": {"model": "offline/demo"}}})
+    fleet = make_fleet(agents={"defaults": {"model": "offline/demo"}})
     ingress, first = fleet.ingress(), fleet.worker("main")
     found = STARTED.search(ingress.log_text())
     assert found is not None

@@ -30,6 +30,24 @@ def unknown_fields(place: str, given: Mapping[str, Any], known: Collection[str])
 def bad_schema(place: str, schema: object) -> Iterator[str]:
     if not isinstance(schema, dict) or schema.get("type") != "object" or {"oneOf", "allOf", "anyOf"} & schema.keys():
         yield f"{place}: the schema must be of type object, and no choice between several"
+        return
+    for name in schema.get("properties", {}):
+        if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name):
+            yield f"{place}: property {name!r} does not match '^[a-zA-Z0-9_.-]{{1,64}}$'"
+    yield from _bad_parts(place, schema)
+
+
+def _bad_parts(place: str, schema: object) -> Iterator[str]:
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _bad_parts(place, each)
+    elif isinstance(schema, dict):
+        if schema.get("type") == "array" and "items" not in schema:
+            yield f"{place}: array schema missing items"
+        if not str(schema.get("$ref", "#")).startswith("#"):
+            yield f"{place}: $ref {schema['$ref']!r} cannot be resolved"
+        for each in schema.values():
+            yield from _bad_parts(place, each)
 
 
 def bad_arguments(place: str, text: object) -> Iterator[str]:

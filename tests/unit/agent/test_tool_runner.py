@@ -75,7 +75,10 @@ def test_file_names_are_quoted(run: RunCall, tmp_path: Path) -> None:
 
 
 def test_every_failure_reaches_the_model(run: RunCall) -> None:
-    assert "there is no tool 'nope'; you have apply_patch, cron, edit, exec, failing" in run("nope").quoted
+    assert (
+        "there is no tool 'nope'; you have agents_list, apply_patch, ask_user, cron, edit, exec, failing"
+        in run("nope").quoted
+    )
     assert "wrong arguments" in run("read", pth="x").quoted
     assert run("failing") == ToolOutcome("failing failed unexpectedly: ValueError: oops", failed=True)
 

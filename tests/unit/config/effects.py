@@ -15,6 +15,7 @@ _ACCEPT: Final = "tests/component/engine/test_accept.py"
 _ACCESS: Final = "tests/unit/engine/test_access_rules.py"
 _ADDRESS: Final = "tests/integration/test_cli_addressing.py::test_a_message_goes_to_the_session_that_the_settings_name"
 _ANNOUNCE: Final = "tests/component/engine/test_announce.py"
+_APPROVALS: Final = "tests/component/engine/test_approvals.py"
 _ASIDE: Final = "tests/component/engine/test_side_calls.py"
 _BEATS: Final = "tests/component/engine/test_heartbeat.py"
 _BINDING: Final = "tests/integration/ingress/test_binding.py"
@@ -24,10 +25,12 @@ _CHAT: Final = "tests/component/providers/test_openai_chat.py"
 _CHATS: Final = "tests/component/engine/test_chat_delivery.py"
 _CLI: Final = "tests/component/providers/test_program.py"
 _COMPACTION: Final = "tests/unit/agent/test_compaction.py"
+_EXEC_RULES: Final = "tests/unit/engine/test_exec_rules.py"
 _FAILOVER: Final = "tests/component/engine/test_failover.py"
 _FLUSH: Final = "tests/unit/agent/test_memory_flush.py"
 _FORCE: Final = "tests/component/engine/test_settings_in_force.py"
 _GATE: Final = "tests/component/engine/test_access_gate.py"
+_HOOKS: Final = "tests/component/engine/test_hooks.py"
 _HOSTILE: Final = "tests/integration/ingress/test_hostile.py"
 _HOOK_ACTIONS: Final = "tests/unit/ingress/test_hook_actions.py"
 _HOOK_SESSIONS: Final = "tests/unit/ingress/test_hook_sessions.py"
@@ -44,10 +47,12 @@ _MCP_TOOLS: Final = f"{_MCP}::test_tools_are_named_after_their_server_and_their_
 _MCP_ENVIRONMENT: Final = f"{_MCP}::test_a_server_gets_the_configured_environment_and_no_secrets"
 _MAINTENANCE: Final = "tests/component/engine/test_maintenance.py"
 _MEMORY: Final = "tests/component/engine/test_memory_settings.py"
+_METRICS: Final = "tests/component/engine/test_metrics.py"
 _MEMORY_TURNS: Final = "tests/component/engine/test_memory_turns.py"
 _PLUGINS: Final = "tests/component/tools/plugins/test_load.py"
 _PLUGIN_MODULES: Final = f"{_PLUGINS}::test_modules_of_the_configuration_are_loaded_and_their_tools_offered"
 _PLUGINS_DENIED: Final = f"{_PLUGINS}::test_plugins_can_be_denied_one_by_one_or_all"
+_POLICY: Final = "tests/unit/tools/policy/test_layers.py"
 _PROMPT: Final = "tests/component/engine/test_prompt_turns.py"
 _PRUNING: Final = "tests/unit/agent/test_pruning.py"
 _REGISTRY: Final = "tests/unit/providers/test_registry.py"
@@ -59,6 +64,7 @@ _SKILLS: Final = "tests/component/skills/test_catalog.py"
 _SKILL_LIST: Final = "tests/unit/skills/test_listing.py"
 _SPAWN: Final = "tests/component/engine/test_spawn.py"
 _SPENDING: Final = "tests/component/engine/test_budgets_and_limits.py"
+_TOOL_SECRETS: Final = "tests/component/engine/test_tool_secrets.py"
 _TURN: Final = "tests/component/engine/test_turn_runner.py"
 _TELEGRAM: Final = "tests/integration/telegram"
 _WEB_FETCH: Final = "tests/component/tools/test_web_fetch.py"
@@ -72,6 +78,31 @@ _TOLD: Final = f"{_PROMPT}::test_what_is_configured_and_what_lies_in_the_workspa
 _LIMITS_OF_A_MINUTE: Final = f"{_SPENDING}::test_who_is_over_a_limit_per_minute_waits_for_the_minute"
 _LIMITS_AT_A_TIME: Final = f"{_SPENDING}::test_who_is_over_a_concurrency_limit_waits_and_is_served"
 _OVER_BUDGET: Final = f"{_SPENDING}::test_a_turn_over_budget_ends_with_a_clear_answer"
+_COMMANDS: Final = "tests/component/engine/test_background_commands.py"
+_BACKGROUND: Final = {
+    "tools.exec.backgroundMs": f"{_COMMANDS}::test_how_long_a_call_waits_and_output_is_kept_are_settings",
+    "tools.exec.cleanupMs": f"{_COMMANDS}::test_how_long_a_call_waits_and_output_is_kept_are_settings",
+    "tools.exec.notifyOnExit": f"{_COMMANDS}::test_reports_can_be_turned_off",
+}
+_SANDBOXED: Final = "tests/component/engine/test_sandboxed_turns.py"
+_ESCAPES: Final = "tests/component/sandbox/test_escapes.py"
+_SANDBOXES: Final = "tests/component/sandbox/test_sandboxes.py"
+_SANDBOX: Final = {
+    "sandbox.mode": f"{_SANDBOXED}::test_non_main_sandboxes_all_but_the_main_session",
+    "sandbox.backend": f"{_SANDBOXED}::test_without_a_working_sandbox_a_command_is_refused_and_does_not_run",
+    "sandbox.scope": f"{_SANDBOXED}::test_the_scope_says_who_shares_a_sandbox",
+    "sandbox.workspaceAccess": f"{_SANDBOXED}::test_access_to_the_agents_workspace_is_as_configured",
+    "sandbox.network": f"{_ESCAPES}::test_there_is_no_network_unless_it_is_allowed",
+    "sandbox.limits.memory": f"{_ESCAPES}::test_a_memory_bomb_is_stopped",
+    "sandbox.limits.tmp": f"{_ESCAPES}::test_a_memory_bomb_is_stopped",
+    "sandbox.limits.cpuSeconds": f"{_ESCAPES}::test_processor_time_and_time_are_limited",
+    "sandbox.limits.seconds": f"{_ESCAPES}::test_processor_time_and_time_are_limited",
+    "sandbox.limits.processes": f"{_ESCAPES}::test_no_more_processes_than_allowed_run_at_a_time",
+    "sandbox.limits.disk": f"{_ESCAPES}::test_a_disk_bomb_in_one_file_and_in_many_is_stopped",
+    "sandbox.prune.idle": f"{_SANDBOXES}::test_idle_and_old_sandboxes_are_deleted_but_not_busy_ones",
+    "sandbox.prune.maxAge": f"{_SANDBOXES}::test_idle_and_old_sandboxes_are_deleted_but_not_busy_ones",
+    "sandbox.uidBase": f"{_SANDBOXES}::test_as_root_each_sandbox_has_a_user_of_its_own",
+}
 _BEGINS_ANEW: Final = f"{_FORCE}::test_a_session_begins_anew_by_the_rule_of_its_chat"
 _AT_ITS_HOUR: Final = f"{_FORCE}::test_the_daily_reset_is_at_its_hour_by_the_clock_of_the_people_it_serves"
 _LOOPS_OF_ALL: Final = f"{_FORCE}::test_loops_are_looked_for_as_the_settings_of_all_agents_say"
@@ -157,6 +188,7 @@ def _access(path: str) -> dict[str, str]:
         f"{path}.groupPolicy": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
         f"{path}.groupAllowFrom": f"{_ACCESS}::test_in_a_group_the_group_comes_first_and_then_the_sender",
         **_place(f"{path}.groups.*"),
+        **_policy(f"{path}.groups.*.tools"),
         **_place(f"{path}.groups.*.topics.*"),
     }
 
@@ -204,6 +236,28 @@ _MEMORY_SEARCH: Final = {
     "cache.maxEntries": f"{_MEMORY}::test_what_was_embedded_before_is_not_embedded_again",
 }
 
+
+def _exec(path: str) -> dict[str, str]:
+    return {
+        f"{path}.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+        f"{path}.security": f"{_EXEC_RULES}::test_security_and_ask_decide",
+        f"{path}.ask": f"{_EXEC_RULES}::test_security_and_ask_decide",
+        f"{path}.askFallback": f"{_APPROVALS}::test_if_nobody_answers_in_time_the_fallback_holds",
+        f"{path}.allowlist": f"{_APPROVALS}::test_listed_commands_run_without_asking",
+        f"{path}.approvalTimeout": f"{_APPROVALS}::test_the_time_to_wait_is_configured_and_is_not_time_of_the_turn",
+        f"{path}.approvalFor": f"{_APPROVALS}::test_allow_for_a_time_allows_exactly_this_operation",
+    }
+
+
+def _policy(path: str, *, lists_only: bool = False) -> dict[str, str]:
+    layers, also = (
+        f"{_POLICY}::test_each_layer_removes_what_it_names",
+        f"{_POLICY}::test_also_allow_adds_to_the_profile",
+    )
+    lists = {f"{path}.allow": layers, f"{path}.deny": layers}
+    return lists if lists_only else {**lists, f"{path}.profile": layers, f"{path}.alsoAllow": also}
+
+
 _AGENT: Final = {
     **{f"memorySearch.{path}": test for path, test in _MEMORY_SEARCH.items()},
     "model.primary": f"{_KEYS}::test_without_an_order_keys_are_used_in_turn",
@@ -221,7 +275,11 @@ _AGENT: Final = {
     "extraSystemPrompt": f"{_PROMPT}::test_what_the_configuration_and_a_message_add_is_said_in_that_order",
     "skills": f"{_SKILL_TURNS}::test_bundled_skills_are_offered_and_an_agent_may_name_those_it_wants",
     **_loops("tools.loopDetection"),
-    "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_policy("tools"),
+    **_policy("tools.byProvider.*"),
+    **_policy("tools.sandbox.tools", lists_only=True),
+    **_exec("tools.exec"),
+    **_BACKGROUND,
     "compaction.mode": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.reserveTokens": f"{_COMPACTION}::test_a_conversation_is_compacted_above_the_trigger",
     "compaction.keepRecentTokens": f"{_COMPACTION}::test_the_older_part_is_replaced_by_its_summary",
@@ -265,6 +323,7 @@ _AGENT: Final = {
     "subagents.requireAgentId": f"{_SPAWN}::test_each_check_has_its_word_and_a_message_to_act_on",
     **_budget("budget"),
     "sandbox.sessionToolsVisibility": _SEEN,
+    **_SANDBOX,
     "identity.name": _TOLD,
     "identity.emoji": _TOLD,
     "identity.theme": _TOLD,
@@ -350,10 +409,20 @@ EFFECTS: Final = {
     ),
     "engine.namespace": f"{_FORCE}::test_two_installations_share_one_redis_under_two_names",
     "engine.taskEvents": f"{_CELERY}::test_task_events_are_sent_only_where_they_are_wanted",
+    "engine.hookTimeoutSeconds": f"{_HOOKS}::test_a_hook_has_so_much_time_as_is_set",
+    "engine.hookFailure": f"{_HOOKS}::test_a_hook_that_fails_blocks_unless_the_setting_lets_it_pass",
     "engine.maxSteps": f"{_TURN}::test_a_turn_that_fails_says_why_and_leaves_a_valid_transcript",
     "engine.toolTimeoutSeconds": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_policy("tools"),
+    **_policy("tools.byProvider.*"),
+    **_policy("tools.sandbox.tools", lists_only=True),
+    **_policy("tools.subagents.tools", lists_only=True),
+    **_policy("tools.nonOwners", lists_only=True),
     **_loops("tools.loopDetection"),
-    "tools.exec.timeoutSec": f"{_FORCE}::test_a_command_that_names_no_time_has_the_configured_one",
+    **_exec("tools.exec"),
+    **_BACKGROUND,
+    "tools.elevated.enabled": f"{_SANDBOXED}::test_owners_can_let_commands_run_on_the_host_where_that_is_allowed",
+    "tools.elevated.allowFrom": f"{_SANDBOXED}::test_elevated_is_off_unless_it_is_configured",
     "tools.agentToAgent.enabled": _SEEN,
     "tools.agentToAgent.allow.*.from": _SEEN,
     "tools.agentToAgent.allow.*.to": _SEEN,
@@ -513,6 +582,10 @@ EFFECTS: Final = {
     "hooks.defaultSessionKey": (f"{_HOOK_SESSIONS}::test_the_default_session_is_used_unless_the_request_wants_its_own"),
     "hooks.allowRequestSessionKey": (f"{_HOOK_SESSIONS}::test_a_request_names_its_session_only_if_it_is_allowed_to"),
     "hooks.allowedSessionKeyPrefixes": f"{_HOOK_SESSIONS}::test_prefixes_limit_what_a_request_may_name",
+    "metrics.port": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
+    "metrics.bind": f"{_METRICS}::test_nothing_listens_without_a_port_and_the_address_is_as_set",
+    "secrets.*.value": f"{_TOOL_SECRETS}::test_a_named_tool_gets_the_secret_and_nobody_sees_it",
+    "secrets.*.tools": f"{_TOOL_SECRETS}::test_other_tools_and_unnamed_secrets_get_nothing",
     "redis.url": (
         "tests/unit/test_state_dir.py::test_the_address_comes_from_the_environment_then_the_file_then_the_running_up"
     ),

@@ -64,7 +64,7 @@ DEFAULTS: dict[str, Any] = {
     "engine.leaseSeconds": 8,
     "engine.maxAttempts": 3,
     "engine.graceSeconds": 30,
-    "engine.sweepSeconds": 1,
+    "engine.sweepSeconds": 0.2,
     "engine.acceptTimeoutSeconds": 2.0,
     "engine.namespace": "ocw",
     "engine.taskEvents": True,

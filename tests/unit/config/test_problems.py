@@ -16,7 +16,7 @@ from tests.unit.config.conftest import LoadText, ProblemsIn
         ("messages: {queue: {cap: 0}}", "messages.queue.cap: expected at least 1, found 0"),
         ("engine: {lease-seconds: long}", "engine.lease-seconds: expected a number, found text"),
         ("engine: {leaseSeconds: 0}", "engine.leaseSeconds: expected more than 0.0, found 0"),
-        ("engine: {leaseSeconds: 1}", "engine: expected sweepSeconds to be at most a quarter of leaseSeconds"),
+        ("engine: {leaseSeconds: 0.5}", "engine: expected sweepSeconds to be at most a quarter of leaseSeconds"),
         ("engine: {taskEvents: 'yes'}", "engine.taskEvents: expected true or false, found text"),
         ("engine: [1]", "engine: expected a mapping, found a list"),
         ("engine: &self {lanes: *self}", "openclaw.yaml: nested too deeply, or an anchor contains itself"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import Authority, DropPolicy, QueueMode
 from openclaw_workers.domain.session_key import ChatType
 from openclaw_workers.domain.session_row import (
     DeliveryContext,
@@ -110,6 +110,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         SkillsSnapshot, prompt=text, skills=st.lists(st.builds(SkillRef, name=text), max_size=2)
     ),
     "system_prompt_report": reports,
+    "spawn_authority": st.sampled_from([*Authority]),
 }
 REQUIRED = {"session_id", "session_key", "agent_id", "created_at", "updated_at", "session_started_at"}
 

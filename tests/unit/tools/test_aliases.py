@@ -49,7 +49,7 @@ def test_an_argument_under_its_own_name_wins_and_broken_ones_stay_as_they_are() 
 def test_mapped_arguments_are_those_of_the_tool() -> None:
     tools = {tool.name: tool for tool in builtin_tools()}
     for alias in ALIASES.values():
-        if alias.tool in tools and alias.tool != "exec":  # exec knows `background` only where it has a `process`
+        if alias.tool in tools:
             known = tools[alias.tool].input_type.model_json_schema()["properties"]
             assert {*alias.renamed.values(), *alias.implied} <= known.keys()
 

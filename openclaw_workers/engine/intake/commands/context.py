@@ -11,6 +11,7 @@ from openclaw_workers.domain.messages import Authority, InboundMessage, QueueMod
 from openclaw_workers.domain.session_key import chat_type
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.skill_command import SkillCommand
+from openclaw_workers.engine.approvals.answers import Answers
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.routing.row_fields import delivery_fields
 from openclaw_workers.errors import BadInput
@@ -33,6 +34,15 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandServices:
+    """What commands use and messages do not."""
+
+    sessions: Sessions
+    tree: Tree
+    answers: Answers
+
+
+@dataclass(frozen=True, slots=True)
 class CommandContext:
     session: SessionKey
     caller: Caller
@@ -41,6 +51,7 @@ class CommandContext:
     tree: Tree
     settings: Settings
     control: Control
+    answers: Answers
     post: Callable[[InboundMessage, QueueMode], RunId | None]
     """Sends a message into another session; raises BadInput if that session does not take it."""
     skill_commands: Callable[[], Sequence[SkillCommand]] = tuple

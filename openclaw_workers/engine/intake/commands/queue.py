@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from openclaw_workers.domain.messages import DropPolicy, QueueMode
+from openclaw_workers.domain.messages import MOST_WAITING, DropPolicy, QueueMode
 from openclaw_workers.domain.suggest import did_you_mean
 from openclaw_workers.engine.intake.commands.context import CommandContext
 from openclaw_workers.engine.intake.commands.models import CLEARING
@@ -87,8 +87,8 @@ def _option(name: str, value: str) -> dict[str, str]:
             raise BadInput(f"drop:{value} is no drop policy; expected one of {', '.join(DropPolicy)}")
         return {"queueDrop": drop}
     number = re.fullmatch(r"(\d{1,7})(ms|s|m)?", value)
-    if number is None or (name == "cap" and (number[2] or int(number[1]) < 1)):
-        expected = "a number of at least 1" if name == "cap" else "a time such as 500ms, 2s or 1m"
+    if number is None or (name == "cap" and (number[2] or not 1 <= int(number[1]) <= MOST_WAITING)):
+        expected = f"a number from 1 to {MOST_WAITING}" if name == "cap" else "a time such as 500ms, 2s or 1m"
         raise BadInput(f"{name}:{value} is not understood; expected {expected}")
     if name == "cap":
         return {"queueCap": number[1]}

@@ -12,7 +12,9 @@ from typing import Any
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.skill_command import SkillCommand
 from openclaw_workers.domain.suggest import did_you_mean
+from openclaw_workers.engine.intake.commands import elevated as elevated_command
 from openclaw_workers.engine.intake.commands import models as model_commands
+from openclaw_workers.engine.intake.commands import questions as question_commands
 from openclaw_workers.engine.intake.commands import queue as queue_command
 from openclaw_workers.engine.intake.commands import session as session_commands
 from openclaw_workers.engine.intake.commands import subagents as subagent_command
@@ -184,11 +186,35 @@ COMMANDS: dict[str, Command] = {
             now=session_commands.send,
         ),
         Command(
+            "elevated",
+            elevated_command.USAGE,
+            "whether commands of this sandboxed session run on the host",
+            Authority.OWNER,
+            now=elevated_command.elevated,
+            details="`on` keeps approvals, `full` skips them. For turns of owners, if tools.elevated allows it.",
+            aliases=("elev",),
+        ),
+        Command(
             "activation",
             "/activation [mention|always|default]",
             "in a group: answer every message, or only those that mention the bot",
             Authority.OWNER,
             now=session_commands.activation,
+        ),
+        Command(
+            "approve",
+            question_commands.APPROVE_USAGE,
+            "let a command run that waits for you: once, always, or for a time",
+            Authority.OWNER,
+            now=question_commands.approve,
+        ),
+        Command("deny", question_commands.DENY_USAGE, "do not let it run", Authority.OWNER, now=question_commands.deny),
+        Command(
+            "answer",
+            question_commands.ANSWER_USAGE,
+            "answer a question of the agent",
+            Authority.ANYONE,
+            now=question_commands.answer,
         ),
         Command(
             "subagents",

@@ -6,24 +6,25 @@
 local CHORD_MS = 2000 -- how long a settled batch waits for its chord before the sweep announces it
 
 -- Let a batch expire after so many seconds, or keep it while it waits to be announced. The records of its runs, and the
--- batches that they carry up, follow it.
-local function keep_batch(batch, seconds)
-  local function keep(key)
-    if seconds then
-      redis.call("EXPIRE", key, seconds)
+-- batches that they carry up, follow it. The texts of its runs may expire earlier.
+local function keep_batch(batch, seconds, text_seconds)
+  local function keep(key, length)
+    if length then
+      redis.call("EXPIRE", key, length)
     else
       redis.call("PERSIST", key)
     end
   end
-  keep(batch)
+  keep(batch, seconds)
   for _, run_key in ipairs(keys_in(batch, "member_keys")) do
-    keep(run_key)
+    keep(run_key, seconds)
+    keep(texts_key(run_key), text_seconds or seconds)
     local siblings = redis.call("HGET", run_key, "children_key") or ""
     if redis.call("TTL", siblings) > 0 then
       redis.call("EXPIRE", siblings, RUN_KEPT_S) -- its session is gone, but this index leads to what is carried up
     end
     for _, carried in ipairs(keys_in(run_key, "carried_keys")) do
-      keep_batch(carried, seconds)
+      keep_batch(carried, seconds, text_seconds)
     end
   end
 end

@@ -3,7 +3,7 @@
 
   includes  hashes
 ]]
-local EVENTS_KEPT = 2000
+local EVENTS_KEPT, EVENTS_KEPT_S = 2000, 3600
 -- An event as JSON. `raw` holds JSON by name that goes in unchanged: cjson would turn its empty lists into objects, and
 -- round numbers of more than fourteen digits.
 local function event_body(data)
@@ -17,23 +17,20 @@ local function event_body(data)
 end
 
 -- Rule 20: each event carries a sequence number, so that a viewer notices a gap.
--- Rule 19: only `accept` creates the stream; everyone else finds it gone and writes nothing.
+-- Rule 19: only `accept` shows events of a session that does not exist yet; everyone else finds it gone and writes
+-- nothing. The events of a session expire when none was added for an hour. A run's last event removes older ones.
 local function event(events, ctl, now, kind, data, create)
+  if not create and redis.call("EXISTS", ctl) == 0 then
+    return false
+  end
   local seq = redis.call("HINCRBY", ctl, "eseq", 1)
-  local body = event_body(data)
-  if create then
-    return redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data",
-      body)
+  local id = redis.call("XADD", events, "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data",
+    event_body(data))
+  redis.call("EXPIRE", events, EVENTS_KEPT_S)
+  if kind == "run.ended" then
+    redis.call("XTRIM", events, "MINID", "~", math.max(0, now - EVENTS_KEPT_S * 1000))
   end
-  return redis.call(
-    "XADD", events, "NOMKSTREAM", "MAXLEN", "~", EVENTS_KEPT, "*", "type", kind, "seq", seq, "at", now, "data", body)
-end
-
--- Show an event to the viewers of another session, unless it was deleted meanwhile (rule 19).
-local function event_elsewhere(events, ctl, now, kind, data)
-  if redis.call("EXISTS", ctl) == 1 then
-    event(events, ctl, now, kind, data)
-  end
+  return id
 end
 
 -- Stored JSON for an event, or a default if it cannot be read.
@@ -62,7 +59,7 @@ local function show_events(events, ctl, run_key, now, shown)
     if SEEN_ABOVE[item.type] then
       item.data.session, item.data.label, item.data.raw = r.session_key, r.label, metadata_of(r.metadata)
       item.data.phase = string.match(item.type, "^tool%.(.+)$")
-      event_elsewhere(r.events_key, r.ctl_key, now, SEEN_ABOVE[item.type], item.data)
+      event(r.events_key, r.ctl_key, now, SEEN_ABOVE[item.type], item.data)
     end
   end
 end

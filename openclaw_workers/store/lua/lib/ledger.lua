@@ -129,7 +129,7 @@ local function record_calls(ledger, before, given, run, run_key, owns, budgets)
         for field, amount in pairs(added) do
           add_to(budget.spent, field, amount)
         end
-        redis.call("EXPIRE", budget.spent, 90 * 86400)
+        keep_budget(budget)
       end
     end
     for _, budget in ipairs(budgets) do
@@ -146,7 +146,7 @@ local function charge_work(seconds, budgets)
   for _, budget in ipairs(budgets) do
     if seconds > 0 then
       add_to(budget.spent, "seconds", seconds)
-      redis.call("EXPIRE", budget.spent, 90 * 86400)
+      keep_budget(budget)
     end
   end
 end

@@ -1,7 +1,8 @@
 --[[
   Messages in an inbox, and their receipts.
 ]]
-local RECEIPTS_KEPT = 2000
+local RECEIPTS_KEPT, FORGOTTEN_AT_ONCE = 2000, 100
+local INBOX_MOST = 1000 -- the most messages that wait in one inbox; `MOST_WAITING` in domain/messages.py is the same
 -- The shape of a message, as far as scripts rely on it. It is checked first, because a script that fails halfway leaves
 -- half a change. `InboxEntry` in domain/messages.py is at least as strict.
 local NEEDED = { id = "string", seq = "number", accepted_at = "number", kind = "string", text = "string" }
@@ -57,8 +58,25 @@ local function receipt_of(entry, state, run, now, reason)
   })
 end
 
+-- The index of receipts of messages that are over; `SETTLED` in store/keys.py is the same.
+local function settled_key(receipts)
+  return receipts .. ":settled"
+end
+
+-- Write a receipt. Those of messages that are over stand in an index, which holds the newest of them; no receipt of a
+-- message that waits is ever looked at to find old ones.
 local function receipt(receipts, entry, state, run, now, reason)
   redis.call("HSET", receipts, entry.id, receipt_of(entry, state, run, now, reason))
+  if state == "accepted" or state == "bound" then
+    return
+  end
+  local settled = settled_key(receipts)
+  redis.call("ZADD", settled, now, entry.id)
+  local surplus = math.min(redis.call("ZCARD", settled) - RECEIPTS_KEPT, FORGOTTEN_AT_ONCE)
+  local old = surplus > 0 and redis.call("ZPOPMIN", settled, surplus) or {}
+  for i = 1, #old, 2 do
+    redis.call("HDEL", receipts, old[i])
+  end
 end
 
 local function is_announce(entry)
@@ -97,20 +115,4 @@ local function wake_waiting_for(waiters, ids, due, now)
     end
   end
   return heard
-end
-
--- Keep the receipts of the newest messages, and all that are not final yet. One that cannot be read counts as final.
-local function forget_old_receipts(receipts, ages)
-  local surplus = redis.call("HLEN", receipts) - RECEIPTS_KEPT
-  if surplus <= 0 then
-    return
-  end
-  for _, old in ipairs(redis.call("ZRANGE", ages, 0, surplus + 8)) do
-    local ok, known = pcall(cjson.decode, redis.call("HGET", receipts, old) or "{}")
-    local state = ok and type(known) == "table" and known.state
-    if state ~= "accepted" and state ~= "bound" then
-      redis.call("HDEL", receipts, old)
-      redis.call("ZREM", ages, old)
-    end
-  end
 end

@@ -15,6 +15,13 @@ local function budgets_from(keys, first)
   return found
 end
 
+-- How long a budget is kept. Each tree has one of its own for each day, so these go earlier.
+local BUDGET_KEPT_S, TREE_BUDGET_KEPT_S = 90 * 86400, 2 * 86400
+local function keep_budget(budget)
+  local is_tree = string.find(budget.spent, "budget.tree ")
+  redis.call("EXPIRE", budget.spent, is_tree and TREE_BUDGET_KEPT_S or BUDGET_KEPT_S)
+end
+
 -- A reservation as it is stored; nil if it cannot be read.
 local function reserved(raw)
   local ok, reservation = pcall(cjson.decode, raw)
@@ -78,7 +85,7 @@ local function put_reservation(budget, run, reservation)
   redis.call("ZADD", budget.ends, reservation["until"], run)
   add_to_sums(budget, reservation, 1)
   for _, each in ipairs({ budget.reserved, budget.ends, budget.sums }) do
-    redis.call("EXPIRE", each, 7 * 86400)
+    redis.call("EXPIRE", each, TREE_BUDGET_KEPT_S)
   end
 end
 

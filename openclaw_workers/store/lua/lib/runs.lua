@@ -4,6 +4,8 @@
   includes  hashes
 ]]
 local RUN_KEPT_S = 7 * 86400
+local TEXT_KEPT_S = 3600
+local TEXT_BYTES = 8192
 -- Open the next run of a session that has messages waiting. `authority` is that of the message that it will answer.
 local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms, authority)
   redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
@@ -17,11 +19,15 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
+-- The beginning of a text, cut between two characters.
+local function first_bytes(text, most)
+  return #text <= most and text or (string.gsub(string.sub(text, 1, most), "[\192-\255][\128-\191]*$", ""))
+end
+
 local TITLE_BYTES = 240
--- The first line of a message, cut between two characters.
+-- The first line of a message.
 local function beginning_of(text)
-  local line = string.match(text, "[^\r\n]+") or ""
-  return #line <= TITLE_BYTES and line or (string.gsub(string.sub(line, 1, TITLE_BYTES), "[\192-\255][\128-\191]*$", ""))
+  return first_bytes(string.match(text, "[^\r\n]+") or "", TITLE_BYTES)
 end
 
 -- A run's list of owners is kept as JSON text; appending needs no decoding.
@@ -60,12 +66,39 @@ local function add_covers(run_key, ids)
   redis.call("HSET", run_key, "covers", list_of(all))
 end
 
+-- A run's texts stand beside its record, because they expire earlier; `TEXTS` in store/keys.py is the same.
+local function texts_key(run_key)
+  return run_key .. ":texts"
+end
+
+-- Keep the texts of a run: its answer (`text`) and what it had written when it failed (`partial`). `entry` is the index
+-- of the last entry that it wrote to the transcript: the answer is found there when the text has expired. A child's
+-- texts are kept whole until they are announced, those of others only up to a size.
+local function put_texts(run_key, given, is_child, entry)
+  local key = texts_key(run_key)
+  for name, text in pairs(given) do
+    local kept = is_child and text or first_bytes(text, TEXT_BYTES)
+    if text == "" then
+      redis.call("HDEL", key, name)
+    else
+      redis.call("HSET", key, name, kept)
+    end
+    if name == "text" and #kept < #text then
+      redis.call("HSET", key, "shortened", 1)
+    end
+  end
+  if entry then
+    redis.call("HSET", run_key, "entry", entry)
+  end
+end
+
 -- A child's record expires with its batch, because its siblings may run for long.
 local function end_run(run_key, state, reason, now)
   redis.call("HSET", run_key, "state", state, "reason", reason, "ended_at", now)
   local batch = redis.call("HGET", run_key, "batch_key")
   if not batch or redis.call("EXISTS", batch) == 0 then
     redis.call("EXPIRE", run_key, RUN_KEPT_S)
+    redis.call("EXPIRE", texts_key(run_key), TEXT_KEPT_S)
   end
 end
 

@@ -69,7 +69,7 @@ local function settle_child(run_key, session, inbox, receipts, now, due, own_liv
   end
   if r.state ~= "ok" then
     fold_announces(run_key, r.id, inbox, receipts, now)
-    event_elsewhere(r.events_key, r.ctl_key, now, "subagent.failed", {
+    event(r.events_key, r.ctl_key, now, "subagent.failed", {
       run = r.id, session = session, label = r.label, state = r.state, error = r.error, raw = metadata_of(r.metadata),
     })
   end
@@ -156,7 +156,7 @@ local function follow_up(old_key, run_key, run, batch_key, open_key, now)
   end
   redis.call("ZADD", old.tree_key, now, run)
   local r = fields(run_key, "session_key", "label", "parent_run_id", "depth", "metadata")
-  event_elsewhere(old.events_key, old.ctl_key, now, "subagent.spawned", {
+  event(old.events_key, old.ctl_key, now, "subagent.spawned", {
     run = run, session = r.session_key, label = r.label, batch = batch, parentRun = r.parent_run_id,
     depth = tonumber(r.depth), raw = metadata_of(r.metadata), followUp = true,
   })

@@ -28,8 +28,8 @@ def test_its_entry_point_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     plugins = load_plugins(PluginsSettings(), reserved_names())
 
-    (plugin,) = (plugin for plugin in plugins.all if plugin.name == "text-tools")
-    assert plugin.origin == "text-tools 1.0"
+    (plugin,) = (plugin for plugin in plugins.all if plugin.imported.name == "text-tools")
+    assert plugin.imported.origin == "text-tools 1.0"
     assert {tool.name for tool in plugin.tools} == {"count_words", "save_note", "wait_a_little", "draw_square"}
 
 

@@ -5,11 +5,12 @@ import { isLive } from "../../parts/marks.js";
 import { Empty, Loading } from "../../parts/states.js";
 import { attempt } from "../../parts/toasts.js";
 import { chatPath, navigate } from "../../router.js";
-import { canChat } from "../../sessions.js";
+import { canChat, isAdmin } from "../../sessions.js";
 import { useAttachments, useDrop } from "./attachments.js";
 import { Composer } from "./composer.js";
 import { useConversation } from "./conversation.js";
 import { SessionHeader } from "./header.js";
+import { Questions } from "./questions.js";
 import { Transcript } from "./transcript.js";
 
 export function ChatView({ route, me, sessions }) {
@@ -38,6 +39,7 @@ function Conversation({ sessionKey, me, onChanged }) {
       <${SessionHeader} sessionKey=${sessionKey} talk=${talk} busy=${busy} me=${me} onChanged=${changed} onDeleted=${onChanged} />
       <div class="transcript-box"><${Transcript} talk=${talk} busy=${busy} /></div>
       ${talk.stream === "waiting" && html`<p class="stream-note" role="status">Reconnecting to the conversation…</p>`}
+      ${isAdmin(me) && html`<${Questions} />`}
       <${Composer} sessionKey=${sessionKey} attachments=${attachments} busy=${busy} waiting=${talk.waiting}
         readOnly=${!canChat(me)} send=${(text, files) => talk.send(text, files)}
         steer=${(text, files) => talk.send(text, files, "steer")} stop=${stop} />

@@ -36,7 +36,7 @@ function Host({ host, workers, now }) {
 }
 
 function Worker({ worker, now }) {
-  const [word, kind] = !worker.alive ? ["silent", "bad"] : worker.draining ? ["leaving", "warn"] : ["alive", "ok"];
+  const [word, kind] = !worker.alive ? ["silent", "bad"] : worker.draining ? ["drained", "warn"] : ["alive", "ok"];
   return html`
     <li>
       <span class="mono" title=${worker.id}>${workerName(worker.id).split(" · ").pop()}</span>

@@ -1,0 +1,1 @@
+"""Messages that agents write to chats by themselves."""

@@ -1,0 +1,60 @@
+"""What `ocw sandbox explain` shows: where the commands of a session run on this host, and what holds them there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.sandbox.sandboxes import Sandboxes, box_limits
+from openclaw_workers.sandbox.box import WORKSPACE, Box
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxReports:
+    agents: AgentConfigs
+    sandboxes: Sandboxes
+    is_sandboxed: Callable[[SessionKey], bool]
+
+    def report(self, session: SessionKey) -> dict[str, Any]:
+        """As JSON.
+
+        Raises:
+            NotFound: there is no such agent.
+        """
+        agent = self.agents.resolve(agent_of(session))
+        settings, workspace = agent.sandbox, self.agents.workspace(agent.id)
+        available = self.sandboxes.backend.availability()
+        report: dict[str, Any] = {
+            "sessionKey": session,
+            "mode": settings.mode,
+            "sandboxed": self.is_sandboxed(session),
+            "backend": self.sandboxes.backend.name,
+            "available": available.is_available,
+            "reason": "" if available.is_available else available.refusal,
+        }
+        if not report["sandboxed"]:
+            return {**report, "workspace": str(workspace)}
+        plan = self.sandboxes.plan(session, agent, workspace)
+        box = self._box(session, workspace)
+        return {
+            **report,
+            "sandbox": plan.id,
+            "scope": settings.scope,
+            "workspaceAccess": plan.access,
+            "workspace": str(plan.workspace),
+            "inside": WORKSPACE,
+            "limits": asdict(box.limits),
+            "heldBy": self.sandboxes.backend.measures(box),
+        }
+
+    def _box(self, session: SessionKey, workspace: Path) -> Box:
+        """Without making the sandbox."""
+        plan = self.sandboxes.plan(session, self.agents.resolve(agent_of(session)), workspace)
+        uid = self.sandboxes.uid(plan)
+        limits = box_limits(plan.settings.limits)
+        return Box(plan.id, plan.workspace, plan.workspace, plan.access, limits, plan.settings.network, uid)

@@ -1,0 +1,1 @@
+"""Commands in the background, as the engine knows them."""

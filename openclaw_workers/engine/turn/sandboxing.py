@@ -1,0 +1,58 @@
+"""Where the commands of a turn run: on the host, in the session's sandbox, or on the host by an owner's word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openclaw_workers.config.resolve import Overrides
+from openclaw_workers.config.tools import ElevatedSettings
+from openclaw_workers.domain.messages import Authority
+from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.engine.agent_configs import AgentConfigs
+from openclaw_workers.engine.sandbox.sandboxes import Sandboxes, SandboxPlan
+from openclaw_workers.engine.tree.lineage import is_sandboxed
+from openclaw_workers.sandbox.box import WORKSPACE
+from openclaw_workers.store.turn_records import Taken
+from openclaw_workers.tools.shell.sandbox_port import SandboxPort
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSandbox:
+    plan: SandboxPlan | None = None
+    """The sandbox of the session; None: it has none."""
+    port: SandboxPort | None = None
+    """Where commands run; None: on the host."""
+    elevation: str = ""
+    """on or full: an owner lets commands of a sandboxed session run on the host."""
+
+    @property
+    def shown_workspace(self) -> str:
+        return WORKSPACE if self.plan else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSandboxes:
+    sandboxes: Sandboxes
+    agents: AgentConfigs
+    elevated: ElevatedSettings
+    main_key: str
+
+    def of_turn(self, taken: Taken, session: Overrides, call: Overrides) -> TurnSandbox:
+        """The sandbox of a turn, as the configuration, the session and its message want it.
+
+        Raises:
+            NotFound: there is no such agent.
+        """
+        key = taken.lease.session
+        agent = self.agents.resolve(agent_of(key), session, call)
+        if not is_sandboxed(agent, key, self.main_key):
+            return TurnSandbox()
+        plan = self.sandboxes.plan(key, agent, self.agents.workspace(agent.id, session, call))
+        if elevation := self._elevation(taken):
+            return TurnSandbox(plan, elevation=elevation)
+        return TurnSandbox(plan, self.sandboxes.for_session(key, plan))
+
+    def _elevation(self, taken: Taken) -> str:
+        level = taken.row.get("elevatedLevel", "")
+        is_allowed = self.elevated.enabled and taken.authority.covers(Authority.OWNER)
+        return level if is_allowed and level in ("on", "full") else ""

@@ -1,0 +1,102 @@
+"""What `ocw doctor` finds, from the answers of other queries: each finding with the command that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Answer = Mapping[str, Any]
+State = Literal["ok", "warning", "error"]
+
+CLOCK_MS = 5_000
+FREE_BYTES = 1 << 30
+OLD_QUEUE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    state: State
+    message: str
+    mend: str = ""
+    """The command, or what else to do; empty where nothing is wrong."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def redis_findings(status: Answer) -> Iterator[Finding]:
+    for name, why in status["unsafeSettings"].items():
+        value = why.partition("set ")[2].partition(",")[0]
+        yield Finding("redis", "warning", f"{name} is {why}", f"redis-cli CONFIG SET {name} {value}")
+    if not status["unsafeSettings"]:
+        yield Finding("redis", "ok", "Redis answers, and its settings keep accepted messages")
+
+
+def worker_findings(status: Answer) -> Iterator[Finding]:
+    for lane in status["lanes"]:
+        name, since = lane["lane"], lane["oldestWaitingAt"]
+        oldest = status["at"] - since if since else 0
+        if not lane["workers"]:
+            yield Finding("lanes", "error", f"no worker serves lane {name}", f"ocw up, or ocw worker --lane {name}")
+        elif oldest > OLD_QUEUE_MS:
+            yield Finding(
+                "lanes", "warning", f"lane {name} has kept work waiting for {oldest // 1000} s", "start more workers"
+            )
+        else:
+            yield Finding("lanes", "ok", f"lane {name} has {lane['workers']} worker(s)")
+    for worker in status["workers"]:
+        if not worker["alive"]:
+            where = f"worker {worker['id']} of lane {worker['lane']}"
+            yield Finding(
+                "workers", "warning", f"{where} died; others have its work", f"see its log on {worker['host']}"
+            )
+    for result in status["blockedResults"]:
+        command = f"ocw subagents retry {result['batch']}"
+        yield Finding("results", "warning", f"results for {result['sessionKey']} are blocked", command)
+    if not status["ingress"]["url"]:
+        yield Finding("ingress", "warning", "no HTTP interface runs", "ocw up, or ocw ingress")
+
+
+def key_findings(keys: Answer, models: Answer) -> Iterator[Finding]:
+    for key in keys["profiles"]:
+        if key["paused"]:
+            name = f"{key['provider']}/{key['profile']}"
+            left = f"for another {key['leftMs'] // 1000} s"
+            yield Finding("keys", "warning", f"{name} is paused {left} ({key['reason']})", f"ocw models resume {name}")
+    for model in models["models"]:
+        if model["agents"] and not model["hasKey"]:
+            provider = model["model"].partition("/")[0]
+            agents = ", ".join(model["agents"])
+            yield Finding(
+                "keys",
+                "error",
+                f"agent {agents} uses {model['model']}, and there is no key for {provider}",
+                f"set models.providers.{provider}.apiKey, or {provider.upper()}_API_KEY",
+            )
+    if str(models["default"]).startswith("offline/"):
+        what = "agents answer with the built-in offline model"
+        yield Finding("keys", "warning", what, "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or models.providers")
+
+
+def damage_findings(damaged: Answer) -> Iterator[Finding]:
+    if count := len(damaged["damaged"]):
+        yield Finding("records", "warning", f"{count} damaged record(s) were set aside", "ocw status --damaged")
+
+
+def machine_findings(free_bytes: int, state_dir: str, clock_off_ms: int) -> Iterator[Finding]:
+    if free_bytes < FREE_BYTES:
+        yield Finding("disk", "error", f"{free_bytes >> 20} MB are free under {state_dir}", "make room there")
+    else:
+        yield Finding("disk", "ok", f"{free_bytes >> 30} GB are free under {state_dir}")
+    if abs(clock_off_ms) > CLOCK_MS:
+        how = "ahead of" if clock_off_ms > 0 else "behind"
+        off = f"this machine's clock is {abs(clock_off_ms) / 1000:.0f} s {how} that of Redis"
+        yield Finding("clock", "warning", off, "synchronise it, for example with chrony")
+    else:
+        yield Finding("clock", "ok", "this machine and Redis agree on the time")
+
+
+def is_well(findings: Sequence[Finding]) -> bool:
+    return all(each.state != "error" for each in findings)

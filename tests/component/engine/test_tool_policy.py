@@ -1,0 +1,78 @@
+"""The policy of a turn: what it has in the place where it runs, and what sub-agents inherit."""
+
+from __future__ import annotations
+
+from openclaw_workers.domain.ids import SessionKey
+from openclaw_workers.domain.messages import Authority, InboxEntry, Route
+from openclaw_workers.store.turn_records import Taken
+from tests.component.engine.conftest import EngineHarness, MakeEngine
+from tests.component.engine.session_steps import run_on, text
+from tests.support.programs import program, say, spawn
+
+GROUP = SessionKey("agent:main:telegram:group:-100")
+IN_GROUP = Route(channel="telegram", to="-100", account_id="default")
+READERS = {"channels": {"telegram": {"groups": {"-100": {"tools": {"allow": ["read", "group:sessions"]}}}}}}
+
+
+def tools_of(engine: EngineHarness, taken: Taken) -> set[str]:
+    bound = [InboxEntry.model_validate_json(raw) for raw in taken.bound]
+    return set(engine.built.preparer.prepare(taken, bound).setup.tools)
+
+
+def test_a_group_and_the_sub_agents_it_spawned_have_the_groups_tools(make_engine: MakeEngine) -> None:
+    engine = make_engine(READERS)
+    child = program(say("done"))
+    engine.say(text(spawn(child, label="c"), say("spawned"), say("heard")), GROUP, route=IN_GROUP)
+    run_on(engine)
+    (spawned,) = engine.stores.tree.children(GROUP)
+    engine.say(text(say("hello")), spawned.session_key)
+    engine.say(text(say("hello")), GROUP, route=IN_GROUP)
+
+    assert "read" in tools_of(engine, engine.take(GROUP))
+    left = tools_of(engine, engine.take(spawned.session_key))
+    assert "read" in left
+    assert left.isdisjoint({"exec", "write", "web_fetch"})
+    assert engine.stores.reader.row(spawned.session_key)["toolGroup"] == "telegram|default|-100"
+
+
+def test_a_sub_agent_never_has_more_authority_than_the_turn_that_spawned_it(make_engine: MakeEngine) -> None:
+    engine = make_engine({})
+    child = program(say("done"))
+    engine.say(
+        text(spawn(child, label="c"), say("spawned"), say("heard")),
+        GROUP,
+        route=IN_GROUP,
+        authority=Authority.AUTHORIZED,
+    )
+    run_on(engine)
+    (spawned,) = engine.stores.tree.children(GROUP)
+    engine.say(text(say("hello")), spawned.session_key, authority=Authority.OWNER)
+
+    assert engine.stores.reader.row(spawned.session_key)["spawnAuthority"] == Authority.AUTHORIZED
+    assert "exec" not in tools_of(engine, engine.take(spawned.session_key))
+
+
+def test_a_tool_that_the_channel_cannot_be_used_with_is_not_offered(engine: EngineHarness) -> None:
+    engine.say(text(say("hello")), GROUP, route=IN_GROUP)
+    taken = engine.take(GROUP)
+    taken.row.update(lastChannel="telegram", lastCapabilities="buttons,-exec")
+
+    left = tools_of(engine, taken)
+
+    assert "exec" not in left
+    assert "read" in left
+
+
+def test_the_report_and_the_turn_agree(make_engine: MakeEngine) -> None:
+    engine = make_engine(READERS)
+    engine.say(text(say("hello")), GROUP, route=IN_GROUP, authority=Authority.ANYONE)
+    had = tools_of(engine, engine.take(GROUP))
+
+    report = engine.built.tool_reports.report(GROUP, Authority.ANYONE)
+
+    assert {tool["name"] for tool in report["tools"] if tool["allowed"]} == had
+    (removed,) = [tool for tool in report["tools"] if tool["name"] == "exec"]
+    assert (removed["removedBy"], removed["setting"]) == (
+        "group",
+        'channels.telegram.groups["-100"].tools.allow: [read, group:sessions]',
+    )

@@ -1,0 +1,132 @@
+"""A sync that is cut off at any point leaves an index that the next sync makes whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openclaw_workers.memory.backend import Collection, collection_name
+from openclaw_workers.memory.chunks import Turn, chunk_turns
+from openclaw_workers.memory.edge import EdgeBackend
+from openclaw_workers.memory.index import Document, MemoryIndex, Reading
+from openclaw_workers.memory.points import CHUNK, Hit, Point, Query, Where, where
+from openclaw_workers.memory.scopes import session_scope
+from tests.component.memory.documents import Note
+
+NAME = collection_name("interrupted", 0)
+
+
+class Died(Exception):
+    """As if the process had been killed here."""
+
+
+class DyingCollection:
+    """Dies at its n-th write, before it is carried out."""
+
+    has_dense = False
+
+    def __init__(self, inner: Collection, writes: int) -> None:
+        self._inner = inner
+        self.left = writes
+
+    def _write(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Died
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        self._write()
+        self._inner.upsert(points)
+
+    def delete(self, where: Where) -> None:
+        self._write()
+        self._inner.delete(where)
+
+    def delete_ids(self, ids: Sequence[str]) -> None:
+        self._write()
+        self._inner.delete_ids(ids)
+
+    def flush(self) -> None:
+        self._write()
+        self._inner.flush()
+
+    def search(self, queries: Sequence[Query]) -> list[list[Hit]]:
+        return self._inner.search(queries)
+
+    def payloads(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return self._inner.payloads(ids)
+
+    def scroll(self, where: Where) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self._inner.scroll(where)
+
+    def count(self, where: Where) -> int:
+        return self._inner.count(where)
+
+
+@dataclass
+class Talk:
+    """A transcript that grows."""
+
+    messages: list[str]
+    path: str = "sessions/a.jsonl"
+    source: str = "sessions"
+    time_ms: int = 0
+
+    @property
+    def version(self) -> str:
+        return str(len(self.messages))
+
+    def read(self, known: Mapping[str, Any] | None) -> Reading:
+        start = int((known or {}).get("count", 0))
+        turns = [Turn(text, at + 1, 0) for at, text in enumerate(self.messages) if at >= start]
+        facts = {"count": len(self.messages)}
+        return Reading(chunk_turns(turns, tokens=400), session_scope("a"), facts, is_addition=start > 0)
+
+
+def texts(collection: Collection, agent: str) -> list[tuple[str, str]]:
+    found = collection.scroll(where(kind=CHUNK, agent=agent))
+    return sorted((payload["path"], payload["text"]) for _, payload in found)
+
+
+EARLY: list[Document] = [
+    Note("a.md", "early alpha"),
+    Note("b.md", "early beta"),
+    Note("gone.md", "old"),
+    Talk(["hello"]),
+]
+LATE: list[Document] = [
+    Note("a.md", "late alpha", "2"),
+    Note("b.md", "early beta"),
+    Note("new.md", "late gamma"),
+    Talk(["hello", "and goodbye"]),
+]
+EXPECTED = [
+    ("a.md", "late alpha"),
+    ("b.md", "early beta"),
+    ("new.md", "late gamma"),
+    ("sessions/a.jsonl", "and goodbye"),
+    ("sessions/a.jsonl", "hello"),
+]
+MOST_WRITES = 12
+SOURCES = ("memory", "sessions")
+
+
+def test_the_next_sync_makes_it_whole(tmp_path: Path) -> None:
+    backend = EdgeBackend(tmp_path / "index")
+    collection = backend.open(NAME)
+    has_died = True
+    for writes in range(MOST_WRITES):
+        agent = f"agent{writes}"  # each begins with an index of its own
+        MemoryIndex(collection, agent, None).sync(EARLY, complete=SOURCES)
+        dying = DyingCollection(collection, writes)
+        try:
+            MemoryIndex(dying, agent, None).sync(LATE, complete=SOURCES)
+            has_died = False
+        except Died:
+            assert ("sessions/a.jsonl", "hello") in texts(collection, agent), "what stays is there all the time"
+        MemoryIndex(collection, agent, None).sync(LATE, complete=SOURCES)
+        assert texts(collection, agent) == EXPECTED, f"after {writes} writes"
+    assert not has_died, "more writes than are tried here"
+    backend.close()
