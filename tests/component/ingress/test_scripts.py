@@ -67,7 +67,8 @@ def test_calls_that_come_while_answers_are_read_are_answered_too(redis_server: R
 
 def test_a_script_that_fails_fails_its_own_caller_only(redis_client: redis.Redis, redis_server: RedisServer) -> None:
     redis_client.set("row", "no hash")
-    wrong = script_call("patch_row", keys={"row": "row", "dedupe": "d"}, args={"changes": '{"a": "b"}', "keep_s": 0})
+    keys = {"row": "row", "dedupe": "d", "label_prefix": "l"}
+    wrong = script_call("patch_row", keys=keys, args={"session": "s", "changes": '{"a": "b"}', "keep_s": 0})
 
     async def act(scripts: ScriptPipeline) -> list[Any]:
         calls = [scripts.run(push("list", "a")), scripts.run(wrong), scripts.run(push("list", "b"))]
