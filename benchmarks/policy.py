@@ -31,15 +31,7 @@ def policy(stage: Stage, *, turns: int = 300) -> dict[str, Any]:
     silent = _microseconds(
         lambda: [unused.is_used(name) for name in ("session_start", "message_received", "agent_end")]
     )
-    for name in ("message_received", "agent_end"):
-        register(name, lambda event: None, plugin="benchmark")
-    event = {"sessionKey": "agent:main:main", "messages": [{"id": "m", "text": "hello"}]}
-
-    def tell() -> None:
-        unused.fire("message_received", event)
-        unused.fire("agent_end", event)
-
-    heard = _microseconds(tell)
+    heard = _microseconds(_listened(unused))
     turn = _empty_turn(stage, turns) * 1000
     return {
         "first_decision_us": round(first),
@@ -50,6 +42,19 @@ def policy(stage: Stage, *, turns: int = 300) -> dict[str, Any]:
         "share_percent": round((each + silent) / turn * 100, 2),
         "share_with_hooks_percent": round((each + heard) / turn * 100, 2),
     }
+
+
+def _listened(hooks: Hooks) -> Callable[[], None]:
+    """What a turn without tool calls tells a plugin."""
+    register("message_received", lambda event: None, plugin="benchmark")
+    register("agent_end", lambda event: None, plugin="benchmark")
+    event = {"sessionKey": "agent:main:main", "messages": [{"id": "m", "text": "hello"}]}
+
+    def tell() -> None:
+        hooks.fire("message_received", event)
+        hooks.fire("agent_end", event)
+
+    return tell
 
 
 def _empty_turn(stage: Stage, turns: int) -> float:

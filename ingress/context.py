@@ -24,6 +24,7 @@ from ingress.scripts import Scripts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
+from openclaw_workers.config.secrets import secret_values
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.pairing import parse_subject
 from openclaw_workers.domain.tokens import Token
@@ -36,6 +37,7 @@ from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules, session_rules
 from openclaw_workers.engine.stores import Stores, open_stores
 from openclaw_workers.errors import BadInput
+from openclaw_workers.redaction import protect
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tokens import Tokens
 from openclaw_workers.store.tree_queries import Trees
@@ -121,6 +123,7 @@ class IngressContext:
 
 def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
     """Connects on first use, so this never fails by itself. Call it where an event loop runs."""
+    protect(secret_values(loaded.settings))
     seconds = loaded.settings.engine.accept_timeout_seconds
     redis = connect_async(redis_url, timeout_seconds=seconds)
     stores = open_stores(loaded.settings, redis_url, max_connections=THREADS + SLOW_THREADS + 8)

@@ -1,4 +1,8 @@
-"""The ingress process: the HTTP server, the channels and the senders in one event loop."""
+"""The ingress process: the HTTP server, the channels and the senders in one event loop.
+
+When a new version of the configuration is in force, everything but the socket is built anew. Requests under way are
+finished first; new connections wait meanwhile. Viewers connect again, as after any interruption.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from ingress.server.protocol import MOST_HEAD_BYTES, GuardedProtocol
 from ingress.services import Service, keep_running
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.engine.metrics.exporter import exporter_of
-from openclaw_workers.errors import ConflictError
+from openclaw_workers.errors import ConfigurationError, ConflictError
 from openclaw_workers.store.metrics import Metrics
 
 STOP_SECONDS = 5
@@ -39,33 +43,45 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], object]) -> None:
         super().__init__(config)
         self._on_stop = on_stop
+        self.is_ending = False
+        """Whether the process was told to end, and not only to read its configuration."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop, number)
+            loop.add_signal_handler(number, self._end, number)
         yield
 
-    def _stop(self, number: int) -> None:
-        self.handle_exit(number, None)
+    def stop(self) -> None:
+        self.should_exit = True
         self._on_stop()  # streams would otherwise keep their connections open
 
+    def _end(self, number: int) -> None:
+        self.is_ending = True
+        self.handle_exit(number, None)
+        self._on_stop()
 
-def run(loaded: Loaded, redis_url: str) -> None:
-    """Serve until SIGTERM or SIGINT."""
-    asyncio.run(_main(loaded, redis_url))
+
+def run(loaded: Loaded, redis_url: str, newest: Callable[[], Loaded]) -> None:
+    """Serve until SIGTERM or SIGINT. `newest` reads the configuration in force."""
+    gateway = loaded.settings.gateway
+    sock = listen(gateway.address, gateway.port)
+    following: Loaded | None = loaded
+    with sock:
+        while following is not None:
+            following = asyncio.run(_main(following, redis_url, sock.dup(), newest))
 
 
-async def _main(loaded: Loaded, redis_url: str) -> None:
+async def _main(loaded: Loaded, redis_url: str, sock: socket.socket, newest: Callable[[], Loaded]) -> Loaded | None:
     context = open_context(loaded, redis_url)
-    await serve(replace(context, adapters=build_adapters(context)))
+    return await serve(replace(context, adapters=build_adapters(context)), sock, newest)
 
 
-async def serve(context: IngressContext) -> None:
+async def serve(context: IngressContext, sock: socket.socket, newest: Callable[[], Loaded]) -> Loaded | None:
+    """Serve; returns the configuration to go on with, None if the process ends."""
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     gateway = context.settings.gateway
-    sock = listen(gateway.address, gateway.port)
     config = uvicorn.Config(
         build_app(context),
         http=GuardedProtocol,
@@ -80,7 +96,9 @@ async def serve(context: IngressContext) -> None:
         timeout_keep_alive=max(1, int(gateway.limits.idle_seconds)),
         timeout_graceful_shutdown=STOP_SECONDS,
     )
-    registration = Registration(context, url_of(sock))
+    server = Server(config, context.end_streams)
+    reload = Reload(context, newest, server.stop)
+    registration = Registration(context, url_of(sock), reload.notice)
     services = [
         Service("events", context.hub.run),
         Service("fleet", context.fleet.run),
@@ -98,7 +116,7 @@ async def serve(context: IngressContext) -> None:
     gc.freeze()
     log.info("ingress.started", url=url_of(sock))
     try:
-        await Server(config, context.end_streams).serve(sockets=[sock])
+        await server.serve(sockets=[sock])
     finally:
         for task in tasks:
             task.cancel()
@@ -107,7 +125,30 @@ async def serve(context: IngressContext) -> None:
         if exporter is not None:
             await asyncio.to_thread(exporter.stop)
         context.scripts.close()
-    log.info("ingress.stopped")
+        gc.unfreeze()
+    if server.is_ending:
+        reload.following = None
+    log.info("ingress.stopped" if reload.following is None else "ingress.reloading")
+    return reload.following
+
+
+class Reload:
+    """Notices a new version of the configuration. One that cannot be read is reported, and the old one stays."""
+
+    def __init__(self, context: IngressContext, newest: Callable[[], Loaded], stop: Callable[[], None]) -> None:
+        self._context = context
+        self._newest = newest
+        self._stop = stop
+        self.following: Loaded | None = None
+
+    async def notice(self, version: str) -> None:
+        try:
+            self.following = await self._context.call(self._newest)
+        except ConfigurationError as error:
+            log.error("config.unreadable", version=version, error=error.message, hint=error.hint)
+            return
+        log.info("config.used", version=version)
+        self._stop()
 
 
 async def _keep_ready(context: IngressContext) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from openclaw_workers.version import VERSION
+
 if TYPE_CHECKING:
     from openclaw_workers.errors import ToolError
     from openclaw_workers.plugins import hook
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from openclaw_workers.tools.plugins.call_context import CallContext
     from openclaw_workers.tools.plugins.function_tool import tool
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["AsyncClient", "CallContext", "Client", "ToolError", "__version__", "hook", "tool"]
 
 _LAZY = {

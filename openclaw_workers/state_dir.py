@@ -9,7 +9,6 @@ import socket
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from openclaw_workers.errors import BadInput, ConflictError, NotFound
 
 if TYPE_CHECKING:
-    from openclaw_workers.config.settings import Settings
+    from openclaw_workers.config.host import Host
 
 RUNTIME_FILE = "runtime.json"
 LOCK_FILE = "up.lock"
@@ -219,20 +218,21 @@ def running_pid(state_dir: Path) -> int | None:
         os.close(fd)
 
 
-def resolve_redis_url(settings: Settings, env: Mapping[str, str], state_dir: Path) -> str:
-    """Find the Redis of this command: REDIS_URL, else the configuration, else a running `ocw up`.
+def resolve_redis_url(host: Host) -> str:
+    """Find the Redis of this command: REDIS_URL, else the configuration file, else a running `ocw up`.
 
     Raises:
         NotFound: none of the three names a Redis.
+        ConfigurationError: the named one is no address of a Redis.
         BadInput: this user may not check whether `ocw up` is running.
     """
-    if url := env.get("REDIS_URL"):
-        return url
-    if settings.redis.url is not None:
-        return settings.redis.url.get_secret_value()
+    if host.redis_url:
+        return host.redis_url
+    state_dir = host.state_dir
     if running_pid(state_dir) is not None and (runtime := read_runtime(state_dir)) is not None:
         return runtime.redis_url
-    raise NotFound(
-        f"nothing is running on {state_dir}, and neither REDIS_URL nor the configuration names a Redis",
-        hint="start everything with `ocw up` in another terminal",
-    )
+    raise NotFound(no_redis(host), hint="start everything with `ocw up` in another terminal")
+
+
+def no_redis(host: Host) -> str:
+    return f"nothing is running on {host.state_dir}, and neither REDIS_URL nor the configuration names a Redis"

@@ -9,18 +9,17 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from getpass import getuser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from openclaw_workers.cli.configuration import CliConfiguration
 from openclaw_workers.domain.encoding import replace_surrogates
-from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
+from openclaw_workers.errors import NotFound
 
 if TYPE_CHECKING:
     from openclaw_workers.cli.backend.protocol import Backend
     from openclaw_workers.client.blocking import BlockingReader
-    from openclaw_workers.config.loader import Loaded
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.archives.writer import ArchiveWriter
     from openclaw_workers.engine.control import Control
@@ -35,19 +34,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class CliContext:
+class CliContext(CliConfiguration):
     """Built once per command line; connects and imports only when a command needs it."""
-
-    config_path: str | None = None
-    state_dir: Path | None = None
-    json: bool = False
-
-    @property
-    def remote(self) -> str | None:
-        """The address of the installation that commands work with; None for the one of this machine."""
-        from openclaw_workers.cli.backend.choose import remote_url
-
-        return remote_url()
 
     @cached_property
     def backend(self) -> Backend:
@@ -56,45 +44,17 @@ class CliContext:
 
         return open_backend(self)
 
-    def require_local(self, command: str) -> None:
-        """Refuse what works on the installation itself.
-
-        Raises:
-            BadInput: OPENCLAW_URL is set.
-        """
-        if self.remote is not None:
-            raise BadInput(
-                f"{command} works on the machine of the installation, not through {self.remote}",
-                hint="run it there, or unset OPENCLAW_URL",
-            )
-
-    @cached_property
-    def loaded(self) -> Loaded:
-        from openclaw_workers.config.loader import load
-
-        return load(self.config_path, state_dir=self.state_dir)
-
-    @cached_property
-    def redis_url(self) -> str:
-        command = click.get_current_context(silent=True)
-        self.require_local(f"`{command.command_path}`" if command else "this")
-        from openclaw_workers.cli.invocation import typed
-        from openclaw_workers.state_dir import resolve_redis_url
-
-        try:
-            return resolve_redis_url(self.loaded.settings, os.environ, self.loaded.state_dir)
-        except NotFound as error:
-            # For a script this is the same failure as a Redis that does not answer.
-            hint = f"start everything with `{typed('up', self.loaded)}` in another terminal"
-            raise StoreUnavailable(error.message, hint=hint) from error
-
     @cached_property
     def stores(self) -> Stores:
-        from openclaw_workers.engine.stores import open_stores
+        from openclaw_workers.engine.stores import open_stores, stores_on
         from openclaw_workers.logs import setup_logging
+        from openclaw_workers.store.client import TIMEOUT_SECONDS
 
         setup_logging(level="warning")  # to stderr, apart from the answers
-        return open_stores(self.loaded.settings, self.redis_url)
+        settings = self.loaded.settings
+        if settings.engine.accept_timeout_seconds == TIMEOUT_SECONDS:
+            return stores_on(self.redis, settings)  # the connection that the configuration was read with
+        return open_stores(settings, self.redis_url)
 
     @cached_property
     def overview(self) -> Overview:
@@ -216,10 +176,12 @@ class CliContext:
 
     def export_environment(self) -> None:
         """Pass our options on to Celery's processes, which read them from the environment."""
-        if self.loaded.source is not None:
-            os.environ["OPENCLAW_CONFIG"] = str(self.loaded.source)
-        os.environ["OPENCLAW_STATE_DIR"] = str(self.loaded.state_dir)
+        if self.host.source is not None:
+            os.environ["OPENCLAW_CONFIG"] = str(self.host.source)
+        os.environ["OPENCLAW_STATE_DIR"] = str(self.host.state_dir)
         os.environ["REDIS_URL"] = self.redis_url
+        if self.local_config:
+            os.environ["OPENCLAW_LOCAL_CONFIG"] = "1"
 
 
 def _person() -> str:

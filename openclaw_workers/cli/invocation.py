@@ -7,25 +7,32 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from openclaw_workers.config.loader import Loaded
+from typing import Protocol
 
 
-def typed(words: str, loaded: Loaded) -> str:
+class Place(Protocol):
+    """A state directory and a configuration file."""
+
+    @property
+    def state_dir(self) -> Path: ...
+
+    @property
+    def source(self) -> Path | None: ...
+
+
+def typed(words: str, host: Place) -> str:
     """`words` with the program and options in front that another terminal needs.
 
     It shares neither our working directory nor our environment.
     """
     from openclaw_workers.config.files import NAMES
-    from openclaw_workers.config.loader import default_state_dir
+    from openclaw_workers.config.host import default_state_dir
 
     options: list[str] = []
-    if loaded.state_dir != default_state_dir(os.environ):
-        options += ["--state-dir", str(loaded.state_dir)]
-    source = loaded.source
-    if source is not None and (source.parent != loaded.state_dir or source.name not in NAMES):
+    if host.state_dir != default_state_dir(os.environ):
+        options += ["--state-dir", str(host.state_dir)]
+    source = host.source
+    if source is not None and (source.parent != host.state_dir or source.name not in NAMES):
         options += ["--config", str(source)]
     return f"{shlex.join([_program(), *options])} {words}"
 

@@ -61,7 +61,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Set up": {
         "tokens": ("tokens:tokens", "Make, list and revoke access tokens of the HTTP interface."),
-        "config": ("config:config", "Check and show the configuration."),
+        "config": ("config:config", "Check, show and publish the configuration, and go back to an earlier one."),
         "completion": ("completion:completion", "Print the script that completes `ocw` in a shell."),
     },
 }
@@ -128,6 +128,8 @@ def _accept_global_options(command: click.Command) -> None:
         for name, flag, kind in (("config_path", "--config", None), ("state_dir", "--state-dir", _STATE_DIR)):
             option = click.Option([flag, name], type=kind, hidden=True, expose_value=False, callback=_set_global)
             command.params.append(option)
+        local = click.Option(["--local-config"], is_flag=True, hidden=True, expose_value=False, callback=_set_flag)
+        command.params.append(local)
         if isinstance(command, click.Group):  # its commands declare `--json` themselves
             option = click.Option(["--json"], is_flag=True, hidden=True, expose_value=False, callback=answer_in_json)
             command.params.append(option)
@@ -138,6 +140,11 @@ def _accept_global_options(command: click.Command) -> None:
 def _set_global(ctx: click.Context, param: click.Parameter, value: object) -> None:
     if value is not None:
         setattr(ctx.obj, str(param.name), value)
+
+
+def _set_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        setattr(ctx.obj, str(param.name), True)
 
 
 @click.group(
@@ -151,7 +158,7 @@ Examples:
   ocw agent -m "run the tests" --no-wait    leave it to the workers
   ocw runs watch                            watch the active runs
   ocw status --json | jq '.workers[]'
-The first three options may also stand after the command.
+These options may also stand after the command.
 OPENCLAW_URL=http://host:18789 and OPENCLAW_TOKEN let commands work on another machine's installation.
 Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
 """,
@@ -164,13 +171,15 @@ Exit codes and JSON fields: docs/cli.md. NO_COLOR=1 switches colours off.
     type=_STATE_DIR,
     help="State directory; else OPENCLAW_STATE_DIR, else ~/.openclaw-workers.",
 )
+@click.option("--local-config", is_flag=True, help="Use the file of this host, whatever configuration is published.")
 @click.option("--json", is_flag=True, help="Answer in JSON.")
 @click.version_option(__version__, "-V", "--version", prog_name="ocw", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, config_path: str | None, state_dir: Path | None, json: bool) -> None:
+def cli(ctx: click.Context, config_path: str | None, state_dir: Path | None, local_config: bool, json: bool) -> None:
     """Agents as durable jobs on a fleet of workers."""
     obj: CliContext = ctx.obj
     obj.config_path, obj.state_dir, obj.json = config_path, state_dir, json
+    obj.local_config = local_config or obj.local_config
     if ctx.invoked_subcommand in LOCAL_PROCESSES:
         obj.require_local(f"`ocw {ctx.invoked_subcommand}`")
 

@@ -182,3 +182,9 @@ def _find(raw: dict[Any, Any], path: Loc) -> tuple[dict[Any, Any] | None, Any, L
         if not isinstance(holder, dict):
             return None, key, written
     return None, "", written
+
+
+def value_at(raw: dict[Any, Any], *path: str) -> Any:
+    """The value at a path, however its keys are spelled; None if there is none."""
+    parent, key, _ = _find(raw, path)
+    return parent[key] if parent is not None else None

@@ -16,13 +16,13 @@ Loc = tuple[str | int, ...]
 
 def section_of(annotation: Any) -> type[Section] | None:
     """The settings class behind an annotation, if there is one."""
-    plain = _plain(annotation)
+    plain = plain_type(annotation)
     return plain if isinstance(plain, type) and issubclass(plain, Section) else None
 
 
 def item_of(annotation: Any) -> tuple[type | None, Any]:
     """`(dict, item)` for a map, `(tuple, item)` for a list, `(None, None)` for anything else."""
-    plain = _plain(annotation)
+    plain = plain_type(annotation)
     origin, args = get_origin(plain), get_args(plain)
     if origin is dict:
         return dict, args[1]
@@ -31,7 +31,8 @@ def item_of(annotation: Any) -> tuple[type | None, Any]:
     return None, None
 
 
-def _plain(annotation: Any) -> Any:
+def plain_type(annotation: Any) -> Any:
+    """The type behind an annotation, without its metadata and without None."""
     while True:
         if get_origin(annotation) is Annotated:
             annotation = get_args(annotation)[0]

@@ -10,6 +10,14 @@ from pydantic_core import PydanticSerializationError
 
 from openclaw_workers.domain.encoding import replace_surrogates
 
+SCHEMA = 1
+"""The form of stored records and of tasks. Each carries it as `v`, so that a later version can tell how to read it."""
+
+
+def versioned(text: str) -> str:
+    """A JSON object with the form of stored records in front."""
+    return f'{{"v":{SCHEMA},{text[1:]}'
+
 
 def to_json(value: Any) -> str:
     """A JSON value as scripts can read it: Lua's decoder refuses half a surrogate pair, also in its escaped form."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from openclaw_workers.domain.stored_json import model_json
+from openclaw_workers.domain.stored_json import model_json, versioned
 
 
 class _Stored(BaseModel):
@@ -245,7 +245,7 @@ def load_entry(raw: str | bytes) -> TranscriptEntry:
 
 
 def dump_entry(entry: TranscriptEntry) -> str:
-    return model_json(entry, by_alias=True, exclude_none=True, exclude_defaults=False)
+    return versioned(model_json(entry, by_alias=True, exclude_none=True, exclude_defaults=False))
 
 
 def approx_tokens_of(entries: Iterable[TranscriptEntry]) -> int:

@@ -1,13 +1,14 @@
 """The composition root: builds the engine's objects from one configuration, each with what it needs.
 
-Only this module, the worker and the CLI's context know all stores. A turn uses the objects of one graph to its end.
+Only this module, the worker and the CLI's context know all stores. There is one graph for each version of the
+configuration, and a turn uses the objects of one graph to its end.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -134,6 +135,8 @@ class WorkerEngine:
     worker: WorkerId
     _: KW_ONLY
     default_model: str
+    sweep_wanted: threading.Event = field(default_factory=threading.Event)
+    """Set by the runner when a commit leaves work that is due soon; the sweeper waits for it."""
     plugins: Plugins = NO_PLUGINS
     mcp: McpServers = NO_SERVERS
 
@@ -299,7 +302,6 @@ class WorkerEngine:
 
     @cached_property
     def tool_secrets(self) -> ToolSecrets:
-        protect(secret_values(self.loaded.settings))
         return ToolSecrets(self.loaded.settings.secrets)
 
     @cached_property
@@ -406,12 +408,8 @@ class WorkerEngine:
         return self.sandboxes.plan(session, agent, workspace).workspace
 
     @cached_property
-    def sweep_wanted(self) -> threading.Event:
-        """Set by the runner when a commit leaves work that is due soon; the sweeper waits for it."""
-        return threading.Event()
-
-    @cached_property
     def runner(self) -> TurnRunner:
+        protect(secret_values(self.loaded.settings))
         return TurnRunner(
             turns=self.turns,
             execution=self.execution,

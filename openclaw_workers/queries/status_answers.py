@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import WORKER_LANES
 from openclaw_workers.queries.usage_names import UsageNames
+from openclaw_workers.store.configs import Configs
 from openclaw_workers.store.ingresses import Ingresses
 from openclaw_workers.store.llm.ledger import Ledger, Total, totals
 from openclaw_workers.store.server_settings import unsafe_settings
@@ -36,6 +37,7 @@ def status_fields(place: Installation, undelivered: Sequence[Batch]) -> dict[str
         unsafe_settings=unsafe_settings(stores.redis),
         ingresses=Ingresses(stores.redis, stores.keys).all(),
         now_ms=now_ms(),
+        configuration=Configs(stores.redis, stores.keys).current(),
     )
 
 

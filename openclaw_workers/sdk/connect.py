@@ -39,14 +39,14 @@ def open_backend(
 
 
 def _redis_backend(url: str | None, config: str | Path | None, state_dir: str | Path | None) -> Backend:
-    from openclaw_workers.config.loader import load  # noqa: PLC0415
+    from openclaw_workers.config.host import find_host  # noqa: PLC0415
+    from openclaw_workers.engine.fleet_config import redis_url_of  # noqa: PLC0415
     from openclaw_workers.sdk.local_installation import LocalInstallation  # noqa: PLC0415
     from openclaw_workers.sdk.redis_backend import RedisBackend  # noqa: PLC0415
-    from openclaw_workers.state_dir import resolve_redis_url  # noqa: PLC0415
 
-    loaded = load(config, state_dir=Path(state_dir) if state_dir else None)
+    host = find_host(config, state_dir=Path(state_dir) if state_dir else None)
     try:
-        url = url or resolve_redis_url(loaded.settings, os.environ, loaded.state_dir)
+        url = url or redis_url_of(host)
     except NotFound as error:
         raise StoreUnavailable(error.message, hint=error.hint) from error
-    return RedisBackend(LocalInstallation(loaded, url))
+    return RedisBackend(LocalInstallation(host, url))

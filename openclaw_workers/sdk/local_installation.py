@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from openclaw_workers.config.host import Host
 from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.client_graph import control_of, intake_of
 from openclaw_workers.engine.control import Control
+from openclaw_workers.engine.fleet_config import in_force
 from openclaw_workers.engine.intake.accept import Intake
 from openclaw_workers.engine.queue_waker import QueueWaker
 from openclaw_workers.engine.routing.addressing import SessionRules
-from openclaw_workers.engine.stores import Stores, open_stores
+from openclaw_workers.engine.stores import Stores, open_stores, stores_on
 from openclaw_workers.engine.wake import Waker
+from openclaw_workers.store.client import TIMEOUT_SECONDS, Client, connect
 from openclaw_workers.store.overview import Overview
 from openclaw_workers.store.tree_queries import Trees
 
@@ -50,12 +53,24 @@ class NobodyToWake:
 class LocalInstallation:
     """Implements `queries.installation.Installation`."""
 
-    loaded: Loaded
+    host: Host
     redis_url: str
 
     @cached_property
+    def loaded(self) -> Loaded:
+        """The published configuration; that of the file where none is published."""
+        return in_force(self.host, self.redis).loaded
+
+    @cached_property
+    def redis(self) -> Client:
+        return connect(self.redis_url, max_connections=16)
+
+    @cached_property
     def stores(self) -> Stores:
-        return open_stores(self.loaded.settings, self.redis_url)
+        settings = self.loaded.settings
+        if settings.engine.accept_timeout_seconds == TIMEOUT_SECONDS:
+            return stores_on(self.redis, settings)
+        return open_stores(settings, self.redis_url)
 
     @cached_property
     def overview(self) -> Overview:
@@ -91,3 +106,5 @@ class LocalInstallation:
     def close(self) -> None:
         if "stores" in self.__dict__:
             self.stores.redis.close()
+        if "redis" in self.__dict__:
+            self.redis.close()

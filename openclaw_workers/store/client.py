@@ -37,6 +37,8 @@ from openclaw_workers.store import scripts
 
 Client = redis.Redis
 
+TIMEOUT_SECONDS = 2.0
+
 FRESH_SECONDS = 0.25
 """A connection that answered this lately is not looked at again before a script that is repeated if it fails."""
 
@@ -52,7 +54,7 @@ REFUSALS = (*DEMOTED, "LOADING", "BUSY", "MASTERDOWN", "MISCONF", "NOREPLICAS")
 NO_NAMES: Mapping[str, Any] = MappingProxyType({})
 
 
-def connect(url: str, *, timeout_seconds: float = 2.0, max_connections: int = 32) -> Client:
+def connect(url: str, *, timeout_seconds: float = TIMEOUT_SECONDS, max_connections: int = 32) -> Client:
     """A client for short commands and scripts.
 
     It never retries by itself: a script cut off by a time-out may have run, and only its caller knows how to

@@ -14,6 +14,7 @@ from openclaw_workers.domain.messages import DropPolicy, InboundMessage, InboxEn
 from openclaw_workers.domain.outgoing import NO_DELIVERY, Delivery
 from openclaw_workers.domain.runs import Lane
 from openclaw_workers.domain.session_key import agent_of
+from openclaw_workers.domain.stored_json import versioned
 from openclaw_workers.domain.system_event import SystemEvent
 from openclaw_workers.domain.tree import own_batch
 from openclaw_workers.errors import CorruptRecord, StoreFull
@@ -128,7 +129,7 @@ def stored_form(message: InboundMessage) -> str:
     if message.attachments:
         # Never an empty list: a script that wrote it again would make it an empty object.
         body["attachments"] = [each.model_dump(by_alias=True) for each in message.attachments]
-    return json.dumps(body, ensure_ascii=False)
+    return versioned(json.dumps(body, ensure_ascii=False))
 
 
 class Inbox:

@@ -33,13 +33,15 @@ class Ingresses:
         self._redis = redis
         self._keys = keys
 
-    def beat(self, ident: str, facts: Mapping[str, str]) -> None:
-        run_script(
+    def beat(self, ident: str, facts: Mapping[str, str]) -> str:
+        """Say that a process serves; returns the id of the configuration in force, "" if none is published."""
+        (config,) = run_script(
             self._redis,
             "ingress_beat",
-            keys={"ingresses": self._keys.ingresses, "ingress_key": self._keys.ingress(ident)},
+            keys={**self._keys.shared("ingresses", "config"), "ingress_key": self._keys.ingress(ident)},
             args={"id": ident, "facts": json.dumps(dict(facts)), "keep_s": KEPT_SECONDS},
         )
+        return str(config)
 
     def leave(self, ident: str) -> None:
         write(self._redis, (self._keys.ingresses, "ZREM", ident), (self._keys.ingress(ident), "DEL"))

@@ -46,6 +46,10 @@
     {ns}:drained                   hash    when undrained   host or worker that takes no turns -> since when (ms)
     {ns}:metrics:{id}              hash    7 days           by host: series (JSON) -> what its processes counted
     {ns}:worker:{id}:report        hash    2 minutes        its plugins and MCP servers (JSON)
+    {ns}:config                    hash    never            the configuration in force: number, id, digest, document
+                                                            (JSON), last number given
+    {ns}:config:versions           hash    newest 100       number -> a published configuration (JSON)
+    {ns}:secrets_held              zset    tick prunes      variable -> when a worker that has it last ticked (ms)
     {ns}:suspects                  hash    sweep prunes     worker id -> the one suspect run it carries
     {ns}:ingresses                 zset    when read        ingress id -> last heartbeat (ms)
     {ns}:ingress:{id}              hash    1 minute         host, pid, url
@@ -179,6 +183,18 @@ class Keys:
     def shared(self, *names: str) -> dict[str, str]:
         """Keys that all sessions share, by their names."""
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def config(self) -> str:
+        return f"{self.namespace}:config"
+
+    @property
+    def config_versions(self) -> str:
+        return f"{self.namespace}:config:versions"
+
+    @property
+    def secrets_held(self) -> str:
+        return f"{self.namespace}:secrets_held"
 
     @property
     def due(self) -> str:

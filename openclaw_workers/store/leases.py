@@ -22,6 +22,10 @@ class Ticked:
     """For each lease: ok, lost, or the reason it must stop."""
     full_percent: int = 0
     """How full Redis is, if that is too much for new work; 0 otherwise."""
+    config: str = ""
+    """Id of the configuration in force; empty if none is published."""
+    secrets_held: frozenset[str] = frozenset()
+    """Variables that live workers have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +56,30 @@ class Leases:
         worker: WorkerId,
         facts: dict[str, str],
         leases: Sequence[Lease],
+        secrets: Sequence[str] = (),
     ) -> Ticked:
-        """Renew the given leases and say that this process lives."""
+        """Renew the given leases and say that this process lives; `secrets` are the names of those that it has."""
         k = self._keys
-        is_drained, percent, *verdicts = run_script(
+        is_drained, percent, config, held, *verdicts = run_script(
             self._redis,
             "tick",
-            keys={**k.shared("workers", "due", "memory", "drained"), "worker_key": k.worker(worker)},
-            args={"worker": worker, "lease_ms": self._lease_ms, "facts": json.dumps(facts)},
+            keys={
+                **k.shared("workers", "due", "memory", "config", "drained"),
+                "held": k.secrets_held,
+                "worker_key": k.worker(worker),
+            },
+            args={
+                "worker": worker,
+                "lease_ms": self._lease_ms,
+                "facts": json.dumps(facts),
+                "secrets": json.dumps(list(secrets)),
+            },
             more_keys=[key for lease in leases for key in (k.ctl(lease.session), k.slots(lease.lane))],
             more_args=[word for lease in leases for word in (lease.session, lease.token, lease.run)],
         )
-        return Ticked(bool(is_drained), [str(verdict) for verdict in verdicts], int(percent))
+        return Ticked(
+            bool(is_drained), [str(verdict) for verdict in verdicts], int(percent), str(config), frozenset(held.split())
+        )
 
     def rescue(
         self,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from openclaw_workers.domain.ids import new_token
 from openclaw_workers.domain.outgoing import OutboxEntry, OutgoingMessage
-from openclaw_workers.domain.stored_json import model_json
+from openclaw_workers.domain.stored_json import model_json, versioned
 from openclaw_workers.errors import BadInput, CorruptRecord, NotFound, StoreFull
 from openclaw_workers.store.client import Client, run_script, store_errors
 from openclaw_workers.store.keys import Keys
@@ -48,7 +48,7 @@ class Outbox:
             self._redis,
             "outbox_put",
             keys={**self._keys.shared("outgoing", "memory")},
-            args={"message": model_json(message, by_alias=True), "has_files": bool(message.files)},
+            args={"message": versioned(model_json(message, by_alias=True)), "has_files": bool(message.files)},
         )
         if reply[0] == "memory":
             raise StoreFull(int(reply[1]))

@@ -21,6 +21,8 @@ from openclaw_workers.store.keys import Keys
 
 WOKEN_AT = "woken_at"
 """Header with the time of publishing, milliseconds; the sweep compares the oldest one with what it looks for."""
+SCHEMA_HEADER = "v"
+"""Header with the form of the task."""
 INDEX = 990_077
 """Stands in a blank for the index of a child in its batch, which is a number."""
 

@@ -4,10 +4,9 @@ Addresses and the few values that people tune come from the project's own config
 """
 
 from openclaw_workers.store.keys import broker_prefix
-from openclaw_workers.tasks.settings import engine_settings, redis_url
+from openclaw_workers.tasks.settings import namespace, redis_url, sends_task_events
 
-_engine = engine_settings()
-_broker_prefix = broker_prefix(_engine.namespace)
+_broker_prefix = broker_prefix(namespace())
 
 broker_url = redis_url()
 
@@ -80,7 +79,7 @@ task_create_missing_queues = True
 imports = ("openclaw_workers.tasks.turn", "openclaw_workers.tasks.service")
 
 # Events feed Flower and cost about a fifth of the throughput of empty turns; a setting switches them off.
-worker_send_task_events = _engine.task_events
+worker_send_task_events = sends_task_events()
 task_track_started = True
 
 # Our own logging is set up by tasks.signals.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import mmap
 import os
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ from celery.signals import (
 )
 
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.errors import ConfigurationError, StoreUnavailable
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.logs import setup_logging as setup_our_logging
 from openclaw_workers.store.client import connect
@@ -34,8 +35,9 @@ from openclaw_workers.tasks.command_line import silence_full_redis_tracebacks, s
 from openclaw_workers.tasks.drain import stop_consuming_when
 from openclaw_workers.tasks.kombu.acks import keep_acks_across_reconnects
 from openclaw_workers.tasks.kombu.batch_fetch import use_batch_fetch
+from openclaw_workers.tasks.lane_consumer import add_commands
 from openclaw_workers.tasks.revoke import replace_revoke
-from openclaw_workers.tasks.settings import redis_url
+from openclaw_workers.tasks.settings import loaded, redis_url, wait_for_configuration
 from openclaw_workers.tasks.worker import Worker, WorkerFacts, load_configured_plugins, load_models
 
 log = structlog.get_logger(__name__)
@@ -46,6 +48,8 @@ class _Current:
 
     worker: Worker | None = None
     facts: WorkerFacts | None = None
+    nodename = ""
+    """Celery's name of this worker, for orders to it."""
     leaving = mmap.mmap(-1, 1)
     """One byte that pool children share with their parent: it must reach them although Redis is away."""
     drained = mmap.mmap(-1, 1)
@@ -76,6 +80,20 @@ def _follow_drain(instance: Any, **_: Any) -> None:
 
 
 @celeryd_init.connect
+def _find_configuration(options: dict[str, Any], **_: Any) -> None:
+    """Find the configuration here too, because a worker may be started by Celery's own command.
+
+    Exit code 3 without a valid one, as of `ocw worker`.
+    """
+    _logging(options.get("loglevel") or "INFO")  # Celery sets it up later
+    try:
+        wait_for_configuration()
+    except ConfigurationError as error:
+        sys.stderr.write(f"error: {error.message}\nhint: {error.hint}\n")
+        sys.exit(3)
+
+
+@celeryd_init.connect
 def _without_gossip_and_mingle(instance: Any, **_: Any) -> None:
     """Switch gossip and mingle off, also for Celery's own command: nothing here needs them, and there is no setting.
 
@@ -89,6 +107,7 @@ def _after_setup(instance: Any, **_: Any) -> None:
     keep_acks_across_reconnects()
     use_batch_fetch()
     replace_revoke()
+    add_commands()
     pool = "prefork" if "prefork" in instance.pool_cls.__module__ else "threads"
     lanes = ",".join(sorted(instance.app.amqp.queues.consume_from))
     plugins = load_configured_plugins()
@@ -96,9 +115,13 @@ def _after_setup(instance: Any, **_: Any) -> None:
     _Current.facts = WorkerFacts(lanes, concurrency, pool, on_drained=_set_drained, plugins=plugins)
     if lanes != Lane.SERVICE:
         # Before any fork, so that the children of a pool share it.
-        load_models()
+        load_models(loaded().settings)
+    _Current.nodename = instance.hostname
     if pool != "prefork":
-        _start(_Current.facts)
+        worker = _start(_Current.facts)
+        if worker.config.refusal:
+            for lane in (Lane.MAIN, Lane.SUBAGENT):
+                instance.app.amqp.queues.deselect(lane)
 
 
 @worker_process_init.connect
@@ -148,6 +171,7 @@ def _set_drained(is_drained: bool) -> None:
     _Current.drained[0] = int(is_drained)
 
 
-def _start(facts: WorkerFacts) -> None:
-    _Current.worker = Worker(facts)
-    _Current.worker.start()
+def _start(facts: WorkerFacts) -> Worker:
+    worker = _Current.worker = Worker(facts, _Current.nodename)
+    worker.start()
+    return worker

@@ -53,7 +53,11 @@ def subagent(self: Task[Any, Any], session: str, run: str) -> dict[str, str]:
 def _run(session: str, run: str, *, is_header: bool = False) -> RunState | None:
     key, run_id = SessionKey(session), RunId(run)
     with run_context(**named(key, run_id)):
-        return current_worker().runner.run(key, run_id, is_header=is_header)
+        worker = current_worker()
+        if worker.config.refusal:
+            worker.pass_on(key, run_id)
+            return None
+        return worker.runner.run(key, run_id, is_header=is_header)
 
 
 def _record(run: str) -> Run | None:

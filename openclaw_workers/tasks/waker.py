@@ -15,11 +15,12 @@ from redis.exceptions import RedisError
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import BatchId, RunId, SessionKey
 from openclaw_workers.domain.runs import Lane, lane_of, queue_of
+from openclaw_workers.domain.stored_json import SCHEMA
 from openclaw_workers.engine.wake import shown_args
 from openclaw_workers.errors import BadInput, TransientError
 from openclaw_workers.store.client import FULL, Client, write
 from openclaw_workers.store.keys import Keys
-from openclaw_workers.store.wake_messages import INDEX, WOKEN_AT, BlankMessage, Blanks
+from openclaw_workers.store.wake_messages import INDEX, SCHEMA_HEADER, WOKEN_AT, BlankMessage, Blanks
 from openclaw_workers.tasks.kombu.wake_message import blank_message, published_in_memory
 
 log = structlog.get_logger(__name__)
@@ -32,6 +33,7 @@ SANDBOX = "openclaw.sandbox"
 TOOLS = "openclaw.tools"
 MEMORY_NOTE = "openclaw.memory_note"
 CHORD_OVER_SECONDS = 86_400
+VERSIONED = {SCHEMA_HEADER: SCHEMA}
 UNREACHABLE = (OperationalError, RedisError, OSError)
 
 
@@ -78,7 +80,9 @@ class CeleryWaker:
         )
 
     def _in_chord(self, batch: str, index: int) -> dict[str, Any]:
-        body = self._app.signature(ANNOUNCE, args=[batch], immutable=True, queue=Lane.SERVICE, argsrepr=f"({batch})")
+        # Its own id is the batch: Flower shows that once, and no random id that widens the column.
+        shown = {"task_id": batch, "argsrepr": "()", "headers": VERSIONED}
+        body = self._app.signature(ANNOUNCE, args=[batch], immutable=True, queue=Lane.SERVICE, **shown)
         return {"group_id": batch, "group_index": index, "chord": body}
 
     def forget_chord(self, batch: BatchId) -> None:
@@ -120,7 +124,13 @@ class CeleryWaker:
     def _ask_service(self, task: str, args: list[Any], problem: str, seconds: float) -> dict[str, Any]:
         try:
             asked = self._app.send_task(
-                task, args=args, queue=Lane.SERVICE, expires=seconds, ignore_result=False, retry=False
+                task,
+                args=args,
+                queue=Lane.SERVICE,
+                expires=seconds,
+                ignore_result=False,
+                retry=False,
+                headers=VERSIONED,
             )
             report: dict[str, Any] = asked.get(timeout=seconds)
         except (*UNREACHABLE, CeleryTimeout) as error:
@@ -152,7 +162,7 @@ class CeleryWaker:
             "kwargsrepr": "{}",
             "ignore_result": True,
             "retry": False,
-            "headers": {WOKEN_AT: now_ms()},
+            "headers": {WOKEN_AT: now_ms(), **VERSIONED},
             **options,
         }
         try:

@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +16,21 @@ import structlog
 
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
+from openclaw_workers.config.loader import Loaded
 from openclaw_workers.config.resolve import default_model
-from openclaw_workers.domain.ids import WorkerId
+from openclaw_workers.config.settings import Settings
+from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.memory.owner import MemoryOwner
+from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.metrics.exporter import exporter_of
-from openclaw_workers.engine.stores import open_stores
+from openclaw_workers.engine.sandbox.report import SandboxReports
+from openclaw_workers.engine.stores import Stores, open_stores, stores_on
+from openclaw_workers.engine.tree.announce import Announcer
+from openclaw_workers.engine.turn.agent_frame import AgentFrames
+from openclaw_workers.engine.turn.runner import TurnRunner
+from openclaw_workers.engine.turn.tool_report import ToolReports
+from openclaw_workers.engine.worker.config_follower import ConfigFollower, Following
 from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
@@ -29,7 +40,9 @@ from openclaw_workers.providers.registry import Providers
 from openclaw_workers.store.metrics import Metrics
 from openclaw_workers.store.wake_messages import WakeMessages
 from openclaw_workers.tasks.app import app
-from openclaw_workers.tasks.settings import loaded, redis_url
+from openclaw_workers.tasks.configuration import first_configuration, newest_configuration, without_secrets
+from openclaw_workers.tasks.lane_consumer import LaneConsumer
+from openclaw_workers.tasks.settings import is_local, loaded, redis_url
 from openclaw_workers.tasks.waker import CeleryWaker
 from openclaw_workers.tools.catalog import reserved_names
 from openclaw_workers.tools.mcp.servers import McpServers
@@ -39,11 +52,12 @@ log = structlog.get_logger(__name__)
 
 EXIT_STUCK = 70
 EXIT_GRACE_OVER = 75
+PASS_ON_SECONDS = 0.2
 
 
-def load_models() -> None:
+def load_models(settings: Settings) -> None:
     """Load the SDKs of the configured models now: loading them in the first turn would delay all turns for seconds."""
-    settings, began = loaded().settings, time.monotonic()
+    began = time.monotonic()
     names = configured_models(settings, default_model(settings, os.environ))
     Providers(settings.models).warm_up(names)
     log.info("models.loaded", models=len(names), seconds=round(time.monotonic() - began, 1))
@@ -78,48 +92,44 @@ class WorkerFacts:
 
 
 class Worker:
-    """One worker process."""
+    """One worker process. It uses the objects of one configuration at a time; turns keep those they began with."""
 
-    def __init__(self, facts: WorkerFacts) -> None:
+    def __init__(self, facts: WorkerFacts, nodename: str = "") -> None:
         configured = loaded()
         settings = configured.settings
         self.id = WorkerId(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(3)}")
+        self._lanes = facts.lane.split(",")
         stores = open_stores(settings, redis_url(), max_connections=facts.concurrency + 16)
+        self._redis = stores.redis
         self._workers = stores.workers
         self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
         self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
         self._wake_messages = WakeMessages(stores.redis, stores.keys)
-        model = default_model(settings, os.environ)
+        self._sweep_wanted = threading.Event()
+        self._plugins = facts.plugins
         self._mcp = McpServers(settings.mcp)
-        engine = WorkerEngine(
-            configured,
-            stores,
-            self._waker,
-            self._process,
-            self.id,
-            default_model=model,
-            plugins=facts.plugins,
-            mcp=self._mcp,
-        )
-        self.runner = engine.runner
-        self.frames = engine.frames
-        self.sandbox_reports = engine.sandbox_reports
-        self.tool_reports = engine.tool_reports
-        self.announcer = engine.announcer
-        self.session_notes = engine.session_notes
-        self._memory_owner = engine.memory_owner if Lane.SERVICE in facts.lane.split(",") else None
-        self._runs_turns = facts.lane != Lane.SERVICE
+        self._engine = self._build(configured, stores)
         self.reader = stores.reader
-        self._sweeper = engine.sweeper
-        self._finished_commands = engine.finished_commands
+        self._sweeper = self._engine.sweeper
+        self._finished_commands = self._engine.finished_commands
         self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
+        self._memory_owner: MemoryOwner | None = None
+        self._consumer = LaneConsumer(app, nodename, [lane for lane in self._lanes if lane != Lane.SERVICE])
+        self.config = ConfigFollower(
+            first_configuration(),
+            load=lambda: newest_configuration(stores.redis, settings),
+            use=self._use,
+            turn_away=self._consumer.turn_away,
+            without=without_secrets(),
+            is_local=is_local(),
+        )
         fields = {**facts.as_fields(self.id), "started_at": str(now_ms())}
         parts = {"plugins": facts.plugins.report, "mcp": self._mcp.report}
         report = WorkerReport(parts, lambda texts: stores.workers.send_report(self.id, texts))
 
         def fields_of_tick() -> dict[str, str]:
             report.send_if_due()
-            return fields
+            return {**fields, **self.config.facts()}
 
         self._ticker = Ticker(
             stores.leases,
@@ -128,10 +138,67 @@ class Worker:
             fields_of_tick,
             told_to_leave=facts.told_to_leave,
             on_drained=facts.on_drained,
+            secrets=self.config.secrets,
+            on_config=self.config.noticed,
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
         )
+
+    @property
+    def runner(self) -> TurnRunner:
+        return self._engine.runner
+
+    @property
+    def frames(self) -> AgentFrames:
+        return self._engine.frames
+
+    @property
+    def sandbox_reports(self) -> SandboxReports:
+        return self._engine.sandbox_reports
+
+    @property
+    def tool_reports(self) -> ToolReports:
+        return self._engine.tool_reports
+
+    @property
+    def announcer(self) -> Announcer:
+        return self._engine.announcer
+
+    @property
+    def session_notes(self) -> SessionNotes:
+        return self._engine.session_notes
+
+    def pass_on(self, session: SessionKey, run: RunId) -> None:
+        """Leave a turn to another worker, because this one takes none."""
+        time.sleep(PASS_ON_SECONDS)  # it may come back before Celery has stopped to consume
+        self._waker.turn(session, run)
+
+    def _build(self, configured: Loaded, stores: Stores) -> WorkerEngine:
+        return WorkerEngine(
+            configured,
+            stores,
+            self._waker,
+            self._process,
+            self.id,
+            default_model=default_model(configured.settings, os.environ),
+            sweep_wanted=self._sweep_wanted,
+            plugins=self._plugins,
+            mcp=self._mcp,
+        )
+
+    def _use(self, following: Following) -> None:
+        """Switch to another version of the configuration: from the next turn and the next sweep on."""
+        settings = following.loaded.settings
+        if self._lanes != [Lane.SERVICE]:
+            load_models(settings)
+        engine = self._build(following.loaded, stores_on(self._redis, settings))
+        engine.runner  # noqa: B018 - built now, so that the next turn does not wait for it
+        self._sweeper.use(engine.due_kinds)
+        self._engine = engine
+        if self._memory_owner is not None:
+            self._memory_owner.stop()
+            self._own_memory()
 
     def start(self) -> None:
         # Our threads mostly wait for the network, which releases the interpreter. Forcing a busy one to yield every
@@ -142,16 +209,22 @@ class Worker:
         gc.collect()
         gc.freeze()
         self._keep_blanks()
+        if not self._process.has_parent:  # the parent of a pool waits only seconds for a child
+            self._ticker.tick()  # before the first turn it must be known whether this worker takes any
         self._ticker.start()
         self._sweeper.start()
         self._finished_commands.start()
-        if self._runs_turns:
+        if self._lanes != [Lane.SERVICE]:
             self._mcp.start()
-        if self._memory_owner is not None:
-            self._memory_owner.start()
+        if Lane.SERVICE in self._lanes:
+            self._own_memory()
         if self._exporter is not None:
             self._exporter.start()
         log.info("worker.started", worker=self.id)
+
+    def _own_memory(self) -> None:
+        self._memory_owner = self._engine.memory_owner
+        self._memory_owner.start()
 
     def _keep_blanks(self) -> None:
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from openclaw_workers.domain.runs import WORKER_LANES, Lane, lane_of, queue_of
 from openclaw_workers.domain.tree import Batch, BatchState
+from openclaw_workers.store.configs import ConfigVersion
 from openclaw_workers.store.ingresses import IngressInfo
 from openclaw_workers.store.overview import HeldLease, Queue, Waiting
 from openclaw_workers.store.workers import WorkerInfo
@@ -25,6 +26,7 @@ def status_json(
     unsafe_settings: Mapping[str, str],
     ingresses: Sequence[IngressInfo],
     now_ms: int,
+    configuration: ConfigVersion | None = None,
 ) -> dict[str, Any]:
     """docs/cli.md describes the fields."""
     # In one order, so that a list that is looked at again does not jump.
@@ -36,6 +38,7 @@ def status_json(
     blocked = sum(batch.state is BatchState.BLOCKED for batch in undelivered)
     return {
         "at": now_ms,
+        "configuration": configuration_json(configuration),
         "workers": known,
         "lanes": lanes,
         "leases": [lease_json(each) for each in held],
@@ -57,6 +60,19 @@ def status_json(
     }
 
 
+def configuration_json(version: ConfigVersion | None) -> dict[str, Any] | None:
+    """The configuration in force; None if none is published."""
+    if version is None:
+        return None
+    return {"version": version.number, "at": version.document.at, "by": version.document.by}
+
+
+def number_of(version_id: str) -> int | None:
+    """The number of a version, by its id."""
+    number = version_id.partition("-")[0]
+    return int(number) if number.isdecimal() else None
+
+
 def ingress_json(ingresses: Sequence[IngressInfo]) -> dict[str, Any]:
     """`url` is the address of one that serves now; None if none does."""
     processes = [
@@ -68,6 +84,7 @@ def ingress_json(ingresses: Sequence[IngressInfo]) -> dict[str, Any]:
             "alive": info.alive,
             "startedAt": _number(info.facts.get("started_at")) or None,
             "beatAt": info.beat_at,
+            "configVersion": number_of(info.facts.get("config", "")),
         }
         for info in ingresses
     ]
@@ -89,6 +106,12 @@ def worker_json(info: WorkerInfo, held: Sequence[HeldLease]) -> dict[str, Any]:
         "startedAt": _number(facts.get("started_at")) or None,
         "beatAt": info.beat_at,
         "runs": [each.run for each in held if each.worker == info.id],
+        "configVersion": number_of(facts.get("config", "")),
+        "localConfig": facts.get("config") == "local",
+        "codeVersion": facts.get("code", ""),
+        "missing": facts.get("missing", "").split(),
+        "refusal": facts.get("refusal") or None,
+        "restartPending": facts.get("restart", "").split(),
     }
 
 

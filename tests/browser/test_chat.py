@@ -164,3 +164,21 @@ def test_a_session_is_named_reset_and_deleted(visitor: Visitor) -> None:
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("link", name="Fresh name")).to_have_count(0)
+
+
+def test_what_waits_for_a_person_is_decided_above_the_input(visitor: Visitor, site: Site) -> None:
+    page = visitor.page
+    ask = {"tool": "ask_user", "input": {"question": "Which colour?", "choices": ["red", "blue"]}}
+    site.fleet.send(program(call(execute("echo asked")), call(ask), say("all decided")), "telegram:group:-9")
+    visitor.chat("other")
+
+    command = page.get_by_role("group", name="Command to allow")
+    expect(command.locator("pre")).to_have_text("echo asked")
+    command.get_by_role("button", name="Allow once").click()
+    question = page.get_by_role("group", name="Question")
+    expect(question).to_contain_text("Which colour?")
+    question.get_by_role("button", name="blue").click()
+    expect(page.locator(".questions")).to_have_count(0)
+
+    visitor.chat("telegram:group:-9")
+    expect(page.locator(".msg.assistant", has_text="all decided")).to_be_visible()

@@ -124,7 +124,8 @@ def test_nothing_sticks_out_of_a_phone(site: Site, window: OpenWindow) -> None:
     site.fleet.outcome(queued)
     visitor = window(site, size=PHONE)
     visitor.log_in()
-    for path in ("/chat/agent%3Amain%3Anarrow", "/runs", f"/runs/{queued.run}", "/fleet", "/usage"):
+    views = ("/runs", "/fleet", "/schedules", "/memory", "/usage")
+    for path in ("/chat/agent%3Amain%3Anarrow", f"/runs/{queued.run}", *views):
         visitor.open(path)
         visitor.page.get_by_role("heading", level=1).first.wait_for()
         assert visitor.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path

@@ -44,7 +44,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     config = {"lanes": lanes, "engine": {"sweepSeconds": 0.5}}
     (tmp_path / "openclaw.json").write_text(json.dumps(config))
     where = {"OPENCLAW_CONFIG": str(tmp_path / "openclaw.json"), "OPENCLAW_STATE_DIR": str(tmp_path)}
-    return {**os.environ, **where, "REDIS_URL": "redis://127.0.0.1:1/0"}
+    return {**os.environ, **where, "REDIS_URL": "redis://127.0.0.1:1/0", "OPENCLAW_LOCAL_CONFIG": "1"}
 
 
 @pytest.mark.parametrize(("lane", "concurrency"), [("main", 21), ("subagent", 22), ("service", 23)])
@@ -61,7 +61,7 @@ def test_a_worker_carries_as_many_as_its_lane_is_set_to(
 
     [argv] = started
     assert argv[argv.index("-c") + 1] == str(concurrency)
-    plan = _plan(cli.loaded, {}, with_flower=False, with_ingress=False)
+    plan = _plan(cli, cli.loaded, {}, with_flower=False, with_ingress=False)
     assert plan.concurrency[Lane(lane)] == concurrency
 
 

@@ -243,10 +243,11 @@ def test_stale_places_in_line_hold_no_slot(make_fleet: MakeFleet) -> None:
 
 
 def set_cap(fleet: Fleet, cap: int) -> None:
-    """Set the cap for workers that start from now on; 0 means no cap."""
+    """Publish another cap; 0 means no cap."""
     config = yaml.safe_load(fleet.config_path.read_text())
     config["lanes"] = {"main": {"maxConcurrent": cap}} if cap else {}
     fleet.config_path.write_text(yaml.safe_dump(config))
+    fleet.apply_config()
 
 
 class DyingWorker:

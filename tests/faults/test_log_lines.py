@@ -41,7 +41,8 @@ def test_every_log_line_names_a_run_by_the_same_fields(make_fleet: MakeFleet) ->
     first.wait()
     second = fleet.worker(OPENCLAW_LOG_FORMAT="json")
     fleet.outcomes(sent)
-    eventually(lambda: "run.given_up" in second.log_text(), within=10)  # it is logged after the commit
+    # Both are logged after the commit.
+    eventually(lambda: all(f"run.{how}" in second.log_text() for how in ("given_up", "ended")), within=20)
 
     lines = [json.loads(line) for line in second.log_text().splitlines()]
     by_event = {line["event"]: line for line in lines if line["event"].startswith("run.")}

@@ -207,10 +207,21 @@ def test_ocw_agent_fails_within_3_seconds_if_redis_does_not_answer(fleet: Fleet)
 def test_a_worker_started_before_redis_connects_by_itself(fleet: Fleet, pool: str) -> None:
     fleet.redis_server.kill()
     worker = fleet.worker(pool=pool, wait=False)
-    eventually(lambda: "Cannot connect" in worker.log_text(), within=60)
+    eventually(lambda: "waiting for Redis" in worker.log_text(), within=60)
 
     fleet.redis_server.start()
     queued = fleet.send(small_turn(1))
 
     assert fleet.outcome(queued).text == "1"
     assert worker.is_running()
+
+
+def test_a_consumer_whose_server_froze_and_was_replaced_consumes_again_soon(fleet: Fleet) -> None:
+    """Nothing closes the connection on which the worker waits for messages; by default it would wait for 51 s."""
+    with SlowProxy(fleet.redis_server) as proxy:
+        fleet.worker(REDIS_URL=proxy.url)
+        assert fleet.outcome(fleet.send(program(say("before")))).text == "before"
+
+        proxy.silence()
+
+        assert fleet.outcome(fleet.send(program(say("after"))), within=30).text == "after"

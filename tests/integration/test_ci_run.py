@@ -13,7 +13,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-INSTALLED = {"redis-server": "redis-server", "chromium": "chromium", "bwrap": "bubblewrap", "rg": "ripgrep"}
+INSTALLED = {
+    "redis-server": "redis-server",
+    "chromium": "chromium",
+    "bwrap": "bubblewrap",
+    "rg": "ripgrep",
+    "ip": "iproute2",
+}
 """The package of each program that `.ci/run` installs."""
 
 FLAKY = """

@@ -92,7 +92,7 @@ def test_a_prompt_that_cannot_be_built_says_why(served: Fleet, ocw: Ocw) -> None
     """The worker was started before the agent was configured."""
     changed = served.directory / "changed.yaml"
     changed.write_text(served.config_path.read_text().replace("id: work", "id: newcomer"))
-    done = ocw("agents", "prompt", "newcomer", env={"OPENCLAW_CONFIG": str(changed)})
+    done = ocw("--local-config", "agents", "prompt", "newcomer", env={"OPENCLAW_CONFIG": str(changed)})
     assert done.code == 2
     assert "no agent 'newcomer'; there are main, work" in done.err
 

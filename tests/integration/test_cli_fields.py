@@ -18,6 +18,7 @@ from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.sandbox.directory import SANDBOXES_DIR, SandboxDirectory, SandboxInfo
 from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.outbox_records import Account, PartOutcome
 from tests.support.cli_docs import PAGE, CliDocs
@@ -58,6 +59,7 @@ def engine(server: WireServer, telegram: FakeTelegram, tmp_path_factory: pytest.
         "id": "wired",
         "model": {"primary": "wire/m", "fallbacks": ["offline/script"]},
         "thinkingDefault": "low",
+        "sandbox": {"mode": "non-main"},
         "heartbeat": {"every": "12h", "activeHours": {"start": "00:00", "end": "00:01"}},
         "compaction": {"keepRecentTokens": 1, "memoryFlush": {"enabled": False}},
     }
@@ -257,6 +259,7 @@ class Asking:
         self.ask("models resume", "models", "resume", "wire")
         self.ask("models status", "models", "status")
         self.ask("agents list", "agents", "list")
+        self.sandboxes()
         self.ask("tools list", "tools", "list")
         self.ask("tools explain", "tools", "explain", "exec")
         self.ask("plugins list", "plugins", "list")
@@ -268,6 +271,15 @@ class Asking:
         self.memory()
         self.skills()
         self.ask("completion", "completion", "bash")
+
+    def sandboxes(self) -> None:
+        directory = SandboxDirectory(self.fleet.state_dir / SANDBOXES_DIR)
+        times = {"created_at": 1, "idle_ms": 1, "max_age_ms": 0, "busy_ms": 0}
+        directory.use(SandboxInfo("agent-wired", "wired", "agent:wired:x", "agent", "none", "/w", 600_001, **times))
+        self.ask("sandbox list", "sandbox", "list")
+        self.ask("sandbox explain", "sandbox", "explain", "--session", "main")
+        self.ask("sandbox explain", "sandbox", "explain", "--session", "agent:wired:telegram:group:-9")
+        self.ask("sandbox prune", "sandbox", "prune")
 
     def memory(self) -> None:
         (self.fleet.workspace / "MEMORY.md").write_text("- the cabin is blue\n" + "- more\n" * 9_000)
@@ -384,6 +396,11 @@ class Asking:
             self.ask(f"config {command}", "config", command)
             self.ask(f"config {command}", "--config", str(broken), "config", command, code=3)
         self.ask("config example", "config", "example")
+        changed = self.directory / "changed.yaml"
+        changed.write_text(f"{self.fleet.config_path.read_text()}\ncron: {{maxConcurrent: 3}}\n")
+        self.ask("config apply", "config", "apply", str(changed))
+        self.ask("config history", "config", "history")
+        self.ask("config rollback", "config", "rollback")
         second = Ocw(self.fleet)
         del second.env["OPENCLAW_CONFIG"]
         second.env["OPENCLAW_STATE_DIR"] = str(self.directory / "second")
@@ -397,6 +414,6 @@ class Asking:
         self.ask("a failure", "runs", "show", "run-0", code=5)
         self.ask("a failure", "runs", "list", "--limit", "none", code=2)
         self.ask("a failure", "sessions", "delete", "plain", code=2)
-        self.ask("a failure", "--config", broken, "sessions", "list", code=3)
+        self.ask("a failure", "--local-config", "--config", broken, "sessions", "list", code=3)
         self.ask("a failure", "status", code=4, REDIS_URL=nobody)
         self.ask("a failure", "runs", "stop", self.plain["runId"], code=6)

@@ -74,7 +74,8 @@ def test_a_frozen_redis_is_an_error_within_seconds_with_a_hint_to_retry(bare_fle
     ocw = Ocw(bare_fleet)
     bare_fleet.redis_server.stop()
     try:
-        done = ocw("agent", "-m", "hello", "--message-id", "mine-1", within=10)
+        # Otherwise it would stop before it sends anything: it reads the configuration first.
+        done = ocw("--local-config", "agent", "-m", "hello", "--message-id", "mine-1", within=10)
     finally:
         bare_fleet.redis_server.cont()
     bare_fleet.worker()

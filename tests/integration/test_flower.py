@@ -73,6 +73,27 @@ def test_a_failed_run_is_a_failure_in_flower(bare_fleet: Fleet) -> None:
         assert eventually(lambda: (ask(f"{url}/api/tasks") or {}).get(run.id, {}).get("state") == "FAILURE", within=20)
 
 
+def _ended(url: str, run: str) -> str | None:
+    """The state that Flower shows of a run that it shows as ended."""
+    state = (ask(f"{url}/api/tasks") or {}).get(run, {}).get("state")
+    return state if state not in (None, "PENDING", "RECEIVED", "STARTED") else None
+
+
+def test_terminating_a_running_run_in_flower_stops_it_and_kills_no_worker(bare_fleet: Fleet) -> None:
+    worker = bare_fleet.worker()
+    with flower(bare_fleet) as url:
+        busy = bare_fleet.send(program(say("never", delay_ms=60_000)), "busy")
+        bare_fleet.carrier("busy")
+
+        assert ask(f"{url}/api/task/revoke/{busy.run}?terminate=true", post=True)
+
+        assert bare_fleet.outcome(busy, within=30).receipt.state is MessageState.CANCELLED
+        shown = eventually(lambda: _ended(url, str(busy.run)), within=30)
+        assert shown == "REVOKED"
+        assert worker.is_running()
+        assert "Traceback" not in worker.log_text()
+
+
 def test_revoking_a_queued_run_in_flower_stops_it(bare_fleet: Fleet) -> None:
     bare_fleet.worker(concurrency=1)
     with flower(bare_fleet) as url:

@@ -125,7 +125,9 @@ def test_flower_requires_its_password(ocw: Ocw) -> None:
     token = base64.b64encode(f"{kept['user']}:{kept['password']}".encode()).decode()
     request = urllib.request.Request(url, headers={"Authorization": f"Basic {token}"})
     with urllib.request.urlopen(request, timeout=5) as answer:
-        assert answer.status == 200
+        workers = json.loads(answer.read())
+    queues = {queue["name"] for worker in workers.values() for queue in worker["active_queues"]}
+    assert queues == {"main", "subagent", "service"}, "it is ready when it shows all workers"
 
 
 def test_a_killed_redis_restarts_on_its_port_with_its_data(ocw: Ocw) -> None:
@@ -360,3 +362,22 @@ def is_alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def test_an_edited_file_is_published_without_a_restart_and_a_wrong_one_changes_nothing(ocw: Ocw) -> None:
+    def main_key() -> Any:
+        return json.loads(ocw("config", "show", "session.mainKey", "--json").stdout)["values"][0]["value"]
+
+    ocw.state_dir.mkdir()
+    file, log = ocw.state_dir / "openclaw.yaml", ocw.state_dir / "logs" / "up.log"
+    file.write_text("session: {mainKey: one}\n")
+    ocw.up("--no-flower", "--no-ingress")
+    assert main_key() == "one"
+
+    file.write_text("session: {mainKey: two}\n")
+    eventually(lambda: "config.published version=2 changed=session.mainKey" in log.read_text(), within=60)
+    assert main_key() == "two"
+
+    file.write_text("session: {mainKey: 3}\n")
+    eventually(lambda: "config.not_published" in log.read_text(), within=60)
+    assert main_key() == "two"

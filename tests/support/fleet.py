@@ -19,17 +19,20 @@ from unittest.mock import patch
 import yaml
 from celery import Celery
 
-from openclaw_workers.config.loader import load
+from openclaw_workers.config.host import find_host
+from openclaw_workers.config.loader import load_file
+from openclaw_workers.config.publication import draft
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.domain.messages import Authority, MessageState, Route
 from openclaw_workers.domain.runs import Run
 from openclaw_workers.domain.transcript import TranscriptEntry
 from openclaw_workers.engine.client_graph import control_of, intake_of
+from openclaw_workers.engine.fleet_config import configs_of, publish
 from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.engine.stores import open_stores
 from openclaw_workers.store.inbox import Receipt
 from openclaw_workers.store.reader import Event
-from openclaw_workers.tasks.settings import loaded
+from openclaw_workers.tasks.settings import forget
 from openclaw_workers.tasks.waker import CeleryWaker
 from tests.support.programs import Program, as_text
 from tests.support.redis_server import RedisServer
@@ -71,8 +74,19 @@ class LosingWaker(CeleryWaker):
 class WorkerProcess:
     """One `ocw worker` in its own process group."""
 
-    def __init__(self, argv: list[str], env: Mapping[str, str], cwd: Path, log: Path, *, respawn: bool) -> None:
+    def __init__(
+        self,
+        argv: list[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        log: Path,
+        *,
+        respawn: bool,
+        prefix: Sequence[str] = (),
+    ) -> None:
+        """`prefix`: a command that runs the worker in its place, such as one that enters a namespace."""
         self._argv, self._env, self._cwd, self.log = argv, dict(env), cwd, log
+        self._prefix = prefix
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._process = self._spawn()
@@ -126,9 +140,9 @@ class WorkerProcess:
 
     def _spawn(self) -> subprocess.Popen[bytes] | WarmProcess:
         with self.log.open("ab") as log, open(os.devnull, "rb") as nothing:
-            if self._env.get("PYTHONPATH") == os.environ.get("PYTHONPATH"):
+            if self._env.get("PYTHONPATH") == os.environ.get("PYTHONPATH") and not self._prefix:
                 return WarmProcess(self._argv, env=self._env, cwd=self._cwd, files=[nothing, log, log])
-            argv = [*OCW, *self._argv]
+            argv = [*self._prefix, *OCW, *self._argv]
             return subprocess.Popen(argv, env=self._env, cwd=self._cwd, stdout=log, stderr=log, start_new_session=True)
 
     def _signal_group(self, number: signal.Signals) -> None:
@@ -150,8 +164,15 @@ class WorkerProcess:
 class Fleet:
     """Redis, a configuration, and the workers a test starts. All of them end with the `with` block."""
 
-    def __init__(self, directory: Path, config: Mapping[str, Any] | None = None, *, defaults: bool = False) -> None:
-        """`config` is merged over short test timings, or over nothing with `defaults`."""
+    def __init__(
+        self,
+        directory: Path,
+        config: Mapping[str, Any] | None = None,
+        *,
+        defaults: bool = False,
+        addresses: Sequence[str] = ("127.0.0.1",),
+    ) -> None:
+        """`config` is merged over short test timings, or over nothing with `defaults`; Redis has these `addresses`."""
         self.directory = directory
         self.state_dir = directory / "state"
         self.state_dir.mkdir(parents=True)
@@ -161,11 +182,12 @@ class Fleet:
             base |= {"engine": ENGINE, "messages": {"queue": QUEUE}}
         self.config_path.write_text(yaml.safe_dump(_merged(base, config or {})))
         self.workers: list[WorkerProcess] = []
-        self.redis_server = RedisServer(aof=True)
+        self.redis_server = RedisServer(aof=True, addresses=addresses)
 
     def __enter__(self) -> Self:
         self.redis_server.start()
-        configured = load(self.config_path, env=self.environment(), state_dir=self.state_dir)
+        host = find_host(self.config_path, env=self.environment(), state_dir=self.state_dir)
+        configured = load_file(host, allows_unset=True)
         self.settings = configured.settings
         self.stores = open_stores(self.settings, self.redis_server.url)
         self._app = self._celery_app()
@@ -183,6 +205,11 @@ class Fleet:
         self._app.close()
         self.stores.redis.close()
         self.redis_server.close()
+
+    def apply_config(self) -> None:
+        """Publish the file as it is now, as `ocw config apply` does."""
+        host = find_host(self.config_path, env=self.environment(), state_dir=self.state_dir)
+        publish(configs_of(host, self.stores.redis), draft(host))
 
     @property
     def workspace(self) -> Path:
@@ -364,11 +391,11 @@ class Fleet:
 
 @contextmanager
 def _fresh_settings() -> Iterator[None]:
-    loaded.cache_clear()
+    forget()
     try:
         yield
     finally:
-        loaded.cache_clear()
+        forget()
 
 
 def session_key(name: str) -> SessionKey:

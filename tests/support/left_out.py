@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -34,12 +35,24 @@ def _why_bubblewrap_is_refused() -> str:
     return "" if available.is_available else available.reason
 
 
+def _networks_work() -> bool:
+    """Making a network namespace needs the rights of root, and a kernel that allows it."""
+    name = f"ocw-probe-{os.getpid()}"
+    try:
+        added = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False, timeout=30)
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return added.returncode == 0
+
+
 PROGRAMS: dict[str, Callable[[], bool]] = {
     "bubblewrap": _on_path("bwrap"),
     "chromium": _on_path("chromium", "chromium-browser", "google-chrome"),
     "curl": _on_path("curl"),
     "mcp-server-everything": _on_path("mcp-server-everything"),
     "mcp-server-time": _on_path("mcp-server-time"),
+    "networks": cache(_networks_work),
     "ripgrep": _on_path("rg"),
 }
 NOT_IN_CI = frozenset({"mcp-server-everything", "mcp-server-time"})

@@ -84,8 +84,12 @@ class Gate:
         self._path = fleet.workspace / f"gate-{name}"
 
     @property
+    def command(self) -> str:
+        return f"while [ ! -e {self._path.name} ]; do sleep 0.05; done"
+
+    @property
     def step(self) -> dict[str, Any]:
-        return call(execute(f"while [ ! -e {self._path.name} ]; do sleep 0.05; done"))
+        return call(execute(self.command))
 
     def open(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)  # before the first turn there is no workspace

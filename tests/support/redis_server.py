@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,8 +24,11 @@ IN_MEMORY = Path("/dev/shm")
 class RedisServer:
     """Started on entry, killed on exit; `restart` continues with the same port and data."""
 
-    def __init__(self, *, aof: bool = False, directory: Path | None = None) -> None:
+    def __init__(
+        self, *, aof: bool = False, directory: Path | None = None, addresses: Sequence[str] = ("127.0.0.1",)
+    ) -> None:
         self._aof = aof
+        self._addresses = addresses
         self._temporary = _temporary_directory() if directory is None else None
         self.directory = directory or Path(self._temporary.name if self._temporary else "")
         self.port = free_port()
@@ -58,7 +62,8 @@ class RedisServer:
         was_used = (self.directory / "appendonlydir").exists()
         settings = {
             "port": str(self.port),
-            "bind": "127.0.0.1",
+            "bind": " ".join(self._addresses),
+            "protected-mode": "yes" if len(self._addresses) == 1 else "no",
             "dir": str(self.directory),
             "save": "",
             "appendonly": "yes" if self._aof else "no",

@@ -20,6 +20,9 @@ class SlowProxy:
         self._seconds = seconds
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._sockets: list[socket.socket] = [self._listener]
+        self._silenced = 0
+        """So many connections, the oldest, pass nothing on."""
+        self._accepted = 0
 
     @property
     def url(self) -> str:
@@ -28,6 +31,10 @@ class SlowProxy:
     def lead_to(self, server: RedisServer) -> None:
         """Send new connections to this server; open connections keep their target."""
         self._port = server.port
+
+    def silence(self) -> None:
+        """Pass nothing on between those who are connected now, and close nothing, like a server that froze."""
+        self._silenced = self._accepted
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._serve, name="slow-proxy", daemon=True).start()
@@ -47,11 +54,14 @@ class SlowProxy:
                 client, _ = self._listener.accept()
                 server = socket.create_connection(("127.0.0.1", self._port))
                 self._sockets += [client, server]
-                for args in ((client, server, 0.0), (server, client, self._seconds)):
+                self._accepted += 1
+                number = self._accepted
+                for args in ((number, client, server, 0.0), (number, server, client, self._seconds)):
                     threading.Thread(target=self._pass_on, args=args, daemon=True).start()
 
-    def _pass_on(self, source: socket.socket, target: socket.socket, delay_seconds: float) -> None:
+    def _pass_on(self, number: int, source: socket.socket, target: socket.socket, delay_seconds: float) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
                 time.sleep(delay_seconds)
-                target.sendall(data)
+                if number > self._silenced:
+                    target.sendall(data)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from openclaw_workers.cli.local.detach import stop_running
-from openclaw_workers.config.loader import load
+from openclaw_workers.config.host import find_host
 from openclaw_workers.errors import BadInput, ConflictError, NotFound
 from openclaw_workers.state_dir import (
     Runtime,
@@ -26,7 +26,7 @@ RUNTIME = Runtime(pid=1, redis_url="redis://:p@127.0.0.1:1/0", started_at=1)
 
 
 def resolve(state_dir: Path, **env: str) -> str:
-    return resolve_redis_url(load(env=env, cwd=state_dir, state_dir=state_dir).settings, env, state_dir)
+    return resolve_redis_url(find_host(env=env, cwd=state_dir, state_dir=state_dir))
 
 
 def test_the_address_comes_from_the_environment_then_the_file_then_the_running_up(tmp_path: Path) -> None:

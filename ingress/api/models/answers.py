@@ -301,6 +301,7 @@ class UsageAnswer(Done):
 
 class StatusAnswer(Done):
     at: int
+    configuration: Json | None
     workers: list[Json]
     lanes: list[Json]
     leases: list[Json]
@@ -318,6 +319,7 @@ class MeAnswer(Done):
 
 
 class ConfigAnswer(Done):
+    version: int | None
     source: str | None
     state_dir: str
     values: list[Json]

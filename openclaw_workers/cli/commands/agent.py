@@ -114,7 +114,10 @@ def agent(
     if no_wait and wait_for:
         raise BadInput("--wait and --no-wait exclude each other", hint="leave one of them out")
     text = _text(words, message)
-    key = cli.backend.session_key(session, agent_id, thread)
+    try:
+        key = cli.backend.session_key(session, agent_id, thread)
+    except StoreUnavailable as error:  # where the message goes is in the configuration, which is in Redis
+        raise StoreUnavailable(f"the message was not accepted: {error.message}", hint=error.hint) from error
     ident = MessageId(message_id or new_message_id())
     options = TurnOptions(model, system, thinking, context_tokens, run_timeout)
     outgoing = OutgoingText(text=text, session=key, message_id=ident, options=options, thread=thread, files=files)

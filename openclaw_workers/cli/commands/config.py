@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from openclaw_workers.cli.commands.config_versions import apply, history, rollback
 from openclaw_workers.cli.context import CliContext
 from openclaw_workers.cli.output import Exit, report
 from openclaw_workers.config.example import example
@@ -41,10 +42,16 @@ Examples:
   ocw --config other.yaml config show     every value, and where it came from
   ocw config show session                 only the values below `session`
   ocw config example > openclaw.yaml      start from all defaults
+  ocw config apply                        publish openclaw.yaml for the whole fleet
+  ocw config rollback                     back to the version before
 """,
 )
 def config() -> None:
-    """Check and show the configuration."""
+    """Check, show and publish the configuration, and go back to an earlier one."""
+
+
+for _command in (apply, history, rollback):
+    config.add_command(_command)
 
 
 @config.command(
@@ -90,7 +97,10 @@ Examples:
 @_json_option
 @click.pass_context
 def show(ctx: click.Context, prefix: str, as_json: bool) -> None:
-    """Print every value and its origin: default, file or environment. Secrets are hidden."""
+    """Print every value in force and its origin. Secrets are hidden.
+
+    These are the published values; where none are published, or with --local-config, those of the file.
+    """
     backend = _remote(ctx)
     try:
         answer = backend.config(prefix) if backend else values_answer(_load(ctx, as_json), prefix)
@@ -142,6 +152,8 @@ def _load(ctx: click.Context, as_json: bool) -> Loaded:
     """Load as other commands do. On problems, print all of them and exit with code 3."""
     state_dir = getattr(ctx.obj, "state_dir", None)
     try:
+        if isinstance(ctx.obj, CliContext):
+            return ctx.obj.loaded
         return load(getattr(ctx.obj, "config_path", None), state_dir=Path(state_dir) if state_dir else None)
     except ConfigurationError as error:
         _fail(ctx, failed_check_answer(error), as_json)

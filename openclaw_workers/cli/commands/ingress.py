@@ -11,7 +11,9 @@ from pydantic import ValidationError
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.config.gateway import GatewaySettings
+from openclaw_workers.config.host import find_host
 from openclaw_workers.config.loader import Loaded
+from openclaw_workers.engine.fleet_config import in_force, publish_if_none
 from openclaw_workers.errors import BadInput
 from openclaw_workers.logs import setup_logging
 
@@ -28,10 +30,18 @@ def ingress(cli: CliContext, bind: str | None, port: int | None) -> None:
     """
     from ingress.process import run
 
+    cli.wait_for_redis()
+    if not cli.local_config:
+        publish_if_none(cli.host, cli.redis)
     cli.export_environment()  # for Celery, should it be needed to wake workers
     is_json = cli.json or os.environ.get("OPENCLAW_LOG_FORMAT") == "json"
     setup_logging(json=is_json)
-    run(_with_options(cli.loaded, bind, port), cli.redis_url)
+    run(_with_options(cli.loaded, bind, port), cli.redis_url, lambda: _with_options(_newest(cli), bind, port))
+
+
+def _newest(cli: CliContext) -> Loaded:
+    """The configuration in force, with the variables of this host as they are now."""
+    return in_force(find_host(cli.config_path, state_dir=cli.state_dir), cli.redis).loaded
 
 
 def _with_options(loaded: Loaded, bind: str | None, port: int | None) -> Loaded:

@@ -6,23 +6,28 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from openclaw_workers.cli.commands.worker import pass_on_without, without_secret_option
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.invocation import typed
 from openclaw_workers.cli.local import banner
 from openclaw_workers.cli.local.bots import bot_addresses
+from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console, wants_colour
 from openclaw_workers.cli.local.detach import say_ready, start_detached, stop_running
 from openclaw_workers.cli.local.ingress import admin_token
-from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan
+from openclaw_workers.cli.local.processes import LocalProcesses, UpPlan, require_answer
 from openclaw_workers.cli.output import echo_json, json_option
-from openclaw_workers.config.loader import Loaded, find_state_dir, working_dir
+from openclaw_workers.config.host import find_host, find_state_dir, working_dir
+from openclaw_workers.config.loader import Loaded, check_local
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
+from openclaw_workers.engine.fleet_config import publish_if_none
 from openclaw_workers.errors import BadInput, ConflictError, StoreUnavailable
 from openclaw_workers.state_dir import (
     Runtime,
@@ -59,6 +64,7 @@ class LaneCounts(click.ParamType[dict[Lane, int], str]):
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
 @click.option("--no-ingress", is_flag=True, help="Do not start the HTTP interface.")
 @click.option("--concurrency", type=LaneCounts(), default=None, help="Turns at a time, per lane.")
+@without_secret_option
 @click.option("--ready-fd", type=int, default=None, hidden=True)
 @json_option
 @pass_cli
@@ -69,12 +75,14 @@ def up(
     no_flower: bool,
     no_ingress: bool,
     concurrency: dict[Lane, int] | None,
+    without_secret: tuple[str, ...],
     ready_fd: int | None,
 ) -> None:
     """Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running.
 
     Redis is private to the state directory unless REDIS_URL or the configuration names a server.
-    Ctrl-C stops everything; the next `ocw up` continues where this one ended.
+    The private one gets the configuration file, now and whenever it changes; on a named server the published
+    configuration is used. Ctrl-C stops everything; the next `ocw up` continues where this one ended.
 
     \b
     Examples:
@@ -83,7 +91,9 @@ def up(
       ocw up --detach && ocw agent -m "hello" && ocw down
       ocw --state-dir /tmp/second up --no-flower
     """
-    state_dir = cli.loaded.state_dir
+    loaded = _configuration(cli)
+    pass_on_without(without_secret)
+    state_dir = cli.host.state_dir
     prepare_state_dir(state_dir)
     if detach:
         options = [*(["--no-flower"] if no_flower else []), *(["--no-ingress"] if no_ingress else [])]
@@ -91,7 +101,7 @@ def up(
             options += ["--concurrency", ",".join(f"{lane}={count}" for lane, count in concurrency.items())]
         with _explained(state_dir):
             _run_in_background(cli, options)
-        _announce(cli, to_stop=typed("down", cli.loaded))
+        _announce(cli, loaded, to_stop=typed("down", cli.host))
         return
     with _explained(state_dir):
         lock = StateLock(state_dir)
@@ -99,12 +109,13 @@ def up(
         try:
             refuse_foreign_runtime(state_dir)
             plan = _plan(
-                cli.loaded,
+                cli,
+                loaded,
                 concurrency or {},
                 with_flower=not no_flower,
                 with_ingress=not no_ingress,
             )
-            _run(cli, plan, ready_fd)
+            _run(cli, loaded, plan, ready_fd)
         finally:
             lock.release()
 
@@ -147,18 +158,31 @@ def _explained(state_dir: Path) -> Iterator[None]:
 
 
 def _run_in_background(cli: CliContext, options: list[str]) -> None:
-    state_dir = cli.loaded.state_dir
+    state_dir = cli.host.state_dir
     if (pid := running_pid(state_dir)) is not None:
         raise already_running(state_dir, pid)
-    source = ["--config", str(cli.loaded.source)] if cli.loaded.source else []
-    start_detached(state_dir, ["--state-dir", str(state_dir), *source, "up", *options])
+    source = ["--config", str(cli.host.source)] if cli.host.source else []
+    local = ["--local-config"] if cli.local_config else []
+    start_detached(state_dir, ["--state-dir", str(state_dir), *source, *local, "up", *options])
 
 
-def _run(cli: CliContext, plan: UpPlan, ready_fd: int | None) -> None:
+def _configuration(cli: CliContext) -> Loaded:
+    """What to start with: the fleet's configuration on a named Redis, that of the file on the private one."""
+    if cli.host.redis_url is None or cli.local_config:
+        return cli.local
+    check_local(cli.host)
+    require_answer(cli.host.redis_url)
+    publish_if_none(cli.host, cli.redis)
+    return cli.loaded
+
+
+def _run(cli: CliContext, loaded: Loaded, plan: UpPlan, ready_fd: int | None) -> None:
     # In the background nobody reads the stream; the log files have every line.
     stream = sys.stderr if ready_fd is None else None
     console = Console(plan.state_dir / "logs", stream, in_colour=wants_colour(sys.stderr, os.environ))
-    processes = LocalProcesses(plan, console, os.environ)
+    is_publisher = plan.redis_url is None and not cli.local_config
+    find = partial(find_host, cli.config_path, state_dir=cli.state_dir)
+    processes = LocalProcesses(plan, console, os.environ, ConfigPublisher(find) if is_publisher else None)
     try:
         with processes.supervisor as supervisor:
             if processes.start() is None:
@@ -166,7 +190,7 @@ def _run(cli: CliContext, plan: UpPlan, ready_fd: int | None) -> None:
             if ready_fd is not None:
                 say_ready(ready_fd)
             else:
-                _announce(cli, to_stop=None)
+                _announce(cli, loaded, to_stop=None)
             supervisor.run()
         supervisor.say(f"up.stopped state={plan.state_dir}")
     finally:
@@ -174,8 +198,7 @@ def _run(cli: CliContext, plan: UpPlan, ready_fd: int | None) -> None:
         console.close()
 
 
-def _announce(cli: CliContext, *, to_stop: str | None) -> None:
-    loaded = cli.loaded
+def _announce(cli: CliContext, loaded: Loaded, *, to_stop: str | None) -> None:
     runtime = read_runtime(loaded.state_dir)
     if runtime is None:  # it was stopped just after it was ready
         raise ConflictError("`ocw up` was stopped while it started", hint="start it again")
@@ -203,7 +226,7 @@ def _announce(cli: CliContext, *, to_stop: str | None) -> None:
             show_password=sys.stdout.isatty(),
             login_url=login_url,
             bots=bots,
-            next_command=typed('agent -m "hello"', loaded),
+            next_command=typed('agent -m "hello"', cli.host),
             to_stop=to_stop,
         )
     )
@@ -225,6 +248,7 @@ def _login_url(loaded: Loaded, runtime: Runtime) -> str | None:
 
 
 def _plan(
+    cli: CliContext,
     loaded: Loaded,
     concurrency: Mapping[Lane, int],
     *,
@@ -233,9 +257,9 @@ def _plan(
 ) -> UpPlan:
     settings = loaded.settings
     return UpPlan(
-        state_dir=loaded.state_dir,
-        config_path=loaded.source,
-        redis_url=settings.redis.url.get_secret_value() if settings.redis.url else None,
+        state_dir=cli.host.state_dir,
+        config_path=cli.host.source,
+        redis_url=cli.host.redis_url,
         namespace=settings.engine.namespace,
         concurrency={lane: concurrency.get(lane) or getattr(settings.lanes, lane).concurrency for lane in WORKER_LANES},
         grace_seconds=settings.engine.grace_seconds,
@@ -244,6 +268,7 @@ def _plan(
         ingress_port=settings.gateway.port,
         is_port_fixed=loaded.origins["gateway.port"] != "default",
         task_events=settings.engine.task_events,
+        is_local_config=cli.local_config,
     )
 
 

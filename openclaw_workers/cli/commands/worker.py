@@ -10,9 +10,25 @@ from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.local.celery_argv import celery_argv
 from openclaw_workers.cli.output import json_option
 from openclaw_workers.domain.runs import WORKER_LANES, Lane
+from openclaw_workers.engine.fleet_config import WITHOUT_SECRETS_VARIABLE
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 """The log levels of Celery."""
+
+
+without_secret_option = click.option(
+    "--without-secret",
+    "without_secret",
+    metavar="NAME",
+    multiple=True,
+    help="Take turns although this host lacks a secret that other workers have; may be repeated.",
+)
+
+
+def pass_on_without(names: tuple[str, ...]) -> None:
+    """Pass `--without-secret` on to Celery's processes."""
+    if names:
+        os.environ[WITHOUT_SECRETS_VARIABLE] = ",".join(names)
 
 
 @click.command(epilog="Example: ocw worker --lane main --concurrency 16")
@@ -25,16 +41,28 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", "FATAL")
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)
 @click.option("--loglevel", type=click.Choice(LEVELS, case_sensitive=False), default="INFO", show_default=True)
+@without_secret_option
 @json_option
 @pass_cli
-def worker(cli: CliContext, *, lane: str, concurrency: int | None, pool: str, loglevel: str) -> None:
+def worker(
+    cli: CliContext,
+    *,
+    lane: str,
+    concurrency: int | None,
+    pool: str,
+    loglevel: str,
+    without_secret: tuple[str, ...],
+) -> None:
     """Run one worker until it gets SIGTERM.
 
+    It uses the published configuration; if none is published, it publishes that of this host.
     It logs to stderr; with --json, one JSON object per line.
     """
+    cli.wait_for_redis()
     settings = cli.loaded.settings
     slots = concurrency or getattr(settings.lanes, lane).concurrency
     cli.export_environment()
+    pass_on_without(without_secret)
     if cli.json:
         os.environ["OPENCLAW_LOG_FORMAT"] = "json"
     argv = celery_argv(

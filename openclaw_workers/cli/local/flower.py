@@ -39,7 +39,9 @@ def flower_spec(endpoint: SavedEndpoint, env: Mapping[str, str], queues: Collect
     # By default Flower executes a flowerconfig.py of the working directory. Only one that is named may run.
     unless_set = {
         "FLOWER_CONF": os.devnull,
+        # What fits into 1400 pixels. Times are written out on the page of a task.
         "FLOWER_TASKS_COLUMNS": "name,uuid,state,args,received,runtime,worker",
+        "FLOWER_NATURAL_TIME": "True",
     }
     return ChildSpec(
         name=NAME,

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw_workers.cli.local import flower, ingress, private_redis, redis_trouble, workers
+from openclaw_workers.cli.local.config_publisher import ConfigPublisher
 from openclaw_workers.cli.local.console import Console
 from openclaw_workers.cli.local.redis_binary import find_redis_server
 from openclaw_workers.cli.local.saved_endpoint import SavedEndpoint, any_free_port
 from openclaw_workers.cli.local.supervisor import StartFailure, Supervisor
 from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.runs import Lane
+from openclaw_workers.engine.fleet_config import LOCAL_CONFIG_VARIABLE
 from openclaw_workers.errors import StoreUnavailable, TransientError
 from openclaw_workers.logs import SUPERVISED_VARIABLE
 from openclaw_workers.redaction import mask_secrets
@@ -46,14 +48,34 @@ class UpPlan:
     is_port_fixed: bool
     """Whether somebody has configured the port: then no other one is taken."""
     task_events: bool
+    is_local_config: bool = False
+    """Whether the processes use the file of this host, whatever is published."""
+
+
+def require_answer(redis_url: str) -> None:
+    """See that a named server answers.
+
+    Raises:
+        StoreUnavailable: it does not.
+    """
+    if trouble := private_redis.answers(redis_url):
+        raise StoreUnavailable(
+            f"Redis at {mask_secrets(redis_url)} does not answer: {trouble}",
+            hint="check REDIS_URL and that server, or unset it to get a private Redis",
+        )
 
 
 class LocalProcesses:
     """The children of one `ocw up`."""
 
-    def __init__(self, plan: UpPlan, console: Console, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, plan: UpPlan, console: Console, env: Mapping[str, str], configuration: ConfigPublisher | None = None
+    ) -> None:
+        """`configuration` publishes the file of this host; None where another configuration is in force."""
         self._plan = plan
-        self.supervisor = Supervisor(console, on_change=self._update)
+        self._configuration = configuration
+        on_poll = configuration.look if configuration else lambda: None
+        self.supervisor = Supervisor(console, on_change=self._update, on_poll=on_poll)
         self._env = env
         self._flower: SavedEndpoint | None = None
         self._runtime: Runtime | None = None
@@ -69,6 +91,8 @@ class LocalProcesses:
             self.supervisor.say(f"runtime.ignored path={runtime_path} why='it cannot be read'")
         redis_url = self._redis()
         if not self.supervisor.stop_requested:
+            if self._configuration is not None:
+                self._configuration.publish(redis_url, self.supervisor.say)
             self._python_processes(redis_url)
         if self.supervisor.stop_requested:
             return None
@@ -97,11 +121,7 @@ class LocalProcesses:
 
     def _redis(self) -> str:
         if self._plan.redis_url is not None:
-            if trouble := private_redis.answers(self._plan.redis_url):
-                raise StoreUnavailable(
-                    f"Redis at {mask_secrets(self._plan.redis_url)} does not answer: {trouble}",
-                    hint="check REDIS_URL and that server, or unset it to get a private Redis",
-                )
+            require_answer(self._plan.redis_url)
             return self._plan.redis_url
         binary = find_redis_server()
         path = self._plan.state_dir / "redis.json"
@@ -184,6 +204,8 @@ class LocalProcesses:
         }
         if self._plan.config_path is not None:
             own["OPENCLAW_CONFIG"] = str(self._plan.config_path)
+        if self._plan.is_local_config:
+            own[LOCAL_CONFIG_VARIABLE] = "1"
         return {**self._env, **own}
 
     def _not_started(self, failure: StartFailure | None) -> TransientError:

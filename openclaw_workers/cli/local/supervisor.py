@@ -33,7 +33,8 @@ class Supervisor:
     """Runs in one thread; `_poll` handles output, deaths, restarts and signals.
 
     It is a context manager for the main thread, because it handles SIGINT, SIGTERM, SIGHUP and SIGCHLD. The first stop
-    signal stops the children in order, the second one kills them. `on_change` is called when a pid has changed.
+    signal stops the children in order, the second one kills them. `on_change` is called when a pid has changed,
+    `on_poll` once a second or more often while everything runs.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class Supervisor:
         *,
         backoff: Backoff | None = None,
         on_change: Callable[[], object] = lambda: None,
+        on_poll: Callable[[], object] = lambda: None,
     ) -> None:
         self._console = console
         self._backoff = backoff or Backoff()
         self._on_change = on_change
+        self._on_poll = on_poll
         self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
         self._stop_requests = 0
@@ -122,6 +125,7 @@ class Supervisor:
             for child in starting:
                 self._probe(child)
             self._poll(_PROBE_EVERY_SECONDS if starting else _LONGEST_NAP_SECONDS)
+            self._on_poll()
 
     def stop(self) -> None:
         """Stop all children, lower ranks first. Another stop signal kills the rest at once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openclaw_workers.cli.render.text import printable, span, table
+from openclaw_workers.cli.render.text import age, printable, span, table
 from openclaw_workers.clock import now_ms
 
 
@@ -15,6 +15,7 @@ def status_text(status: Mapping[str, Any]) -> str:
     if status["leases"]:
         parts.append(_leases(status["leases"]))
     lines = [", ".join(f"{totals[name]} {name}" for name in ("sessions", "runs", "running", "waiting"))]
+    lines += _configuration(status)
     if totals["outboxUnsent"]:
         lines.append(f"{totals['outboxUnsent']} message(s) to chats unknown or failed; `ocw outbox list` shows them")
     if totals["quarantined"]:
@@ -40,16 +41,37 @@ def _announces(totals: Mapping[str, int], blocked: Sequence[Mapping[str, Any]]) 
 def _workers(workers: Sequence[Mapping[str, Any]]) -> str:
     if not workers:
         return "no workers; start some with `ocw up`, or one with `ocw worker --lane main`"
-    head = ("HOST", "PID", "LANE", "POOL", "STATE", "RUNNING", "UP")
+    head = ("HOST", "PID", "LANE", "POOL", "STATE", "RUNNING", "UP", "CONFIG", "CODE")
     rows = []
     for worker in sorted(workers, key=lambda each: (each["host"], each["lane"], each["pid"])):
-        state = "drained" if worker["draining"] else "alive"
+        state = "drained" if worker["draining"] else "no turns" if worker["refusal"] else "alive"
         if not worker["alive"]:
             state = f"silent for {span(now_ms() - worker['beatAt'])}"
         up = span(now_ms() - worker["startedAt"]) if worker["startedAt"] else None
         running = f"{len(worker['runs'])}/{worker['concurrency']}"
-        rows.append((worker["host"], worker["pid"], worker["lane"], worker["pool"], state, running, up))
-    return table(head, rows, right=("PID", "RUNNING", "UP"))
+        config = "local" if worker["localConfig"] else worker["configVersion"]
+        first = (worker["host"], worker["pid"], worker["lane"], worker["pool"], state, running, up)
+        rows.append((*first, config, worker["codeVersion"]))
+    return table(head, rows, right=("PID", "RUNNING", "UP", "CONFIG"))
+
+
+def _configuration(status: Mapping[str, Any]) -> list[str]:
+    """The version in force, and what is wrong with it on single hosts."""
+    current = status["configuration"]
+    if current is None:
+        lines = ["no configuration is published; `ocw config apply` publishes one"]
+    else:
+        lines = [f"configuration {current['version']}, published by {printable(current['by'])} {age(current['at'])}"]
+    alive = [worker for worker in status["workers"] if worker["alive"]]
+    for worker in alive:
+        name = f"{worker['host']}/{worker['pid']}"
+        if worker["refusal"]:
+            lines.append(printable(f"{name} takes no turns: {worker['refusal']}"))
+        if worker["restartPending"]:
+            lines.append(f"{name} uses these only after a restart: {', '.join(worker['restartPending'])}")
+    missing = {(worker["host"], *worker["missing"]) for worker in alive if worker["missing"]}
+    lines += [f"{host} lacks {', '.join(names)}" for host, *names in sorted(missing)]
+    return lines
 
 
 def _lanes(lanes: Sequence[Mapping[str, Any]]) -> str:

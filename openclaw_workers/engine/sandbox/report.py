@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.sandbox.sandboxes import Sandboxes, box_limits
 from openclaw_workers.sandbox.box import WORKSPACE, Box
+from openclaw_workers.sandbox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class SandboxReports:
             "workspaceAccess": plan.access,
             "workspace": str(plan.workspace),
             "inside": WORKSPACE,
-            "limits": asdict(box.limits),
+            "limits": _limits(box.limits),
             "heldBy": self.sandboxes.backend.measures(box),
         }
 
@@ -58,3 +59,15 @@ class SandboxReports:
         uid = self.sandboxes.uid(plan)
         limits = box_limits(plan.settings.limits)
         return Box(plan.id, plan.workspace, plan.workspace, plan.access, limits, plan.settings.network, uid)
+
+
+def _limits(limits: Limits) -> dict[str, int]:
+    """By the names of the settings; sizes in bytes."""
+    return {
+        "memory": limits.memory_bytes,
+        "cpuSeconds": limits.cpu_seconds,
+        "processes": limits.processes,
+        "disk": limits.disk_bytes,
+        "tmp": limits.tmp_bytes,
+        "seconds": limits.seconds,
+    }

@@ -10,7 +10,7 @@ FLEET_LOOKS_PER_SECOND = 30
 LONGEST_SECONDS = 5.0
 """Nobody waits longer: after most of a large fleet died, the others find out how many are left."""
 
-SHORTEST, LONGEST = 0.7, 1.2
+SHORTEST, LONGEST = 0.7, 1.1
 """By these factors each wait differs, so that sweepers do not look at the same moment."""
 
 LEAST_SECONDS = 0.05

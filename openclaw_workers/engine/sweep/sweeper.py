@@ -48,6 +48,7 @@ class Sweeper(threading.Thread):
         self._pace = pace
         self._stopped = False
         self._prune_at = 0.0
+        self._unknown: set[str] = set()
 
     def run(self) -> None:
         while not self._stopped:
@@ -60,6 +61,10 @@ class Sweeper(threading.Thread):
                 log.exception("sweep.failed")
             self._wanted.wait(wait)
             self._wanted.clear()
+
+    def use(self, kinds: Sequence[DueKind]) -> None:
+        """From the next sweep on, handle items by another table: that of a new version of the configuration."""
+        self._kinds = kinds
 
     def stop(self) -> None:
         self._stopped = True
@@ -82,16 +87,22 @@ class Sweeper(threading.Thread):
         return wait if wait_ms < 0 else min(wait, max(LEAST_SECONDS, wait_ms / 1000))
 
     def _known(self, items: Sequence[str]) -> list[tuple[str, DueKind]]:
-        """Each item with its kind. Items of no known kind are removed, or every sweep would claim them again."""
+        """Each item with its kind. Items of no known kind are left to newer workers: their claim expires."""
         found = []
         for item in items:
             kind = next((kind for kind in self._kinds if item.startswith(kind.prefix)), None)
             if kind is not None:
                 found.append((item, kind))
             else:
-                log.warning("due.unknown", item=item)
-                self._due.done(item)
+                self._report_unknown(item)
         return found
+
+    def _report_unknown(self, item: str) -> None:
+        """Log once for each kind: the item comes back every few seconds until a newer worker handles it."""
+        name = item.partition("|")[0]
+        if name not in self._unknown:
+            self._unknown.add(name)
+            log.warning("due.unknown", item=item, advice="left to a newer worker")
 
     def _handle(self, item: str, kind: DueKind) -> None:
         try:

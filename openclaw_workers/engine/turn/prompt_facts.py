@@ -11,10 +11,11 @@ from pathlib import Path
 
 from openclaw_workers.agent.output.heartbeat_reply import has_tasks
 from openclaw_workers.agent.prompt import texts
-from openclaw_workers.agent.prompt.host_facts import repo_of, zone_name
+from openclaw_workers.agent.prompt.host_facts import repo_of
 from openclaw_workers.agent.prompt.sections import PromptFacts
 from openclaw_workers.agent.prompt.workspace_files import file_names
 from openclaw_workers.agent.prompt.workspace_files import load as load_files
+from openclaw_workers.clock import zone_name
 from openclaw_workers.config.base import PromptMode
 from openclaw_workers.config.resolve import AgentConfig
 from openclaw_workers.domain.group_place import GroupPlace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -32,10 +32,13 @@ class Ticker(threading.Thread):
         *,
         told_to_leave: Callable[[], bool] = lambda: False,
         on_drained: Callable[[bool], None] = lambda _: None,
+        secrets: Callable[[], Sequence[str]] = tuple,
+        on_config: Callable[[str, frozenset[str]], None] = lambda _version, _held: None,
         on_stuck: Callable[[], None],
         on_overdue: Callable[[], None],
         period_seconds: float = 1.0,
     ) -> None:
+        """`on_config` gets the configuration in force and the secrets that live workers have, `secrets` names ours."""
         super().__init__(name="ocw-ticker", daemon=True)
         self._leases = leases
         self._process = process
@@ -44,6 +47,8 @@ class Ticker(threading.Thread):
         self._told_to_leave = told_to_leave
         self._on_drained = on_drained
         self._is_drained = False
+        self._secrets = secrets
+        self._on_config = on_config
         self._on_stuck = on_stuck
         self._on_overdue = on_overdue
         self._period = period_seconds
@@ -96,7 +101,8 @@ class Ticker(threading.Thread):
 
     def _renew(self, handles: list[RunHandle]) -> None:
         try:
-            ticked = self._leases.tick(self._worker, self._facts(), [handle.lease for handle in handles])
+            leases = [handle.lease for handle in handles]
+            ticked = self._leases.tick(self._worker, self._facts(), leases, self._secrets())
         except StoreUnavailable as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()
@@ -109,6 +115,7 @@ class Ticker(threading.Thread):
             for handle in self._process.runs():
                 handle.forgive(away)
         self._notice_memory(ticked.full_percent)
+        self._on_config(ticked.config, ticked.secrets_held)
         self._notice_drained(ticked.is_drained)
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):
             if verdict == "lost":

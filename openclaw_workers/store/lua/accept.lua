@@ -1,7 +1,7 @@
 --[[
   Put a message into the inbox of its session, once, and say whether the session needs a wake-up.
 
-  includes  authority, clock, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
+  includes  authority, clock, schema, hashes, memory, events, messages, lanes, inbox, runs, tree, outgoing, system_events,
             jobs, questions
 
   keys
@@ -114,7 +114,7 @@ if redis.call("EXISTS", row) == 0 then
     return { "rejected", "gone", "" }
   end
   redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id,
-    "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
+    "createdAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "v", SCHEMA)
   -- A deleted session left these to expire; they belong to the new one now.
   redis.call("PERSIST", receipts)
   redis.call("PERSIST", settled_key(receipts))

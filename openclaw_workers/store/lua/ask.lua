@@ -24,7 +24,7 @@
 
   Invariant
     One question per call, however often it is asked (rule 13). A worker that lost its lease asks nothing. An answer
-    that allows something is handed to one owner of the run only: if that one dies, nobody knows what it did (I5).
+    that allows something is handed to one owner of the run only (rule 22): if that one dies, nobody knows what it did.
     Waiting does not count as time of the turn.
 ]]
 if not check_lease(ctl, lease) then

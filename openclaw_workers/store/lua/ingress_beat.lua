@@ -6,12 +6,13 @@
   keys
     ingresses    zset  ingress id -> last heartbeat
     ingress_key  hash  what the process says of itself
+    config       hash  the fleet's configuration
   args
     id      text    ingress id
     facts   json    fields of the hash
     keep_s  number  seconds after which a silent process is forgotten
 
-  Returns  {"ok"}
+  Returns  {id of the configuration in force or ""}
 
   Invariant
     A process that is silent for that long leaves no trace.
@@ -22,4 +23,4 @@ redis.call("HSET", ingress_key, "beat_at", now)
 redis.call("EXPIRE", ingress_key, keep_s)
 redis.call("ZADD", ingresses, now, id)
 redis.call("ZREMRANGEBYSCORE", ingresses, "-inf", now - keep_s * 1000)
-return { "ok" }
+return { redis.call("HGET", config, "id") or "" }

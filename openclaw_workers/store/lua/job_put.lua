@@ -1,7 +1,7 @@
 --[[
   Add a job, or change one.
 
-  includes  clock, memory, jobs
+  includes  schema, clock, memory, jobs
 
   keys
     jobs    zset  job id -> when it was made
@@ -53,7 +53,7 @@ local function has_same_schedule()
 end
 
 local keeps = old and has_same_schedule()
-redis.call("HSET", job, "job", spec)
+redis.call("HSET", job, "job", spec, "v", SCHEMA)
 if not keeps then
   redis.call("HSET", job, "retries", 0)
   if (redis.call("HGET", job, "paused") or "") == "" then

@@ -1,7 +1,7 @@
 --[[
   Create a session that begins with a given transcript, and that is deleted when nobody has used it for a while.
 
-  includes  clock, hashes, memory
+  includes  clock, schema, hashes, memory
 
   keys
     row       hash  session row
@@ -33,7 +33,8 @@ if percent then
 end
 local now = now_ms()
 redis.call("HSET", row, "sessionKey", session, "agentId", agent, "sessionId", new_session_id, "createdAt", now,
-  "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "archiveAfterMs", keep_ms, "transient", "1")
+  "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "archiveAfterMs", keep_ms, "transient", "1",
+  "v", SCHEMA)
 set_fields(row, cjson.decode(row_new))
 for _, entry in ipairs(entries) do
   redis.call("RPUSH", log, entry)

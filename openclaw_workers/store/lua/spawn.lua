@@ -1,7 +1,7 @@
 --[[
   Register the children that one assistant message asks for: count, create, queue and batch them in one moment.
 
-  includes  clock, hashes, memory, fence, events, messages, runs, sessions, batches, tree
+  includes  clock, schema, hashes, memory, fence, events, messages, runs, sessions, batches, tree
 
   keys
     row          hash    parent's row
@@ -53,7 +53,7 @@ local parent_session_id = about.sessionId
 
 local function create_session(k, child)
   redis.call("HSET", k.row, "sessionKey", child.session, "agentId", child.agent, "sessionId", child.session_id,
-    "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now)
+    "createdAt", now, "updatedAt", now, "sessionStartedAt", now, "lastInteractionAt", now, "v", SCHEMA)
   set_label(label_prefix, k.row, child.session, child.row.label or "", now)
   set_fields(k.row, child.row)
   redis.call("ZADD", spawned, now, child.session)
@@ -105,7 +105,8 @@ local function write_batches()
       "parent_session", parent, "parent_session_id", parent_session_id, "parent_run", parent_run,
       "root", child.record.root_session_key, "above", about.spawnedBy or "", "above_id", about.parentSessionId or "",
       "batches_key", batches, "parent_run_key", parent_key, "members", cjson.encode(batch.members),
-      "member_keys", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0)
+      "member_keys", cjson.encode(batch.records), "cleanup", cjson.encode(batch.cleanup), "tries", 0,
+      "v", SCHEMA)
   end
 end
 

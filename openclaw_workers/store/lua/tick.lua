@@ -9,19 +9,24 @@
     due         zset  index of due items
     memory      hash  how full Redis is
     drained     hash  hosts and workers that take no turns -> since when
+    config      hash  the fleet's configuration
+    held        zset  variables that live workers have
     turn_keys…  keys  for each turn two: control record of its session (hash), slots of its lane (zset)
   args
     worker    text    worker id
     lease_ms  number  length of a lease
     facts     json    facts about the worker, an object of strings
+    secrets   json    variables of the configuration that this worker has
     turns…    text    for each turn three: session, lease, run id
 
-  Returns  {drained 0|1, percentage of memory in use or 0 if there is room, for each turn: "ok" | "lost" | abort reason}
+  Returns  {drained 0|1, percentage of memory in use or 0 if there is room, id of the configuration in force or "",
+            variables that live workers have, separated by spaces, for each turn: "ok" | "lost" | abort reason}
 
   Invariant
     Only the process that holds a lease renews it (rule 8), also when Redis is full.
 ]]
 local now = now_ms()
+local ALIVE_MS = 15000
 
 for field, value in pairs(facts) do
   redis.call("HSET", worker_key, field, value)
@@ -35,7 +40,13 @@ watch_memory(memory, now)
 
 local is_drained = redis.call("HEXISTS", drained, worker) == 1 or redis.call("HEXISTS", drained, facts.host or "") == 1
 redis.call("HSET", worker_key, "drain", is_drained and 1 or 0)
-local answer = { is_drained and 1 or 0, lacks_memory(memory) or 0 }
+for _, name in ipairs(secrets) do
+  redis.call("ZADD", held, now, name)
+end
+redis.call("ZREMRANGEBYSCORE", held, "-inf", now - ALIVE_MS)
+redis.call("ZREMRANGEBYSCORE", held, now + ALIVE_MS, "+inf") -- from before the clock stepped back
+local known = table.concat(redis.call("ZRANGE", held, 0, -1), " ")
+local answer = { is_drained and 1 or 0, lacks_memory(memory) or 0, redis.call("HGET", config, "id") or "", known }
 for i = 1, #turn_keys / 2 do
   local ctl, slots = turn_keys[2 * i - 1], turn_keys[2 * i]
   local session, lease, run = unpack(turns, 3 * i - 2, 3 * i)

@@ -18,7 +18,8 @@ from kombu import Connection, Producer
 from kombu.transport import virtual
 
 from openclaw_workers.domain.runs import Lane
-from openclaw_workers.store.wake_messages import WOKEN_AT, BlankMessage
+from openclaw_workers.domain.stored_json import SCHEMA
+from openclaw_workers.store.wake_messages import SCHEMA_HEADER, WOKEN_AT, BlankMessage
 
 _ONE_AT_A_TIME = threading.Lock()
 """All in-memory connections of a process share their queues: a second thread would purge or take the first one's."""
@@ -28,7 +29,7 @@ def blank_message(app: Celery, task: str, lane: Lane, **options: Any) -> BlankMe
     blank: dict[str, Any] = {"args": [], "kwargsrepr": "{}", "argsrepr": "", "ignore_result": True, "retry": False}
     message = published_in_memory(app, lane, name=task, queue=lane, **blank, **options)
     _, kwargs, embed = json.loads(base64.b64decode(message["body"]))
-    blanks = {"id": "@ID@", "root_id": "@ID@", "argsrepr": "@SHOWN@", WOKEN_AT: "@WOKEN@"}
+    blanks = {"id": "@ID@", "root_id": "@ID@", "argsrepr": "@SHOWN@", WOKEN_AT: "@WOKEN@", SCHEMA_HEADER: SCHEMA}
     message["headers"] |= blanks
     message["properties"] |= {"correlation_id": "@ID@", "argsrepr": "@SHOWN@", "delivery_tag": "@TAG@"}
     message["body"] = "@BODY@"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import tempfile
 from collections.abc import Callable
@@ -95,7 +96,9 @@ def _launch(args: ExecInput, ctx: ToolContext) -> Launch:
     if ctx.sandbox is not None:
         return ctx.sandbox.launch(shell_argv(args.command), workdir=place.parts, env=check_variables(args.env))
     if ctx.approvals is not None:
-        decision = ctx.approvals.check(args.command, cwd=place.path, place="host")
+        # Variables can change what a command does, so they are asked for with it. No list names a command with any.
+        shown = " ".join([*(f"{name}={shlex.quote(value)}" for name, value in args.env.items()), args.command])
+        decision = ctx.approvals.check(shown, cwd=place.path, place="host")
         if decision.verdict is not Verdict.ALLOWED:
             raise ToolError(decision.reason or f"this command may not run ({decision.verdict})")
     return Launch(shell_argv(args.command), place.path, command_environment(args.env, ctx.environment))

@@ -92,7 +92,7 @@ def test_the_usage_of_every_call_is_reported_once(make_loop: MakeLoop, journal: 
     [
         ("read", {"path": "missing.txt"}, "missing.txt"),
         ("read", {"pth": "x"}, "read was called with wrong arguments"),
-        ("fly", {}, "there is no tool 'fly'; you have apply_patch, cron, edit, exec"),
+        ("fly", {}, "there is no tool 'fly'; you have agents_list, apply_patch"),
     ],
 )
 def test_a_failed_call_is_reported_to_the_model_and_the_turn_continues(

@@ -233,6 +233,16 @@ def test_listed_commands_run_without_asking(make_engine: MakeEngine) -> None:
     assert "done" in results(engine)[0]
 
 
+def test_a_listed_command_with_variables_of_its_own_is_asked_for(make_engine: MakeEngine) -> None:
+    engine = make_engine({**TELEGRAM, "tools": {"exec": {"allowlist": ["git"]}}})
+    command = {"command": "git status", "env": {"GIT_PAGER": "touch x"}}
+    engine.say(text(use("exec", **command), say("finished")), GROUP, route=IN_GROUP)
+    engine.work()
+
+    assert only(engine).command == "GIT_PAGER='touch x' git status"
+    assert only(engine).patterns == ()
+
+
 def test_new_messages_wait_and_an_interrupting_one_cancels_the_call(chat: EngineHarness) -> None:
     run_in_group(chat)
     chat.work()

@@ -169,7 +169,7 @@ def test_a_report_says_where_commands_of_a_session_run_and_what_holds_them(make_
     assert (on_host["sandboxed"], on_host["available"]) == (False, True)
     inside = engine.built.sandbox_reports.report(GROUP)
     assert (inside["sandboxed"], inside["inside"], inside["sandbox"]) == (True, "/sandbox/workspace", "agent-main")
-    assert inside["limits"]["memory_bytes"] == 300 << 20
+    assert inside["limits"]["memory"] == 300 << 20
     assert inside["heldBy"]["network"].startswith("none")
 
 

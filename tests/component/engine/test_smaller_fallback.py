@@ -81,8 +81,9 @@ def engine_of_two(
         for name, window in (("large", LARGE), ("small", SMALL))
     }
     model = {"primary": "large/large", "fallbacks": ["small/small"]}
-    engine = make({"models": {"providers": providers}, "agents": {"defaults": {"model": model, **agent}}})
-    return engine, two
+    agents = {"defaults": {"model": model, **agent}}
+    # Which bundled skills are listed depends on the programs of the host, and so would the size of the prompt.
+    return make({"models": {"providers": providers}, "agents": agents, "skills": {"allowBundled": []}}), two
 
 
 def talked(engine: EngineHarness, turns: int = 20) -> None:

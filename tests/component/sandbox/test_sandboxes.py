@@ -102,6 +102,8 @@ def test_a_backend_that_does_not_start_is_not_available_and_says_why(
     assert "apt-get install bubblewrap" in missing.refusal
 
     def refuses(launch: Launch) -> tuple[int, str]:
+        for directory in launch.cgroups:
+            os.rmdir(directory)
         return 1, "bwrap: No permissions to create new namespace"
 
     refused = Bubblewrap(tmp_path, refuses, program="true").availability()

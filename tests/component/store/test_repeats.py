@@ -26,6 +26,7 @@ from openclaw_workers.errors import FailureReason, StoreFull, StoreUnavailable
 from openclaw_workers.store import client as connection
 from openclaw_workers.store.channels import ChannelAccount, Channels, WantedThread
 from openclaw_workers.store.client import connect, run_script
+from openclaw_workers.store.configs import NO_VERSION, ConfigDocument, Configs
 from openclaw_workers.store.group_context import ContextMessage, GroupContext
 from openclaw_workers.store.inbox import Refused
 from openclaw_workers.store.ingresses import Ingresses
@@ -658,6 +659,11 @@ def bind_topic(store: StoreHarness) -> None:
     Channels(store.redis, store.keys).bind_thread(WANTED, created)
 
 
+def config_publish(store: StoreHarness) -> None:
+    document = ConfigDocument(1, {"engine": {"maxSteps": 7}}, "written", {}, at=1, by="me@here", code="1")
+    Configs(store.redis, store.keys).publish(document, "digest", expected=NO_VERSION)
+
+
 CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "accept": [
         accept_first,
@@ -735,6 +741,7 @@ CASES: dict[str, list[Callable[[StoreHarness], object]]] = {
     "job_skip": [job_skip],
     "job_settle": [job_settle],
     "ingress_beat": [ingress_beat],
+    "config_publish": [config_publish],
 }
 # Text on its way to viewers is sent once and never repeated: RedisJournal.flush drops what Redis did not take.
 # Nor are single commands: whoever sends them does not learn that they failed, and does what is to be done another time.

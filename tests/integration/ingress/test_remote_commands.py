@@ -251,7 +251,7 @@ def test_runs_and_sub_agents_are_stopped_and_steered(remote: Remote, fleet: Flee
 
     inner = Gate(fleet, "far-child")
     steps = program(spawn(program(inner.step, say("leaf")), label="leaf"), say("started"), say("heard"))
-    remote("agent", "-m", as_text(steps), "--session", "far-parent")
+    remote("agent", "-m", as_text(steps), "--session", "far-parent", "--wait", "turn")
     eventually(lambda: any(run.label == "leaf" and run.state == "running" for run in fleet.runs()), within=20)
     assert "reads it before its next model call" in remote("subagents", "steer", "leaf", "hurry").out
     assert remote("subagents", "stop", "leaf", "--wait").out == "'leaf' has ended\n"

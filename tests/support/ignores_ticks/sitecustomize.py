@@ -16,8 +16,10 @@ from openclaw_workers.store.turn_records import Lease
 _tick = Leases.tick
 
 
-def _report_no_loss(self: Leases, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease]) -> Ticked:
-    ticked = _tick(self, worker, facts, leases)
+def _report_no_loss(
+    self: Leases, worker: WorkerId, facts: dict[str, str], leases: Sequence[Lease], secrets: Sequence[str] = ()
+) -> Ticked:
+    ticked = _tick(self, worker, facts, leases, secrets)
     return replace(ticked, verdicts=["ok"] * len(ticked.verdicts))
 
 

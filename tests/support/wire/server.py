@@ -42,7 +42,11 @@ class WireServer:
     """A context manager. Each request uses the next behaviour of `script`; after the last, `answer` decides."""
 
     def __init__(
-        self, *behaviours: Behaviour, answer: Callable[[Recorded], Behaviour] | None = None, window: int | None = None
+        self,
+        *behaviours: Behaviour,
+        answer: Callable[[Recorded], Behaviour] | None = None,
+        window: int | None = None,
+        address: str = "127.0.0.1",
     ) -> None:
         self.script: deque[Behaviour] = deque(behaviours)
         self.answer = answer or (lambda _: Reply("ok"))
@@ -60,13 +64,14 @@ class WireServer:
         class Handler(_Handler):
             wire = server
 
-        self._http = _Http(("127.0.0.1", 0), Handler)
+        self._address = address
+        self._http = _Http((address, 0), Handler)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
     def url(self) -> str:
         """For Anthropic; OpenAI's addresses end in /v1."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}"
+        return f"http://{self._address}:{self._http.server_address[1]}"
 
     @property
     def openai_url(self) -> str:

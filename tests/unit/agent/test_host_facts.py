@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from openclaw_workers.agent.prompt.host_facts import repo_of, zone_name
+from openclaw_workers.agent.prompt.host_facts import repo_of
+from openclaw_workers.clock import zone_name
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from openclaw_workers.agent.model.tokens import Estimator
 from openclaw_workers.config.context import CompactionSettings, ContextPruningSettings
 from openclaw_workers.domain.transcript import CompactionEntry, NoticeEntry, TranscriptEntry
 from openclaw_workers.errors import FailureReason, ProviderError
+from openclaw_workers.hooks import Hooks, register
 from tests.unit.agent.entries import assistant, result, user
 
 NOTED = "tokens before the newest message in a window of 4000"
@@ -105,3 +106,19 @@ def test_an_overflow_compacts_again_although_an_earlier_try_was_futile() -> None
     chat.keeper.overflowed(chat.log, ProviderError("too long", reason=FailureReason.CONTEXT_OVERFLOW))
 
     assert isinstance(chat.log[-1], CompactionEntry)
+
+
+def test_plugins_are_told_of_a_compaction_and_may_block_it(no_hooks: None) -> None:
+    told: list[str] = []
+    register("after_compaction", lambda event: told.append(event["summary"]))
+    chat = Conversation(*(each for _ in range(12) for each in (user("q" * 900), assistant("a" * 900))))
+    chat.summary, chat.keeper.hooks = "in short", Hooks()
+
+    chat.make_room()
+    assert told == ["in short"]
+
+    register("before_compaction", lambda event: {"block": event["tokens"] > 0})
+    chat.log += [each for _ in range(12) for each in (user("q" * 900), assistant("a" * 900))]
+    asked = chat.summarised
+    chat.make_room()
+    assert (told, chat.summarised) == (["in short"], asked)

@@ -15,6 +15,8 @@ from openclaw_workers.config.loader import load
 from openclaw_workers.config.schema_tree import dotted, leaves
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "config"
+STATE = Path("/state")
+"""Relative paths count from the state directory."""
 
 LANDS: dict[str, dict[str, Any]] = {
     "002-6.1-profiles.yaml": {
@@ -25,13 +27,13 @@ LANDS: dict[str, dict[str, Any]] = {
             *("memory_search", "memory_write", "sessions_spawn"),
         ],
         "agents.profiles.main.tools.deny": [],
-        "agents.profiles.main.workspace": str(FIXTURES / "workspace"),
-        "agents.profiles.main.authDir": str(FIXTURES / ".miniclaw/auth/main"),
+        "agents.profiles.main.workspace": str(STATE / "workspace"),
+        "agents.profiles.main.authDir": str(STATE / ".miniclaw/auth/main"),
         "agents.profiles.public.sandbox.mode": "all",
         "agents.profiles.public.tools.allow": ["read_file", "http_get", "memory_search"],
         "agents.profiles.public.tools.deny": ["shell", "write_file", "sessions_spawn"],
-        "agents.profiles.public.workspace": str(FIXTURES / "workspace/public"),
-        "agents.profiles.public.authDir": str(FIXTURES / ".miniclaw/auth/public"),
+        "agents.profiles.public.workspace": str(STATE / "workspace/public"),
+        "agents.profiles.public.authDir": str(STATE / ".miniclaw/auth/public"),
     },
     "003-3.3-reset.json5": {
         "session.reset.mode": "daily",
@@ -204,8 +206,8 @@ def test_every_block_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize("name", LANDS)
-def test_a_block_of_the_articles_sets_exactly_the_expected_values(name: str, tmp_path: Path) -> None:
-    loaded = load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=tmp_path)
+def test_a_block_of_the_articles_sets_exactly_the_expected_values(name: str) -> None:
+    loaded = load(FIXTURES / name, env={"HOME": "/home/somebody"}, state_dir=STATE)
 
     from_file = {dotted(leaf.loc): leaf.value for leaf in leaves(loaded.settings) if leaf.is_given}
 

@@ -274,7 +274,7 @@ def test_each_agent_has_its_own_workspace(load_text: LoadText, tmp_path: Path) -
     assert directory("one") == STATE / "workspace"
     assert directory("two") == STATE / "workspace-two"
     assert directory("home") == tmp_path / "home" / "here"
-    assert directory("near") == tmp_path / "near"
+    assert directory("near") == tmp_path / "home" / ".openclaw-workers" / "near"
     shared = with_agents(defaults={"workspace": "/shared"}, list=[{"id": "one"}, {"id": "two"}])
     assert directory("one", shared) == Path("/shared")
     assert directory("two", shared) == STATE / "workspace-two"

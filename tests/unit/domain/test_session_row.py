@@ -93,6 +93,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "chat_type": st.sampled_from(ChatType),
     "forked_from_parent": st.booleans(),
     "transient": st.booleans(),
+    "spawn_authority": st.sampled_from(Authority),
     "subagent_role": st.sampled_from(["orchestrator", "leaf"]),
     "subagent_control_scope": st.sampled_from(["children", "none"]),
     "send_policy": st.sampled_from(["allow", "deny"]),
@@ -110,7 +111,6 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         SkillsSnapshot, prompt=text, skills=st.lists(st.builds(SkillRef, name=text), max_size=2)
     ),
     "system_prompt_report": reports,
-    "spawn_authority": st.sampled_from([*Authority]),
 }
 REQUIRED = {"session_id", "session_key", "agent_id", "created_at", "updated_at", "session_started_at"}
 

@@ -1,8 +1,11 @@
 --[[
   Messages to chats. The script that causes one writes it, and a sender sorts it by route later (lib/outbox.lua).
+
+  includes  schema
 ]]
 -- Put one message into the outbox. Its id is derived from its cause, so a second one with that id is dropped.
 local function put_outgoing(outgoing, now, message)
+  message.v = SCHEMA
   redis.call("XADD", outgoing, "*", "at", now, "message", cjson.encode(message))
 end
 

@@ -1,7 +1,7 @@
 --[[
   Run records.
 
-  includes  hashes
+  includes  schema, hashes
 ]]
 local RUN_KEPT_S = 7 * 86400
 local TEXT_KEPT_S = 3600
@@ -10,12 +10,12 @@ local TEXT_BYTES = 8192
 local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now, ready_at, rewake_ms, authority)
   redis.call("HSET", run_key, "id", run, "session_key", session, "state", "queued", "queued_at", now,
     "lane", lane, "kind", lane == "subagent" and "subagent" or "main", "agent_id", agent, "attempt", 1,
-    "authority", authority or "anyone")
+    "authority", authority or "anyone", "v", SCHEMA)
   redis.call("ZADD", runs, now, run)
   redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0,
     "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
-    "ticket", "", "losses", 0, "stalls", 0)
+    "ticket", "", "losses", 0, "stalls", 0, "v", SCHEMA)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 

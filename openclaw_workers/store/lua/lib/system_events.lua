@@ -1,6 +1,8 @@
 --[[
   System events: what a session is told at the beginning of its next turn. An event is stored as JSON with source, text,
   at, key and shown (the text that the model reads).
+
+  includes  schema
 ]]
 local EVENTS_MOST, EVENTS_BYTES = 50, 64 * 1024
 local EVENT_KEYS_MOST, EVENT_KEYS_MS = 1000, 86400000
@@ -54,7 +56,9 @@ local function events_entry(shown, run, now)
   for _, text in ipairs(shown) do
     content[#content + 1] = { type = "text", text = text }
   end
-  return cjson.encode({ role = "user", content = content, timestamp = now, runId = run, provenance = "system_event" })
+  return cjson.encode({
+    v = SCHEMA, role = "user", content = content, timestamp = now, runId = run, provenance = "system_event",
+  })
 end
 
 -- Events for the old session do not enter the new one (rule 18). They join the old transcript, which is archived next.

@@ -1,5 +1,7 @@
 --[[
   Reading and writing transcript entries.
+
+  includes  schema
 ]]
 -- The newest of these transcript entries, oldest first: as many as fit into an answer, and at least one. They are read
 -- one by one, because Redis cannot tell the size of an entry in advance.
@@ -44,7 +46,8 @@ local function user_entry(entries, run, now, provenance, dropped)
     end
   end
   return cjson.encode({
-    role = "user", content = content, timestamp = now, runId = run, messageIds = ids, provenance = provenance,
+    v = SCHEMA, role = "user", content = content, timestamp = now, runId = run, messageIds = ids,
+    provenance = provenance,
     attachments = #attached > 0 and attached or nil,
   })
 end

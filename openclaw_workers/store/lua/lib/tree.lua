@@ -2,7 +2,7 @@
   Sessions that spawn sessions. A child's run record names the keys of its parent's side, as `spawn` was given them:
   whoever ends the run, wherever, finds them there. A run without `batch` is nobody's child.
 
-  includes  hashes, events, runs, batches
+  includes  schema, hashes, events, runs, batches
 ]]
 -- Rule 12: order the children of a session, or of one `run` of it, to be stopped, up to the one spawned last. The sweep
 -- carries the order out if nobody else does. An order that covers them already is not replaced when their parent ends.
@@ -144,7 +144,8 @@ local function follow_up(old_key, run_key, run, batch_key, open_key, now)
     "parent_session_id", about.parent_session_id, "parent_run", about.parent_run, "batches_key", about.batches_key,
     "root", about.root, "parent_run_key", about.parent_run_key,
     "above", about.above or "", "above_id", about.above_id or "",
-    "members", cjson.encode({ run }), "member_keys", cjson.encode({ run_key }), "cleanup", "[]", "tries", 0)
+    "members", cjson.encode({ run }), "member_keys", cjson.encode({ run_key }), "cleanup", "[]", "tries", 0,
+    "v", SCHEMA)
   redis.call("SADD", open_key, run)
   redis.call("ZADD", about.batches_key, now, batch)
   count_batch(about.parent_run_key, 1)
