@@ -121,7 +121,7 @@
     {ns}:s:{key}:inbox             zset    with session     waiting message (JSON) -> sequence number
     {ns}:s:{key}:bound             zset    with turn        messages the current run answers -> sequence number
     {ns}:s:{key}:receipts          hash    newest 2,000     message id -> how it stands (JSON); all that wait
-    {ns}:s:{key}:receipts:settled  zset    with receipts    message that is over -> since when (ms)
+    {ns}:s:{key}:receipts:settled  zset    newest 2,000     message that is over -> since when (ms)
     {ns}:s:{key}:log               list    with session     transcript entries (JSON), oldest first
     {ns}:s:{key}:events            stream  1 hour           what happened, for viewers; the newest 2,000
     {ns}:s:{key}:batches           zset    with batch       batches it spawned that are not announced -> spawned at (ms)
