@@ -12,7 +12,8 @@ def plugin_folders(plugins: Plugins) -> list[Path]:
     """Where the loaded plugins keep skills, in their order."""
     found: dict[Path, None] = {}
     for plugin in plugins.all:
-        module = plugin.imported.loaded if hasattr(plugin.imported.loaded, "__file__") else _module_of(plugin.imported.loaded)
+        loaded = plugin.imported.loaded
+        module = loaded if hasattr(loaded, "__file__") else _module_of(loaded)
         file = getattr(module, "__file__", None)
         if file and (folder := Path(file).parent / "skills").is_dir():
             found[folder] = None
