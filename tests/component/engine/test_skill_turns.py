@@ -184,15 +184,15 @@ def test_variables_of_a_skill_are_given_to_commands_of_its_agent_alone(
     put(workspace(engine) / "skills", "notes", "d", metadata)
     asks = 'metadata: {"openclaw": {"requires": {"env": ["OWN_TOKEN"]}}}\n'
     put(workspace(engine) / "skills", "greedy", "d", asks)
-    show = call(execute('echo "[$NOTES_KEY|$REGION|$OWN_TOKEN]"'))
+    show = call(execute('echo "[${#NOTES_KEY}|$REGION|$OWN_TOKEN]"'))  # its length: a key itself is masked
 
-    assert "[very-secret|north|]" in use(engine, show)[0]
-    assert "[||]" in use(engine, show, session=OTHER)[0]
+    assert "[11|north|]" in use(engine, show)[0]
+    assert "[0||]" in use(engine, show, session=OTHER)[0]
     nested = spawn(program(show, say("child")))
     engine.say(as_text(program(nested, say("parent"))))
     settle(engine)
     child = next(row.session_key for row in engine.stores.reader.sessions() if "subagent" in row.session_key)
-    assert "[||]" in next(entry.text for entry in engine.log(child) if isinstance(entry, ToolResultEntry))
+    assert "[0||]" in next(entry.text for entry in engine.log(child) if isinstance(entry, ToolResultEntry))
 
 
 def test_a_slash_command_asks_for_a_skill(make_engine: MakeEngine, server: WireServer) -> None:
