@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, str] = {
     "protected-mode": "yes",
     "tcp-keepalive": "60",
     "timeout": "0",
-    # Records stay small: a hash with longer values takes three times the memory. The old name is known to all versions.
+    # Records stay small: a hash with longer values takes twice the memory. The old name is known to all versions.
     "hash-max-ziplist-value": "512",
 }
 
