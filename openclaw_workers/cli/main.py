@@ -27,7 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Look": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
-        "doctor": ("doctor:doctor", "Check the installation, and name the command that mends each finding."),
+        "doctor": ("doctor:doctor", "Check the installation, and name the command that fixes each problem."),
         "sessions": ("sessions:sessions", "List, read, search, export, label, reset, delete and clean up sessions."),
         "runs": ("runs:runs", "List, show, watch and stop runs; show them as trees."),
         "cron": ("cron:cron", "Add, list, change, run, pause and remove scheduled jobs."),

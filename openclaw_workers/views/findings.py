@@ -1,4 +1,4 @@
-"""What `ocw doctor` finds, from the answers of other queries: each finding with the command that mends it."""
+"""What `ocw doctor` finds, from the answers of other queries: each finding with the command that fixes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Finding:
     check: str
     state: State
     message: str
-    mend: str = ""
+    fix: str = ""
     """The command, or what else to do; empty where nothing is wrong."""
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`ocw doctor`: checks the installation, and says for each finding which command mends it."""
+"""`ocw doctor`: checks the installation, and says for each finding which command fixes it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Examples:
 @json_option
 @pass_cli
 def doctor(cli: CliContext, probe: bool) -> None:
-    """Check the installation, and name the command that mends each finding.
+    """Check the installation, and name the command that fixes each problem.
 
     The exit code is 1 if something does not work.
     """
@@ -121,5 +121,5 @@ def _forget(cli: CliContext, key: str) -> None:
 def _print(finding: Finding) -> None:
     mark = styled(f"{finding.state:<7}", sys.stdout, fg=COLOURS[finding.state])
     click.echo(f"{mark}  {finding.check:<8}  {printable(finding.message)}")
-    if finding.mend:
-        click.echo(f"{'':19}{styled('mend:', sys.stdout, fg='cyan')} {printable(finding.mend)}")
+    if finding.fix:
+        click.echo(f"{'':19}{styled('fix:', sys.stdout, fg='cyan')} {printable(finding.fix)}")

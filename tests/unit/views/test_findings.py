@@ -1,4 +1,4 @@
-"""Each finding of `ocw doctor` says what is wrong, and what mends it."""
+"""Each finding of `ocw doctor` says what is wrong, and what fixes it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_MODELS: dict[str, Any] = {"default": "openai/gpt", "models": []}
 
 
 def bad(found: list[Finding]) -> list[tuple[str, str, str]]:
-    return [(each.check, each.state, each.mend) for each in found if each.state != "ok"]
+    return [(each.check, each.state, each.fix) for each in found if each.state != "ok"]
 
 
 def test_a_setting_that_loses_messages_comes_with_its_command() -> None:
