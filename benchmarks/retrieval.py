@@ -17,10 +17,10 @@ from typing import Any
 
 from openclaw_workers.memory.backend import collection_name
 from openclaw_workers.memory.chunks import Turn, chunk_turns
-from openclaw_workers.memory.edge import EdgeBackend
 from openclaw_workers.memory.embedders.offline import OfflineEmbedder
 from openclaw_workers.memory.fusion import Weights
 from openclaw_workers.memory.index import MemoryIndex, Reading, fingerprint
+from openclaw_workers.memory.qdrant_edge import EdgeBackend
 from openclaw_workers.memory.scopes import Visibility
 from openclaw_workers.memory.search import MemorySearch, Mode, SearchOptions
 

@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from ingress import api, channels, health, hooks, openai, web
+from ingress import api, channels, health, openai, web, webhooks
 from ingress.auth import routes as auth_routes
 from ingress.errors import on_bug, on_http_exception, on_known_error
 from ingress.server.guard import Guard
@@ -18,7 +18,7 @@ from openclaw_workers.errors import OpenClawError
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-PARTS = (api, openai, hooks, channels, health, auth_routes, web)
+PARTS = (api, openai, webhooks, channels, health, auth_routes, web)
 """Each has `routes(context)`; the first match serves a request, so that what is asked for most comes first."""
 
 

@@ -18,8 +18,8 @@ from redis.asyncio import Redis
 from ingress.auth.authenticator import Authenticator
 from ingress.events.connect import connect_async, connect_reader, script_connection
 from ingress.events.fleet import FleetFeed
-from ingress.events.follow import HubReader
-from ingress.events.hub import Hub
+from ingress.events.hub_reader import HubReader
+from ingress.events.session_events import Hub
 from ingress.scripts import Scripts
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.loader import Loaded

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ingress.events.streams import GAP, KEEP_ALIVE, KEEP_ALIVE_SECONDS
+from ingress.events.sse import GAP, KEEP_ALIVE, KEEP_ALIVE_SECONDS
 from ingress.events.viewer import Shown, sse
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
@@ -26,7 +26,7 @@ from openclaw_workers.views.errors import error_json
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext
-    from ingress.events.follow import HubReader
+    from ingress.events.hub_reader import HubReader
     from openclaw_workers.domain.ids import SessionKey
     from openclaw_workers.engine.intake.accept import Queued
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ingress.channels.account_lease import Call
 from ingress.channels.inbound import InboundDoor
-from ingress.events.hub import Hub
+from ingress.events.session_events import Hub
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.store.channels import Channels

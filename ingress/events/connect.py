@@ -9,7 +9,7 @@ from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from ingress.events.hub import BLOCK_MS
+from ingress.events.session_events import BLOCK_MS
 
 CONNECTIONS = 8
 POOL_SECONDS = 10

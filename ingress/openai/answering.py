@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from ingress.events.follow import HubReader
-from ingress.events.streams import KEEP_ALIVE, EventStream
+from ingress.events.hub_reader import HubReader
+from ingress.events.sse import KEEP_ALIVE, EventStream
 from ingress.openai.completions import CompletionForm
 from ingress.openai.errors import ApiError, api_error
 from ingress.openai.turn import Pause, Reasoning, Text, Turn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from ingress.events.follow import HubReader
+from ingress.events.hub_reader import HubReader
 from ingress.openai.completions import finish_reason
 from ingress.openai.errors import SERVER, TOO_MANY, ApiError
 from openclaw_workers.client.answer_text import AnswerText

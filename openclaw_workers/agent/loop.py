@@ -26,6 +26,7 @@ from openclaw_workers.agent.context.history import (
 from openclaw_workers.agent.context.request_view import RequestView
 from openclaw_workers.agent.context.side_calls import SideCalls
 from openclaw_workers.agent.context.window_keeper import SmallerWindow, WindowKeeper
+from openclaw_workers.agent.interrupted_calls import interrupted_result
 from openclaw_workers.agent.loop_detection import Action, Verdict, judge, past_calls, with_warning
 from openclaw_workers.agent.model.asker import Asker, RequestFor
 from openclaw_workers.agent.model.candidates import Candidate
@@ -50,7 +51,7 @@ from openclaw_workers.errors import FailureReason, ProviderError, TurnYielded
 from openclaw_workers.providers.base import Answer, ModelRequest
 from openclaw_workers.redaction import mask_known, mask_known_in_json
 from openclaw_workers.tools.aliases import arguments, canonical
-from openclaw_workers.tools.base import Effect, Tool, ToolContext
+from openclaw_workers.tools.base import Tool, ToolContext
 
 log = structlog.get_logger(__name__)
 
@@ -312,17 +313,8 @@ class AgentLoop:
         return [_result(call, each, each.quoted) for call, each in zip(calls, outcomes, strict=True)]
 
     def _recover(self, call: ToolCallBlock) -> ToolResultEntry:
-        """Finish a call that an earlier owner left open, as far as its effect allows (I5)."""
-        tool = self._tool(call)
-        started = call.id == self._setup.started_call and not self._was_held(call)
-        if tool is not None and tool.effect is Effect.ONCE and started:
-            log.warning("tool.interrupted", tool=call.name, call_id=call.id)
-            return result_for(call, texts.WORKER_DIED_DURING_CALL, is_error=True)
-        return self._execute(call)
-
-    def _was_held(self, call: ToolCallBlock) -> bool:
-        """Whether the call waited for an approval when its owner gave the turn up: then it has not run."""
-        return self._setup.approvals is not None and self._setup.approvals.was_held(call.id)
+        """Finish a call that an earlier owner left open, as far as its effect allows."""
+        return interrupted_result(call, self._tool(call), self._setup) or self._execute(call)
 
     def _execute(self, call: ToolCallBlock) -> ToolResultEntry:
         setup, verdict = self._setup, self._judge(call)

@@ -21,7 +21,7 @@ from openclaw_workers.tools.memory.port import MemoryPort
 from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
 from openclaw_workers.tools.sessions.port import SessionPort
 from openclaw_workers.tools.shell.approval_port import ApprovalPort
-from openclaw_workers.tools.shell.held import CommandDirectory
+from openclaw_workers.tools.shell.background_commands import CommandDirectory
 from openclaw_workers.tools.shell.sandbox_port import SandboxPort
 from openclaw_workers.tools.web.port import WebPort
 

@@ -16,7 +16,7 @@ from openclaw_workers.store.inbox import Inbox
 from openclaw_workers.store.inter_session import InterSession
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.leases import Leases
-from openclaw_workers.store.llm.lost_calls import LostCallRecords
+from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
 from openclaw_workers.store.outbox import Outbox

@@ -66,7 +66,7 @@ from openclaw_workers.engine.sweep.batch import DueBatches
 from openclaw_workers.engine.sweep.cleanup import DueCleanups
 from openclaw_workers.engine.sweep.due_kind import DueKind
 from openclaw_workers.engine.sweep.forget import DueRecords
-from openclaw_workers.engine.sweep.lost_call import DueLostCalls
+from openclaw_workers.engine.sweep.lost_model_call import DueLostCalls
 from openclaw_workers.engine.sweep.memory_note import DueMemoryNotes
 from openclaw_workers.engine.sweep.pace import SweepPace
 from openclaw_workers.engine.sweep.relay import DueRelays
@@ -78,7 +78,7 @@ from openclaw_workers.engine.tree.lineage import is_sandboxed
 from openclaw_workers.engine.tree.spawn import Spawner
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.execution import TurnExecution
-from openclaw_workers.engine.turn.lost_calls import LostCalls
+from openclaw_workers.engine.turn.lost_model_calls import LostCalls
 from openclaw_workers.engine.turn.prepare import Preparer
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.runner import TurnRunner
@@ -118,7 +118,7 @@ from openclaw_workers.tools.mcp.servers import NO_SERVERS, McpServers
 from openclaw_workers.tools.plugins.load import NO_PLUGINS, Plugins
 from openclaw_workers.tools.policy.policy import ToolPolicy
 from openclaw_workers.tools.policy.tool_secrets import ToolSecrets
-from openclaw_workers.tools.shell.held import COMMANDS_DIR, CommandDirectory
+from openclaw_workers.tools.shell.background_commands import COMMANDS_DIR, CommandDirectory
 from openclaw_workers.tools.shell.start import run_briefly
 from openclaw_workers.tools.web.on_first_use import WebOnFirstUse, disabled_tools
 from openclaw_workers.tools.web.port import WebPort

@@ -23,7 +23,7 @@ from openclaw_workers.store.client import Client, run_script
 from openclaw_workers.store.inbox import MOST_COLLECTED, pairs
 from openclaw_workers.store.keys import Keys
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
-from openclaw_workers.store.llm.lost_calls import LostCallRecords
+from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.turn_records import (
     Committed,
     Granted,

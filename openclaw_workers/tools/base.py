@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from openclaw_workers.tools.messaging.port import MessagePort, QuestionPort
     from openclaw_workers.tools.sessions.port import SessionPort
     from openclaw_workers.tools.shell.approval_port import ApprovalPort
-    from openclaw_workers.tools.shell.held import CommandDirectory
+    from openclaw_workers.tools.shell.background_commands import CommandDirectory
     from openclaw_workers.tools.shell.sandbox_port import SandboxPort
     from openclaw_workers.tools.web.port import WebPort
 

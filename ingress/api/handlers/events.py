@@ -9,7 +9,7 @@ from typing import Any
 from ingress.api.access import existing_key
 from ingress.api.models.inputs import EventsQuery
 from ingress.api.table import Call, NoInput
-from ingress.events.streams import EventStream, fleet_events, session_events
+from ingress.events.sse import EventStream, fleet_events, session_events
 
 _EVENT_ID = re.compile(r"\d{1,15}(-\d{1,15})?")
 

@@ -15,7 +15,7 @@ from ingress.api.dispatch import JsonAnswer
 from ingress.api.models.inputs import RepeatInput, SendInput, TextInput
 from ingress.api.table import Call, NoInput
 from ingress.api.waiting import Finished, accepted_json, as_events, follow
-from ingress.events.streams import BEGINNING, EventStream
+from ingress.events.sse import BEGINNING, EventStream
 from ingress.events.viewer import sse
 from openclaw_workers.client.protocol import Quiet
 from openclaw_workers.domain.messages import QueueMode

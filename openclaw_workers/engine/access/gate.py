@@ -14,9 +14,7 @@ from openclaw_workers.domain.messages import Authority, Route
 from openclaw_workers.domain.pairing import Subject
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.domain.untrusted import safe_line
-from openclaw_workers.engine.access.channel_rules import ChannelRules, ChatRules, channel_rules, owners_of
-from openclaw_workers.engine.access.message_text import context_of
-from openclaw_workers.engine.access.verdict import (
+from openclaw_workers.engine.access.admission_rules import (
     Approvals,
     Heard,
     NotHeard,
@@ -24,6 +22,8 @@ from openclaw_workers.engine.access.verdict import (
     in_direct_chat,
     in_group,
 )
+from openclaw_workers.engine.access.channel_settings import ChannelRules, ChatRules, channel_rules, owners_of
+from openclaw_workers.engine.access.message_text import context_of
 from openclaw_workers.engine.intake.commands.parse import is_for_another_bot, parse_command
 from openclaw_workers.engine.routing.addressing import Origin, SessionRules, agent_for, session_for, session_rules
 from openclaw_workers.engine.routing.row_fields import inbound_fields

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.pairing import Admission, PairingRequest, Refusal, Subject, as_code, parse_subject
 from openclaw_workers.domain.session_key import link_identity
-from openclaw_workers.engine.access.channel_rules import channel_rules, configured_people, has_configured_owner
+from openclaw_workers.engine.access.channel_settings import channel_rules, configured_people, has_configured_owner
 from openclaw_workers.engine.routing.addressing import session_rules
 from openclaw_workers.errors import ConflictError, NotFound
 from openclaw_workers.store.pairing import Approved, Pairings, SecondPerson

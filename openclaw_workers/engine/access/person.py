@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.pairing import Subject
-from openclaw_workers.engine.access.channel_rules import channel_rules, is_listed, owners_of
-from openclaw_workers.engine.access.verdict import Approvals, NotHeard, command_authority, in_direct_chat
+from openclaw_workers.engine.access.admission_rules import Approvals, NotHeard, command_authority, in_direct_chat
+from openclaw_workers.engine.access.channel_settings import channel_rules, is_listed, owners_of
 from openclaw_workers.store.pairing import Pairings
 
 

@@ -21,8 +21,8 @@ from openclaw_workers.engine.memory.service import MemoryService
 from openclaw_workers.engine.memory.transcripts import Transcripts
 from openclaw_workers.engine.memory.watch import ChangeWatch
 from openclaw_workers.memory.backend import Backend
-from openclaw_workers.memory.edge import EdgeBackend
 from openclaw_workers.memory.embedders.base import VectorCache
+from openclaw_workers.memory.qdrant_edge import EdgeBackend
 from openclaw_workers.memory.server import ServerBackend
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.reader import Reader

@@ -12,7 +12,7 @@ from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import InboundMessage
 from openclaw_workers.engine.intake.accept import Intake, Queued, Rejected
 from openclaw_workers.engine.routing.row_fields import last_route
-from openclaw_workers.engine.sessions.labels import announce_text, internal, says_nothing, turn_text
+from openclaw_workers.engine.sessions.texts_between_sessions import announce_text, internal, says_nothing, turn_text
 from openclaw_workers.store.inter_session import InterSession, Relay
 from openclaw_workers.store.reader import Reader
 

@@ -16,7 +16,7 @@ from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import AssistantEntry, UserEntry
 from openclaw_workers.domain.untrusted import neutralise, wrap
 from openclaw_workers.engine.intake.accept import Intake, Rejected
-from openclaw_workers.engine.sessions.labels import first_text, internal, message_id, says_nothing
+from openclaw_workers.engine.sessions.texts_between_sessions import first_text, internal, message_id, says_nothing
 from openclaw_workers.engine.sessions.visibility import Visibility
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn_checks import Refusal, no_room

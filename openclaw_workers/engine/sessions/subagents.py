@@ -16,7 +16,7 @@ from openclaw_workers.domain.untrusted import neutralise_json, wrap
 from openclaw_workers.engine.control import Control
 from openclaw_workers.engine.intake.accept import Intake, Rejected
 from openclaw_workers.engine.sessions.excerpts import excerpt
-from openclaw_workers.engine.sessions.labels import controller_text, internal, message_id
+from openclaw_workers.engine.sessions.texts_between_sessions import controller_text, internal, message_id
 from openclaw_workers.engine.tree.child import Parent
 from openclaw_workers.engine.tree.spawn_checks import Refusal, no_room
 from openclaw_workers.errors import StoreFull

@@ -19,8 +19,8 @@ from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.shorten import shorten
 from openclaw_workers.engine.intake.system_events import SystemEvents
 from openclaw_workers.errors import StoreUnavailable
+from openclaw_workers.tools.shell.background_commands import CommandDirectory, HeldCommand
 from openclaw_workers.tools.shell.ending import ending_text
-from openclaw_workers.tools.shell.held import CommandDirectory, HeldCommand
 from openclaw_workers.tools.shell.holder.spec import Exit
 
 log = structlog.get_logger(__name__)

@@ -23,7 +23,7 @@ from openclaw_workers.engine.tree.lineage import root_of
 from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.heartbeat_outcome import is_beat, of_beat
 from openclaw_workers.engine.turn.journal import RedisJournal, persist
-from openclaw_workers.engine.turn.lost_calls import LostCalls
+from openclaw_workers.engine.turn.lost_model_calls import LostCalls
 from openclaw_workers.engine.turn.overrides import shown_in
 from openclaw_workers.engine.turn.prepare import Prepared, Preparer
 from openclaw_workers.engine.turn.skill_call import Answering, answering

@@ -34,7 +34,7 @@ from openclaw_workers.engine.delivery.chats import fallback_notice
 from openclaw_workers.engine.intake.commands.command import Ordered
 from openclaw_workers.engine.intake.commands.parse import parse_command
 from openclaw_workers.engine.llm.failover import ModelChain
-from openclaw_workers.engine.sessions.labels import PROVENANCE, says_nothing
+from openclaw_workers.engine.sessions.texts_between_sessions import PROVENANCE, says_nothing
 from openclaw_workers.engine.tree.report import frozen, partial_result
 from openclaw_workers.engine.turn.prepare import Prepared
 from openclaw_workers.errors import (

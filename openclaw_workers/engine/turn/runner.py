@@ -18,7 +18,7 @@ from openclaw_workers.engine.tree.report import partial_result
 from openclaw_workers.engine.turn import outcomes
 from openclaw_workers.engine.turn.execution import ReleaseTurn, TurnExecution
 from openclaw_workers.engine.turn.journal import persist
-from openclaw_workers.engine.turn.lost_calls import LostCalls
+from openclaw_workers.engine.turn.lost_model_calls import LostCalls
 from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
@@ -33,7 +33,7 @@ from openclaw_workers.errors import (
 from openclaw_workers.logs import run_context
 from openclaw_workers.metrics import FENCED, TAKEOVERS, TURNS
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
-from openclaw_workers.store.llm.lost_calls import LostCallRecord
+from openclaw_workers.store.llm.lost_model_calls import LostCallRecord
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.turn_records import Lease, NotTaken, Outcome, Taken
 from openclaw_workers.store.turns import Turns

@@ -19,9 +19,9 @@ from openclaw_workers.tools.base import Effect, Tool, ToolContext, ToolInput
 from openclaw_workers.tools.files.paths import locate, os_errors_as_tool_errors
 from openclaw_workers.tools.output_limit import HeadAndTail
 from openclaw_workers.tools.shell.approval_port import Verdict
+from openclaw_workers.tools.shell.background_commands import CommandInfo
 from openclaw_workers.tools.shell.ending import ending_text
 from openclaw_workers.tools.shell.environment import check_variables, command_environment
-from openclaw_workers.tools.shell.held import CommandInfo
 from openclaw_workers.tools.shell.holder.spec import Exit
 from openclaw_workers.tools.shell.start import Attached, remove, shell_argv
 

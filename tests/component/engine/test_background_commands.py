@@ -8,7 +8,7 @@ import pytest
 
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.domain.transcript import ToolResultEntry, UserEntry
-from openclaw_workers.tools.shell.held import CommandDirectory, HeldCommand
+from openclaw_workers.tools.shell.background_commands import CommandDirectory, HeldCommand
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.model_turns import ask
 from tests.component.engine.test_turn_runner import execute, program

@@ -11,7 +11,7 @@ from openclaw_workers.domain.transcript import UserEntry
 from openclaw_workers.domain.untrusted import CLOSE
 from openclaw_workers.engine.client_graph import intake_of
 from openclaw_workers.engine.intake.accept import Rejected
-from openclaw_workers.engine.sessions.labels import internal
+from openclaw_workers.engine.sessions.texts_between_sessions import internal
 from tests.component.engine.conftest import SESSION, EngineHarness, MakeEngine
 from tests.component.engine.session_steps import OTHER, heard, run_on, said, send, text, told, use
 from tests.support.programs import program, say, spawn

@@ -11,7 +11,7 @@ from typing import Any
 import redis
 
 from ingress.events.connect import connect_async, connect_reader
-from ingress.events.hub import BLOCK_MS, Hub
+from ingress.events.session_events import BLOCK_MS, Hub
 from ingress.events.viewer import MOST_EVENTS, Viewer
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.store.keys import Keys

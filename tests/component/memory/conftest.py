@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw_workers.memory.backend import Backend
-from openclaw_workers.memory.edge import EdgeBackend
+from openclaw_workers.memory.qdrant_edge import EdgeBackend
 from openclaw_workers.memory.server import ServerBackend
 from tests.support.qdrant_server import qdrant_server
 

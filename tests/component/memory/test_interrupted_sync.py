@@ -9,9 +9,9 @@ from typing import Any
 
 from openclaw_workers.memory.backend import Collection, collection_name
 from openclaw_workers.memory.chunks import Turn, chunk_turns
-from openclaw_workers.memory.edge import EdgeBackend
 from openclaw_workers.memory.index import Document, MemoryIndex, Reading
 from openclaw_workers.memory.points import CHUNK, Hit, Point, Query, Where, where
+from openclaw_workers.memory.qdrant_edge import EdgeBackend
 from openclaw_workers.memory.scopes import session_scope
 from tests.component.memory.documents import Note
 

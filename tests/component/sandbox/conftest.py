@@ -16,8 +16,8 @@ from openclaw_workers.errors import ToolError
 from openclaw_workers.sandbox.bubblewrap import Bubblewrap
 from openclaw_workers.sandbox.directory import BACKEND_FILES, SandboxDirectory
 from openclaw_workers.tools.base import ToolContext
+from openclaw_workers.tools.shell.background_commands import CommandDirectory
 from openclaw_workers.tools.shell.exec import Exec
-from openclaw_workers.tools.shell.held import CommandDirectory
 from openclaw_workers.tools.shell.start import run_briefly
 
 SESSION = "agent:main:telegram:group:-1"

@@ -18,7 +18,7 @@ import pytest
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.errors import ToolError, TurnAborted
 from openclaw_workers.tools.base import ToolContext
-from openclaw_workers.tools.shell.held import FINISHED, CommandDirectory, HeldCommand
+from openclaw_workers.tools.shell.background_commands import FINISHED, CommandDirectory, HeldCommand
 from openclaw_workers.tools.shell.keys import key_bytes
 from tests.component.tools.conftest import answer_of
 from tests.component.tools.test_exec import is_gone, pid_in
@@ -216,7 +216,7 @@ from pathlib import Path
 from openclaw_workers.cancel import Cancel
 from openclaw_workers.tools.base import ToolContext
 from openclaw_workers.tools.shell.exec import Exec
-from openclaw_workers.tools.shell.held import CommandDirectory
+from openclaw_workers.tools.shell.background_commands import CommandDirectory
 commands = CommandDirectory(Path(sys.argv[2]))
 here, session = Path(sys.argv[1]), sys.argv[3]
 context = ToolContext(here, "c", "main", session, Cancel(), 600, print, commands=commands, may_background=True)

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.messages import Authority
-from openclaw_workers.engine.access.channel_rules import (
-    ChannelRules,
-    channel_rules,
-    configured_people,
-    has_configured_owner,
-    is_listed,
-    owners_of,
-)
-from openclaw_workers.engine.access.verdict import (
+from openclaw_workers.engine.access.admission_rules import (
     Approvals,
     Heard,
     NotHeard,
     command_authority,
     in_direct_chat,
     in_group,
+)
+from openclaw_workers.engine.access.channel_settings import (
+    ChannelRules,
+    channel_rules,
+    configured_people,
+    has_configured_owner,
+    is_listed,
+    owners_of,
 )
 
 OWNER, PAIRED, LISTED, STRANGER = "1", "2", "3", "4"

@@ -10,10 +10,10 @@ from starlette.routing import Route as Served
 
 from ingress.context import IngressContext
 from ingress.errors import HttpError
-from ingress.hooks.actions import HookActions
-from ingress.hooks.calls import AgentCall, mapped_call
-from ingress.hooks.routes import hook_routes
-from ingress.hooks.templates import Payload
+from ingress.webhooks.actions import HookActions
+from ingress.webhooks.calls import AgentCall, mapped_call
+from ingress.webhooks.routes import hook_routes
+from ingress.webhooks.templates import Payload
 from openclaw_workers.config.hooks import HookMappingSettings
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import MessageId, SessionId, SessionKey

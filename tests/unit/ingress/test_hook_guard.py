@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from ingress.errors import HttpError
-from ingress.hooks.guard import BAD_TRIES, LOCKED_SECONDS, WINDOW_SECONDS, HookGuard
+from ingress.webhooks.guard import BAD_TRIES, LOCKED_SECONDS, WINDOW_SECONDS, HookGuard
 
 TOKEN = "correct-horse-battery"
 

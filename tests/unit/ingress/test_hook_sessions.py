@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ingress.errors import HttpError
-from ingress.hooks.calls import AgentCall, WakeCall, WantedSession, agent_call, mapped_call, mapping_for, wake_call
-from ingress.hooks.sessions import HookSessions
-from ingress.hooks.templates import Payload
+from ingress.webhooks.calls import AgentCall, WakeCall, WantedSession, agent_call, mapped_call, mapping_for, wake_call
+from ingress.webhooks.sessions import HookSessions
+from ingress.webhooks.templates import Payload
 from openclaw_workers.config.hooks import HookMappingSettings
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.engine.routing.addressing import SessionRules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.hooks.templates import Payload, has_fields, render_key, render_text, whole
+from ingress.webhooks.templates import Payload, has_fields, render_key, render_text, whole
 from openclaw_workers.errors import BadInput
 
 BODY = {

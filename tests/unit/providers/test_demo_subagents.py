@@ -10,7 +10,7 @@ import pytest
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.transcript import TranscriptEntry, UserEntry
 from openclaw_workers.domain.untrusted import wrap
-from openclaw_workers.engine.sessions.labels import announce_text, first_text, turn_text
+from openclaw_workers.engine.sessions.texts_between_sessions import announce_text, first_text, turn_text
 from openclaw_workers.providers.offline.intents import reply_to
 from tests.unit.providers.offline_conversation import (
     TOOLS,

@@ -7,7 +7,7 @@ import re
 import uuid
 
 from ingress.errors import HttpError
-from ingress.hooks.calls import WantedSession
+from ingress.webhooks.calls import WantedSession
 from openclaw_workers.config.hooks import HooksSettings
 from openclaw_workers.config.resolve import default_agent_id, resolve_agent_id
 from openclaw_workers.config.settings import Settings

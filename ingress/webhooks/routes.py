@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ingress.errors import HttpError
-from ingress.hooks.actions import HookActions
-from ingress.hooks.calls import MOST_KEY_CHARS, AgentCall, WakeCall, agent_call, mapped_call, mapping_for, wake_call
-from ingress.hooks.guard import HEADER, HookGuard
-from ingress.hooks.templates import Payload
+from ingress.webhooks.actions import HookActions
+from ingress.webhooks.calls import MOST_KEY_CHARS, AgentCall, WakeCall, agent_call, mapped_call, mapping_for, wake_call
+from ingress.webhooks.guard import HEADER, HookGuard
+from ingress.webhooks.templates import Payload
 
 if TYPE_CHECKING:
     from ingress.context import IngressContext

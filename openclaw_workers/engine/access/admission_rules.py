@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from openclaw_workers.domain.messages import Authority
-from openclaw_workers.engine.access.channel_rules import ANYONE, ChannelRules, ChatRules, is_listed
+from openclaw_workers.engine.access.channel_settings import ANYONE, ChannelRules, ChatRules, is_listed
 
 Reason = Literal["dm-disabled", "not-paired", "not-allowed", "groups-disabled", "group-disabled", "group", "member"]
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from redis.asyncio import Redis
 
-from ingress.events.hub import Hub
+from ingress.events.session_events import Hub
 from ingress.events.viewer import Viewer
 from openclaw_workers.client.aio import AsyncReader
 from openclaw_workers.client.deadline import WaitOver

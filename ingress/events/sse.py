@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from starlette.responses import StreamingResponse
 
 from ingress.events.fleet import FleetFeed
-from ingress.events.hub import Hub
+from ingress.events.session_events import Hub
 from ingress.events.viewer import Shown, Viewer, sse
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.errors import OpenClawError

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.alias_generators import to_camel
 
 from ingress.errors import HttpError
-from ingress.hooks.templates import Payload, has_fields, render_key, render_text, whole
+from ingress.webhooks.templates import Payload, has_fields, render_key, render_text, whole
 from openclaw_workers.config.base import WEEK_SECONDS, Thinking
 from openclaw_workers.config.hooks import HookMappingSettings, WakeMode
 from openclaw_workers.domain.untrusted import wrap

@@ -6,8 +6,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ingress.errors import HttpError
-from ingress.hooks.calls import LAST, AgentCall, WakeCall
-from ingress.hooks.sessions import HookSessions
+from ingress.webhooks.calls import LAST, AgentCall, WakeCall
+from ingress.webhooks.sessions import HookSessions
 from openclaw_workers.config.model_names import find_model
 from openclaw_workers.domain.ids import MessageId, SessionKey, new_message_id
 from openclaw_workers.domain.messages import Authority, InboundMessage, Route

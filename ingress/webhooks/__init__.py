@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ingress.hooks.routes import hook_routes
+from ingress.webhooks.routes import hook_routes
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute

@@ -10,7 +10,7 @@ from openclaw_workers.engine.wake import named
 from openclaw_workers.errors import CorruptRecord
 from openclaw_workers.store.due import DueItems
 from openclaw_workers.store.keys import LOST_CALL
-from openclaw_workers.store.llm.lost_calls import LostCallRecords
+from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.reader import Reader
 from openclaw_workers.store.workers import Workers
 
