@@ -58,7 +58,7 @@ AGENTS = (
     Endpoint(
         "POST",
         "/heartbeats/{agent}/pause",
-        "Let an agent not beat",
+        "Pause a heartbeat",
         ADMIN,
         schedules.pause_heartbeat,
         job_models.HeartbeatAnswer,

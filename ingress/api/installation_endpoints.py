@@ -32,7 +32,7 @@ INSTALLATION = (
     Endpoint(
         "POST",
         "/pairing/revoke",
-        "Let somebody in no longer",
+        "Revoke access",
         ADMIN,
         pairing.revoke,
         answers.AdmissionAnswer,

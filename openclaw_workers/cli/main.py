@@ -25,7 +25,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "agent": ("agent:agent", "Send one message and print the answer as it arrives."),
         "chat": ("chat:chat", "Talk to an agent in the terminal."),
     },
-    "Look": {
+    "Inspect and manage": {
         "status": ("status:status", "Show workers, lanes, queues and leases."),
         "doctor": ("doctor:doctor", "Check the installation, and name the command that fixes each problem."),
         "sessions": ("sessions:sessions", "List, read, search, export, label, reset, delete and clean up sessions."),
@@ -51,11 +51,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "logs": ("logs:logs", "Show what the processes of the local `ocw up` have logged."),
         "outbox": ("outbox:outbox", "Show messages to chats; send unknown and failed ones again, or drop them."),
     },
-    "Serve": {
+    "Run": {
         "up": ("up:up", "Start Redis, a worker per lane, the HTTP interface and Flower, and keep them running."),
         "down": ("up:down", "Stop the `ocw up` of this state directory and wait until it has ended."),
         "worker": ("worker:worker", "Run one worker until it gets SIGTERM."),
-        "drain": ("drain:drain", "Let a host or a worker take no turns, without stopping it."),
+        "drain": ("drain:drain", "Stop giving turns to a host or worker; its processes keep running."),
         "undrain": ("drain:undrain", "Let a drained host or worker take turns again."),
         "ingress": ("ingress:ingress", "Serve the HTTP interface until it gets SIGTERM."),
     },

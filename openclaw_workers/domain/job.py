@@ -47,7 +47,7 @@ class JobFields(_Camel):
     """What a job does, and how. All of it may be changed later."""
 
     name: str = ""
-    """A name for people."""
+    """Display name."""
     agent_id: str = ""
     """Whose job it is; empty: the default agent."""
     session_target: str = ""
@@ -96,7 +96,7 @@ class JobDraft(JobFields):
     at: str = ""
     """Once: an ISO time, or a duration from now such as 10s or 20m."""
     every: str = ""
-    """At equal distances, such as 30m."""
+    """At a fixed interval, such as 30m."""
     anchor: str = ""
     """When `every` counts from, as an ISO time; empty: one interval from now."""
     cron: str = ""

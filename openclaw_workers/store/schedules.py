@@ -79,7 +79,7 @@ class Schedules:
                 raise StoreFull(int(percent))
 
     def pause(self, job_id: str, reason: str) -> None:
-        """Let a job not fire until it is resumed; raises NotFound."""
+        """Pause a job until it is resumed; raises NotFound."""
         self._pause(job_id, reason, None)
 
     def resume(self, job_id: str, next_at: int | None) -> None:

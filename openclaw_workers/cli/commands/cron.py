@@ -14,9 +14,9 @@ from openclaw_workers.cli.render.jobs import firings_table, job_details, jobs_ta
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--name", help="A name for people."),
+    click.option("--name", help="Display name."),
     click.option("--at", help="Once: an ISO time, or a duration from now such as 20m."),
-    click.option("--every", help="At equal distances, such as 30m."),
+    click.option("--every", help="At a fixed interval, such as 30m."),
     click.option("--anchor", help="When --every counts from, as an ISO time."),
     click.option("--cron", help="A cron expression, or @hourly, @daily, @weekly."),
     click.option("--tz", help="Time zone of --at and --cron, such as Europe/Berlin."),
@@ -121,7 +121,7 @@ def remove_job(cli: CliContext, job_id: str) -> None:
 @json_option
 @pass_cli
 def run_job(cli: CliContext, job_id: str) -> None:
-    """Fire a job now, besides its own times."""
+    """Run a job now, in addition to its schedule."""
     answer = cli.backend.run_job(job_id)
     if cli.json:
         echo_json(answer)
@@ -148,7 +148,7 @@ def list_runs(cli: CliContext, job_id: str, limit: int) -> None:
 @json_option
 @pass_cli
 def pause_job(cli: CliContext, job_id: str) -> None:
-    """Let a job not fire until it is resumed."""
+    """Pause a job until it is resumed."""
     _show(cli, cli.backend.pause_job(job_id))
 
 

@@ -23,7 +23,7 @@ Examples:
 @json_option
 @pass_cli
 def drain(cli: CliContext, name: str) -> None:
-    """Let a host or a worker take no turns, without stopping it.
+    """Stop giving turns to a host or worker; its processes keep running.
 
     Its turns are handed over at their next step, and other workers go on with them. The processes stay. Workers that
     start on a drained host take no turns either.

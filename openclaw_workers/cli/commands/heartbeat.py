@@ -50,7 +50,7 @@ def run_beat(cli: CliContext, agent: str) -> None:
 @json_option
 @pass_cli
 def pause_beat(cli: CliContext, agent: str) -> None:
-    """Let an agent not beat until it is resumed."""
+    """Pause an agent's heartbeat until it is resumed."""
     _show(cli, cli.backend.change_heartbeat(agent, "pause"), "does not beat until it is resumed")
 
 

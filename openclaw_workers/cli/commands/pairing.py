@@ -66,7 +66,7 @@ def approve(cli: CliContext, who: str, share_session: bool) -> None:
 @json_option
 @pass_cli
 def revoke(cli: CliContext, who: str) -> None:
-    """Let somebody in no longer, or refuse a request. People in the configuration are removed there."""
+    """Revoke somebody's access, or reject a request. People in the configuration are removed there."""
     answer = cli.backend.revoke(who)
     if cli.json:
         echo_json(answer)

@@ -140,7 +140,7 @@ def check(cli: CliContext, agent_id: str | None) -> None:
 @json_option
 @pass_cli
 def new(cli: CliContext, name: str, description: str, agent_id: str | None, shared: bool) -> None:
-    """Begin a skill with a SKILL.md to fill in."""
+    """Create a skill with a SKILL.md to fill in."""
     from openclaw_workers.skills.install import create
 
     path = create(name, " ".join(description.split()), _target(cli, agent_id, shared=shared))

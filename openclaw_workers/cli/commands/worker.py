@@ -36,7 +36,7 @@ def pass_on_without(names: tuple[str, ...]) -> None:
     "--lane",
     type=click.Choice([lane.value for lane in WORKER_LANES]),
     required=True,
-    help="Queue to consume: turns, sub-agents or service.",
+    help="Lane to serve: main (turns), subagent, or service (announces, prompts, memory).",
 )
 @click.option("--concurrency", type=click.IntRange(1), help="Turns at a time; default: the lane's setting.")
 @click.option("--pool", type=click.Choice(["threads", "prefork"]), default="threads", show_default=True)

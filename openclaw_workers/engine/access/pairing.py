@@ -60,7 +60,7 @@ class PairingService:
         return found
 
     def revoke(self, wanted: str) -> str:
-        """Let somebody in no longer, or refuse a request; says who it was.
+        """Revoke somebody's access, or reject a request; says who it was.
 
         Raises:
             BadInput: it is neither a code nor a name.

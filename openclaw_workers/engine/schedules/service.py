@@ -130,7 +130,7 @@ class JobService:
         return now
 
     def pause(self, job_id: str) -> StoredJob:
-        """Let a job not fire until it is resumed; raises NotFound."""
+        """Pause a job until it is resumed; raises NotFound."""
         self._store.pause(job_id, "paused by hand")
         return self.get(job_id)
 
