@@ -171,6 +171,7 @@ class Sessions:
                         "events",
                         "live",
                         "children",
+                        "spawned",
                         "files",
                         "system_events",
                         "event_keys",

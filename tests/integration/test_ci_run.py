@@ -18,6 +18,7 @@ INSTALLED = {
     "chromium": "chromium",
     "bwrap": "bubblewrap",
     "rg": "ripgrep",
+    "curl": "curl",
     "ip": "iproute2",
 }
 """The package of each program that `.ci/run` installs."""

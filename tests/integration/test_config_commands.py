@@ -61,7 +61,7 @@ def test_commands_read_the_published_one_and_report_a_file_that_differs(operator
     operator.write(session={"mainKey": "other"})
 
     done = operator.ocw("config", "show", "session.mainKey", "--json")
-    assert done.json["values"][0] == {"path": "session.mainKey", "value": "main", "origin": "default", "pending": False}
+    assert done.json["values"][0] == {"path": "session.mainKey", "value": "main", "origin": "default"}
     assert "differs from configuration 1" in done.err
     assert operator.shown("session.mainKey", "--local-config") == "other"
 

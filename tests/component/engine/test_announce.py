@@ -645,6 +645,10 @@ def test_viewers_of_the_parent_see_each_stage(engine: EngineHarness) -> None:
             "label": "one",
             "status": "error",
             "reason": "error",
+            "subSessionId": run.session_id,
+            "durationMs": (run.ended_at or 0) - (run.started_at or 0),
+            "tokens": run.usage.total,
+            "cost": run.cost,
             "metadata": {"k": "v"},
         }
     ]
