@@ -25,6 +25,7 @@ STATUS_TEXT = {
     415: "The body is not JSON",
     422: "A field is wrong",
     429: "Too many requests",
+    431: "The address or a header is too long",
     503: "Redis does not answer",
 }
 WITH_BODY = ("POST", "PATCH")
@@ -111,7 +112,7 @@ def _responses(endpoint: Endpoint, named: dict[Any, Any]) -> dict[str, Any]:
             responses["202"]["content"] = {"application/json": {"schema": either}}
         responses["200"] = {"description": "Answered", "content": answer}
     error = {"application/json": {"schema": named[ErrorAnswer]}}
-    statuses = [*endpoint.errors, 405, *((413, 415) if endpoint.method in WITH_BODY else ())]
+    statuses = [*endpoint.errors, 405, 431, *((413, 415) if endpoint.method in WITH_BODY else ())]
     for status in sorted(statuses):
         responses[str(status)] = {"description": STATUS_TEXT[status], "content": error}
     return responses

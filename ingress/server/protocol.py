@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import h11
@@ -10,8 +11,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_HEAD_BYTES = 32 << 10
 """Of the request line and the headers together."""
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+def _refusal(status: str, code: str, message: str) -> bytes:
+    body = json.dumps({"error": {"code": code, "message": message, "hint": None}})
+    head = f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    return f"{head}\r\n\r\n{body}".encode()
+
+
+TOO_LARGE = _refusal(
+    "431 Request Header Fields Too Large", "too_large", f"address and headers are over {MOST_HEAD_BYTES:,} bytes"
+)
+TOO_SLOW = _refusal("408 Request Timeout", "timeout", "the request did not come in time")
 LINGER_SECONDS = 2.0
 SLOWEST_BYTES_PER_SECOND = 16_384
 """A body may take as long as a head, and longer only if it comes at this pace."""

@@ -100,7 +100,14 @@ def fleet_for(
     provider = {"baseUrl": url, "api": api, "apiKey": "k", "models": [model]}
     flush = more.pop("flush", {"enabled": False})
     agent = {"model": "wire/m", "compaction": {"mode": mode, "memoryFlush": flush}}
-    config = {"models": {"providers": {"wire": provider}}, "agents": {"defaults": agent}, **more}
+    # Few tools and no skills, so that the prompt leaves most of the window to the conversation.
+    config = {
+        "models": {"providers": {"wire": provider}},
+        "agents": {"defaults": agent},
+        "tools": {"allow": ["read", "write", "exec"]},
+        "skills": {"allowBundled": []},
+        **more,
+    }
     return Fleet(tmp_path / "fleet", {"engine": {"leaseSeconds": 8.0}, **config})
 
 

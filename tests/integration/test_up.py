@@ -336,7 +336,7 @@ def test_a_failed_start_has_the_same_exit_code_in_foreground_and_background(tmp_
         assert "does not answer" in done.stderr
 
     done = ocw("up", "--detach", "--json")
-    assert json.loads(done.stdout)["error"]["type"] == "StartFailed"
+    assert json.loads(done.stdout)["error"]["type"] == "StoreUnavailable"
 
 
 def test_an_unreadable_runtime_file_is_ignored_with_a_note(ocw: Ocw) -> None:

@@ -45,6 +45,9 @@ UNSETTLED = (MessageState.ACCEPTED, MessageState.BOUND)
 
 # Quick enough for tests, slow enough that a busy machine does not lose leases by itself.
 ENGINE = {"leaseSeconds": 2.0, "sweepSeconds": 0.2, "graceSeconds": 5.0, "namespace": "t"}
+EXEC = {"backgroundMs": 120_000}
+"""A command that keeps a turn busy does not go into the background."""
+
 QUEUE = {"mode": "followup", "debounceMs": 100, "cap": 1000}
 
 
@@ -179,7 +182,7 @@ class Fleet:
         self.config_path = self.state_dir / "openclaw.yaml"
         base: dict[str, Any] = {"agents": {"defaults": {"model": "offline/script"}}}
         if not defaults:
-            base |= {"engine": ENGINE, "messages": {"queue": QUEUE}}
+            base |= {"engine": ENGINE, "messages": {"queue": QUEUE}, "tools": {"exec": EXEC}}
         self.config_path.write_text(yaml.safe_dump(_merged(base, config or {})))
         self.workers: list[WorkerProcess] = []
         self.redis_server = RedisServer(aof=True, addresses=addresses)
