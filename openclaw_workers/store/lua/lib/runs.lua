@@ -15,7 +15,8 @@ local function open_run(ctl, run_key, runs, due, session, run, lane, agent, now,
   redis.call("HSET", ctl, "run_key", run_key, "state", "queued", "run", run, "lane", lane, "attempt", 1, "step", 0,
     "progress", 0,
     "started", "", "resumed", 0, "how", "taken", "wakes", 1, "woken_at", now, "ready_at", ready_at, "steered", "[]",
-    "ticket", "", "losses", 0, "stalls", 0, "v", SCHEMA)
+    -- What did not fit into the run before may fit into this one, which another may have asked for.
+    "steer_done", 0, "ticket", "", "losses", 0, "stalls", 0, "v", SCHEMA)
   redis.call("ZADD", due, ready_at > now and ready_at or now + rewake_ms, "turn|" .. session)
 end
 
