@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openclaw_workers.cli.backend.protocol import Backend
-from openclaw_workers.cli.export_entries import FORMAT_VERSION, exported_lines
 from openclaw_workers.cli.export_target import check_is_no_state_dir, check_transcripts, earlier_index, transcript_path
 from openclaw_workers.domain.session_row import SessionEntry
 from openclaw_workers.domain.transcript import load_entry
+from openclaw_workers.engine.archives.openclaw_entries import FORMAT_VERSION, exported_lines
 from openclaw_workers.engine.archives.transcript_files import header_line, write_index, write_transcript
 from openclaw_workers.errors import BadInput
 

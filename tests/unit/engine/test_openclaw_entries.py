@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import given
 
-from openclaw_workers.cli.export_entries import exported_lines
 from openclaw_workers.domain.transcript import (
     AssistantEntry,
     CompactionEntry,
@@ -18,6 +17,7 @@ from openclaw_workers.domain.transcript import (
     TranscriptEntry,
     Usage,
 )
+from openclaw_workers.engine.archives.openclaw_entries import exported_lines
 from tests.unit.agent.entries import assistant, result, transcripts, user
 
 
