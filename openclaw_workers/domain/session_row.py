@@ -99,6 +99,8 @@ class SessionEntry(_Stored):
     spawn_depth: NonNegativeInt = 0
     spawned_workspace_dir: str | None = None
     forked_from_parent: bool = False
+    spawned_with_files: bool = False
+    """Files came with its task; they are removed from its workspace when it is deleted."""
     subagent_role: Literal["orchestrator", "leaf"] | None = None
     subagent_control_scope: Literal["children", "none"] | None = None
     root_session_key: SessionKey | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +11,7 @@ from openclaw_workers.cli.backend.protocol import Json, OutgoingText
 from openclaw_workers.cli.backend.remote_agents import RemoteAgents
 from openclaw_workers.cli.backend.remote_edge import RemoteEdge
 from openclaw_workers.client.protocol import Steps, Update
+from openclaw_workers.client.sent_files import upload_json
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
@@ -78,7 +78,7 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
             "runTimeoutSeconds": options.timeout_seconds,
             "mode": message.mode,
             "idempotencyKey": message.message_id,
-            "attachments": [_attachment(file) for file in message.files] or None,
+            "attachments": upload_json(message.files) or None,
         }
         try:
             answer = self._post("/send", **body)
@@ -249,11 +249,3 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
 
 async def _next(updates: AsyncIterator[Update]) -> Update:
     return await anext(updates)
-
-
-def _attachment(file: Path) -> Json:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    return {"name": file.name, "data": base64.b64encode(content).decode()}
