@@ -29,7 +29,8 @@ from tests.support.waiting import eventually
 UNSTEADY = {"at", "ageMs", "leaseLeftMs", "beatAt", "leaseUntil", "seenAt", "leftMs", "usedAt", "milliseconds"}
 HELLO = as_text(program(say("Hello.")))
 NEW_EACH_TIME = {
-    "at", "createdAt", "updatedAt", "approvedAt", "nextAt", "nextTimes", "lastAt", "retryAt", "endedAt", "token",
+    "at", "time", "log", "lastReason",
+    "createdAt", "updatedAt", "approvedAt", "nextAt", "nextTimes", "lastAt", "retryAt", "endedAt", "token",
     "url", "version", "previous", "rolledBackTo", "createdBy", "judgedBy", "cost", "maker", "atWork", "lastState",
 }  # fmt: skip
 """Fields of two things of the same kind that differ."""
@@ -55,6 +56,9 @@ TESTED_ALONE = {
     "approvals revoke": "test_questions_are_answered",
 }
 """Commands about what runs, with the tests that compare their answers."""
+
+
+GROUPS = {"here": 1, "away": 2}
 
 
 class Remote(Ocw):
@@ -91,7 +95,7 @@ def facts(fleet: Fleet, ocw: Ocw, tmp_path_factory: pytest.TempPathFactory) -> d
     tree = ocw("agent", "-m", as_text(steps), "--session", "tree", "--wait", "tree", "--json").json
     talk = ocw("agent", "-m", HELLO, "--session", "talk", "--json").json
     route = Route(channel="telegram", to="42")
-    for name in ("out-1", "out-here", "out-there"):
+    for name in ("out-1", "out-here", "out-away"):
         fleet.stores.outbox.put(OutgoingMessage(id=name, kind=OutgoingKind.NOTICE, route=route, text="hi"))
     fleet.stores.outbox.sort()
     fleet.stores.pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
@@ -114,7 +118,7 @@ def files(fleet: Fleet, folder: Path) -> dict[str, str]:
     changed, wrong = folder / "changed.yaml", folder / "wrong.yaml"
     changed.write_text(f"{fleet.config_path.read_text()}\ncron: {{maxConcurrent: 3}}\n")
     wrong.write_text("gateway: {prot: 1}\n")
-    for side in ("here", "there"):
+    for side in ("here", "away"):
         (folder / side).mkdir()
         (folder / side / "SKILL.md").write_text(f"---\nname: packed-{side}\ndescription: Packed.\n---\n# Do it\n")
         (folder / side / "run.sh").write_text("#!/bin/sh\n")
@@ -171,8 +175,8 @@ def test_a_command_fails_in_the_same_way(ocw: Ocw, remote: Remote, facts: dict[s
 
 @pytest.mark.parametrize("family", CHANGING)
 def test_changes_are_made_with_the_same_answers(ocw: Ocw, remote: Remote, facts: dict[str, str], family: str) -> None:
-    found = {"here": typed(ocw, "here", family, facts), "there": typed(remote, "there", family, facts)}
-    assert found["there"] == found["here"]
+    found = {"here": typed(ocw, "here", family, facts), "away": typed(remote, "away", family, facts)}
+    assert found["away"] == found["here"]
 
 
 def typed(ocw: Ocw, side: str, family: str, facts: dict[str, str]) -> list[Any]:
@@ -188,7 +192,7 @@ def typed(ocw: Ocw, side: str, family: str, facts: dict[str, str]) -> list[Any]:
 def alike(value: Any, side: str) -> Any:
     """Without times and random names; the side is called SIDE."""
     if isinstance(value, dict):
-        return {name: None if name in NEW_EACH_TIME else alike(each, side) for name, each in value.items()}
+        return {alike(name, side): None if name in NEW_EACH_TIME else alike(each, side) for name, each in value.items()}
     if isinstance(value, list):
         return [alike(each, side) for each in value]
     if isinstance(value, str):
@@ -261,7 +265,7 @@ def test_a_chat_is_a_conversation(remote: Remote) -> None:
 
 
 def test_runs_and_sub_agents_are_stopped_and_steered(ocw: Ocw, remote: Remote, fleet: Fleet) -> None:
-    assert stopped(remote, fleet, "there") == stopped(ocw, fleet, "here")
+    assert stopped(remote, fleet, "away") == stopped(ocw, fleet, "here")
 
 
 def stopped(ocw: Ocw, fleet: Fleet, side: str) -> list[Any]:
@@ -283,14 +287,14 @@ def stopped(ocw: Ocw, fleet: Fleet, side: str) -> list[Any]:
 
 
 def test_questions_are_answered(ocw: Ocw, remote: Remote, fleet: Fleet) -> None:
-    assert answered(remote, fleet, "there") == answered(ocw, fleet, "here")
+    assert answered(remote, fleet, "away") == answered(ocw, fleet, "here")
 
 
 def answered(ocw: Ocw, fleet: Fleet, side: str) -> list[Any]:
     """What the commands answer that decide about commands in a group, and answer what an agent asks."""
     which = {"tool": "ask_user", "input": {"question": "Which?", "choices": ["red"]}}
     steps = [call(execute("echo one")), call(execute("echo two")), call(which), say("done")]
-    sent = fleet.send(program(*steps), f"telegram:group:-{len(side)}")
+    sent = fleet.send(program(*steps), f"telegram:group:-{GROUPS[side]}")
     answers = [ocw("approvals", "approve", _waiting(fleet, "approval"), "--always", "--json")]
     answers += [ocw("approvals", "deny", _waiting(fleet, "approval"), "--json")]
     answers += [ocw("approvals", "answer", _waiting(fleet, "ask"), "1", "--json")]
@@ -353,16 +357,16 @@ def test_tokens_are_made_used_and_revoked(remote: Remote, ingress: Ingress) -> N
 def test_sessions_are_exported(remote: Remote, ocw: Ocw, facts: dict[str, str], tmp_path: Path) -> None:
     here, there = (
         each("sessions", "export", "--session", "tree", "--out", str(tmp_path / name), "--json")
-        for name, each in (("here", ocw), ("there", remote))
+        for name, each in (("here", ocw), ("away", remote))
     )
     assert (there.code, there.err) == (here.code, here.err) == (0, "")
     files = [
         [Path(path).relative_to(tmp_path / name) for path in done.json["files"]]
-        for name, done in (("here", here), ("there", there))
+        for name, done in (("here", here), ("away", there))
     ]
     assert files[0] == files[1]
     for file in files[0]:
-        assert _values(tmp_path / "there" / file) == _values(tmp_path / "here" / file)
+        assert _values(tmp_path / "away" / file) == _values(tmp_path / "here" / file)
     whole = remote("sessions", "export", "--out", str(tmp_path / "all"), "--json").json
     assert whole["sessions"] >= 3
 
