@@ -73,7 +73,8 @@ def test_the_menu_is_no_longer_than_telegram_takes() -> None:
 
 
 def test_the_menu_follows_the_commands_and_is_set_only_when_they_change() -> None:
-    commands, sent = [("status", "how it is")], []
+    commands = [("status", "how it is")]
+    sent: list[list[str]] = []
 
     async def known() -> list[tuple[str, str]]:
         return list(commands)
