@@ -44,6 +44,12 @@ class CliContext(CliConfiguration):
 
         return open_backend(self)
 
+    def another_backend(self) -> Backend:
+        """A backend for another thread, which closes it."""
+        from openclaw_workers.cli.backend.choose import open_another
+
+        return open_another(self)
+
     @cached_property
     def stores(self) -> Stores:
         from openclaw_workers.engine.stores import open_stores, stores_on
