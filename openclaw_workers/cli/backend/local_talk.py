@@ -12,7 +12,6 @@ from openclaw_workers.config.model_names import find_model
 from openclaw_workers.domain.encoding import replace_surrogates
 from openclaw_workers.domain.ids import MessageId, SessionKey
 from openclaw_workers.domain.messages import Authority, Route
-from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.intake.commands.registry import list_commands
 
 if TYPE_CHECKING:
