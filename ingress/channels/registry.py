@@ -87,7 +87,7 @@ def build_door(context: IngressContext) -> InboundDoor:
     stores, loaded = context.stores, context.loaded
 
     def workspace_of(agent_id: str) -> Path:
-        own = resolve_agent(loaded.settings, agent_id).workspace
+        own = resolve_agent(loaded.settings, agent_id).workspace.path
         return own or workspace_dir(loaded.settings, agent_id, loaded.state_dir)
 
     gate = AccessGate(

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -17,7 +17,7 @@ import structlog
 from openclaw_workers.clock import now_ms
 from openclaw_workers.config.configured_models import configured_models
 from openclaw_workers.config.loader import Loaded
-from openclaw_workers.config.resolve import default_model
+from openclaw_workers.config.resolve import default_model, placed_workspaces
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import RunId, SessionKey, WorkerId
 from openclaw_workers.domain.runs import Lane
@@ -31,6 +31,7 @@ from openclaw_workers.engine.turn.agent_frame import AgentFrames
 from openclaw_workers.engine.turn.runner import TurnRunner
 from openclaw_workers.engine.turn.tool_report import ToolReports
 from openclaw_workers.engine.worker.config_follower import ConfigFollower, Following
+from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.report import WorkerReport
 from openclaw_workers.engine.worker.state import WorkerState
 from openclaw_workers.engine.worker.ticker import Ticker
@@ -84,6 +85,8 @@ class WorkerFacts:
     """How a pool child learns that its parent is shutting down."""
     on_drained: Callable[[bool], None] = lambda _: None
     """Told when the worker is drained or undrained: whoever consumes must stop or start."""
+    on_places: Callable[[Sequence[str]], None] = lambda _: None
+    """Told with each tick which places have a queue of their own that this worker consumes."""
     plugins: Plugins = NO_PLUGINS
 
     def as_fields(self, worker_id: WorkerId) -> dict[str, str]:
@@ -103,7 +106,8 @@ class Worker:
         self._redis = stores.redis
         self._workers = stores.workers
         self._process = WorkerState(grace_seconds=settings.engine.grace_seconds, has_parent=facts.pool == "prefork")
-        self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace)
+        self._places = HostPlaces(placed_workspaces(settings, configured.state_dir))
+        self._waker = CeleryWaker(app, stores.redis, settings.engine.namespace, self._places.route)
         self._wake_messages = WakeMessages(stores.redis, stores.keys)
         self._sweep_wanted = threading.Event()
         self._plugins = facts.plugins
@@ -129,7 +133,7 @@ class Worker:
 
         def fields_of_tick() -> dict[str, str]:
             report.send_if_due()
-            return {**fields, **self.config.facts()}
+            return {**fields, **self.config.facts(), "cannot_serve": " ".join(self._places.elsewhere())}
 
         self._ticker = Ticker(
             stores.leases,
@@ -140,6 +144,9 @@ class Worker:
             on_drained=facts.on_drained,
             secrets=self.config.secrets,
             on_config=self.config.noticed,
+            places=self._places,
+            takes_turns=lambda: self._lanes != [Lane.SERVICE] and not self.config.refusal,
+            on_places=lambda seen: facts.on_places(() if self.config.refusal else seen),
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
             period_seconds=min(1.0, settings.engine.lease_seconds / 4),
@@ -185,6 +192,7 @@ class Worker:
             sweep_wanted=self._sweep_wanted,
             plugins=self._plugins,
             mcp=self._mcp,
+            host_places=self._places,
         )
 
     def _use(self, following: Following) -> None:
@@ -192,6 +200,7 @@ class Worker:
         settings = following.loaded.settings
         if self._lanes != [Lane.SERVICE]:
             load_models(settings)
+        self._places.use(placed_workspaces(settings, following.loaded.state_dir))
         engine = self._build(following.loaded, stores_on(self._redis, settings))
         engine.runner  # noqa: B018 - built now, so that the next turn does not wait for it
         self._sweeper.use(engine.due_kinds)

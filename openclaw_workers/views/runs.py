@@ -84,6 +84,7 @@ def _fields(run: Run) -> dict[str, Any]:
         "attempts": [attempt.model_dump() for attempt in run.attempts],
         "parked": [{"from": since, "to": until} for since, until in run.parked_spans],
         "host": host_of(run) or None,
+        "waitsFor": run.waits_for if run.waits_for and not run.state.is_final else None,
         "covers": run.covers,
         "model": run.model,
         "modelAttempts": [attempt.model_dump(mode="json") for attempt in run.model_attempts],

@@ -23,6 +23,7 @@ from openclaw_workers.engine.turn.reset_policy import ResetPolicy
 from openclaw_workers.engine.turn.transcript_cache import TranscriptCache
 from openclaw_workers.engine.turn.turn_hooks import TurnHooks
 from openclaw_workers.engine.wake import Waker, named, wake_all, wake_run
+from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.engine.worker.state import RunHandle, WorkerState
 from openclaw_workers.errors import (
     CorruptRecord,
@@ -32,6 +33,7 @@ from openclaw_workers.errors import (
 )
 from openclaw_workers.logs import run_context
 from openclaw_workers.metrics import FENCED, TAKEOVERS, TURNS
+from openclaw_workers.place_id import ID
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_model_calls import LostCallRecord
 from openclaw_workers.store.reader import Reader
@@ -58,6 +60,7 @@ class TurnRunner:
         waker: Waker,
         chats: ChatDelivery,
         hooks: TurnHooks,
+        places: HostPlaces,
         max_attempts: int,
         on_delayed: Callable[[], None],
     ) -> None:
@@ -73,6 +76,7 @@ class TurnRunner:
         self._waker = waker
         self._chats = chats
         self._hooks = hooks
+        self._places = places
         self._max_attempts = max_attempts
         self._on_delayed = on_delayed
 
@@ -103,6 +107,8 @@ class TurnRunner:
                 log.debug("run.skipped", why=taken.why)
                 if taken.why == "suspect":
                     self._process.defer(session, run)
+                elif taken.why == "elsewhere":
+                    self._pass_on(session, run, taken.place)
                 wake_all(self._waker, taken.granted)
                 return None
             if suspect and not taken.suspect:
@@ -149,7 +155,22 @@ class TurnRunner:
         if following is not None:
             self._waker.turn(*following)
 
+    def _pass_on(self, session: SessionKey, run: RunId, place: str) -> None:
+        """Give a wake-up to the workers that see the files of its agent. This one does not.
+
+        While the files are moved, and where this host has just lost sight of them, the run is left to the sweep.
+        """
+        if ID.fullmatch(place) and place not in self._places.with_queue():
+            self._waker.turn(session, run, place=place)
+
     def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
+        agent = agent_of(session)
+        taken = self._take_at(self._places.seen(agent), session, run, may_suspect)
+        if isinstance(taken, NotTaken) and taken.why == "unplaced":
+            taken = self._take_at(self._places.make(agent), session, run, may_suspect)
+        return taken
+
+    def _take_at(self, place: str | None, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
         nonce = new_token()
         freshness = self._resets.times(session)
         time_ms = self._agents.run_time_ms(session)
@@ -166,6 +187,7 @@ class TurnRunner:
                 may_suspect=may_suspect,
                 known=known,
                 delivery=delivery,
+                place=place,
             ),
             self._process,
         )

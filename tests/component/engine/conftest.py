@@ -44,7 +44,7 @@ class MemoryWaker:
     notes: list[str] = field(default_factory=list)
     """Conversations to be saved to memory."""
 
-    def turn(self, session: SessionKey, run: RunId) -> bool:
+    def turn(self, session: SessionKey, run: RunId, *, place: str | None = None) -> bool:
         self.turns.append((session, run))
         return True
 
@@ -65,7 +65,7 @@ class MemoryWaker:
         self.notes.append(session_id)
         return True
 
-    def oldest_ms(self, lane: Lane) -> int:
+    def oldest_ms(self, session: SessionKey) -> int:
         return self.oldest
 
 
