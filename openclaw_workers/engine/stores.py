@@ -19,6 +19,7 @@ from openclaw_workers.store.leases import Leases
 from openclaw_workers.store.llm.lost_model_calls import LostCallRecords
 from openclaw_workers.store.memory import MemoryRequests
 from openclaw_workers.store.memory_notes import MemoryNotes
+from openclaw_workers.store.moves import Moves
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.pairing import Pairings
 from openclaw_workers.store.places import Places
@@ -63,6 +64,7 @@ class Stores:
     due: DueItems
     workers: Workers
     places: Places
+    moves: Moves
     reader: Reader
     tree: Tree
     exchanges: InterSession
@@ -105,6 +107,7 @@ def stores_on(redis: Client, settings: Settings) -> Stores:
         due=DueItems(redis, keys, lease_ms=timing.lease_ms),
         workers=Workers(redis, keys, lease_ms=timing.lease_ms),
         places=Places(redis, keys),
+        moves=Moves(redis, keys),
         reader=reader,
         tree=Tree(redis, keys, reader, rewake_ms=timing.rewake_ms),
         exchanges=InterSession(redis, keys),

@@ -62,6 +62,11 @@
     {ns}:places:apart              zset    tick prunes      agent -> when a live worker last did not see its place (ms)
     {ns}:places:where              hash    never            place -> host and directory, for people
     {ns}:places:waits:{id}         set     when seen        by place: sessions that wait until a worker sees it
+    {ns}:moves                     hash    when ended       agent -> move of its files that is under way
+    {ns}:move:{id}                 hash    30 days          a move: from where, to where, how far, how it ended
+    {ns}:move:{id}:lease           string  with lease       token of the process that fetches the files
+    {ns}:move:{id}:requests        list    when taken       questions to a host that has the files (JSON)
+    {ns}:move_reply:{id}           list    1 minute         the answer to one question: a list of files, or a piece
     {ns}:lane:{lane}:slots         zset    with lease       session key -> when its slot ends (ms)
     {ns}:lane:{lane}:line          zset    with turn        `run session` -> ticket
     {ns}:lane:{lane}:ticket        string  never            last ticket given
@@ -287,6 +292,22 @@ class Keys:
 
     def place_waits(self, place: str) -> str:
         return f"{self.namespace}:places:waits:{place}"
+
+    @property
+    def moves(self) -> str:
+        return f"{self.namespace}:moves"
+
+    def move(self, move_id: str) -> str:
+        return f"{self.namespace}:move:{move_id}"
+
+    def move_lease(self, move_id: str) -> str:
+        return f"{self.namespace}:move:{move_id}:lease"
+
+    def move_requests(self, move_id: str) -> str:
+        return f"{self.namespace}:move:{move_id}:requests"
+
+    def move_reply(self, request_id: str) -> str:
+        return f"{self.namespace}:move_reply:{request_id}"
 
     @property
     def suspects(self) -> str:

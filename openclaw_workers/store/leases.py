@@ -30,6 +30,8 @@ class Ticked:
     """Variables that live workers have."""
     routes: Mapping[str, str] = field(default_factory=dict)
     """Agents whose wake-ups go to the workers that see their place -> that place."""
+    moves: Mapping[str, str] = field(default_factory=dict)
+    """Agents whose files are being moved -> the move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,11 @@ class Leases:
         `workspaces`: for each agent with a place, the place that this host sees for it, and the directory.
         """
         k = self._keys
-        is_drained, percent, config, held, routes, *verdicts = run_script(
+        is_drained, percent, config, held, routes, moves, *verdicts = run_script(
             self._redis,
             "tick",
             keys={
-                **k.shared("workers", "due", "memory", "config", "drained"),
+                **k.shared("workers", "due", "memory", "config", "drained", "moves"),
                 **k.shared("places", "places_seen", "places_apart", "places_where"),
                 "waits_prefix": k.place_waits(""),
                 "held": k.secrets_held,
@@ -98,6 +100,7 @@ class Leases:
             str(config),
             frozenset(held.split()),
             dict(zip(routes[::2], routes[1::2], strict=True)),
+            dict(zip(moves[::2], moves[1::2], strict=True)),
         )
 
     def rescue(

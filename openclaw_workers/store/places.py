@@ -10,7 +10,7 @@ from openclaw_workers.store.keys import Keys
 
 MOVING = "moving "
 """Begins the binding of an agent whose files are being moved; the id of the move follows."""
-ALIVE_MS = 15_000
+ALIVE_MS = 10_000
 """As `PLACE_ALIVE_MS` in lib/places.lua."""
 
 

@@ -24,6 +24,7 @@ from openclaw_workers.domain.runs import Lane
 from openclaw_workers.engine.memory.owner import MemoryOwner
 from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.metrics.exporter import exporter_of
+from openclaw_workers.engine.moves.mover import Mover
 from openclaw_workers.engine.sandbox.report import SandboxReports
 from openclaw_workers.engine.stores import Stores, open_stores, stores_on
 from openclaw_workers.engine.tree.announce import Announcer
@@ -118,6 +119,7 @@ class Worker:
         self._finished_commands = self._engine.finished_commands
         self._exporter = exporter_of(settings.metrics, Metrics(stores.redis, stores.keys), stores.workers)
         self._memory_owner: MemoryOwner | None = None
+        self._mover = Mover(stores.moves, self._places, socket.gethostname())
         self._consumer = LaneConsumer(app, nodename, [lane for lane in self._lanes if lane != Lane.SERVICE])
         self.config = ConfigFollower(
             first_configuration(),
@@ -146,6 +148,7 @@ class Worker:
             on_config=self.config.noticed,
             places=self._places,
             takes_turns=lambda: self._lanes != [Lane.SERVICE] and not self.config.refusal,
+            on_moves=self._mover.noticed if Lane.SERVICE in self._lanes else lambda _: None,
             on_places=lambda seen: facts.on_places(() if self.config.refusal else seen),
             on_stuck=lambda: self._exit_hard(EXIT_STUCK),
             on_overdue=lambda: self._exit_hard(EXIT_GRACE_OVER),
@@ -248,6 +251,7 @@ class Worker:
     def stop(self) -> None:
         self._sweeper.stop()
         self._finished_commands.stop()
+        self._mover.stop()
         if self._memory_owner is not None:
             self._memory_owner.stop()
         self._ticker.stop()

@@ -33,7 +33,6 @@ from openclaw_workers.errors import (
 )
 from openclaw_workers.logs import run_context
 from openclaw_workers.metrics import FENCED, TAKEOVERS, TURNS
-from openclaw_workers.place_id import ID
 from openclaw_workers.store.llm.ledger_entries import NO_ENTRIES, LedgerEntries
 from openclaw_workers.store.llm.lost_model_calls import LostCallRecord
 from openclaw_workers.store.reader import Reader
@@ -160,7 +159,7 @@ class TurnRunner:
 
         While the files are moved, and where this host has just lost sight of them, the run is left to the sweep.
         """
-        if ID.fullmatch(place) and place not in self._places.with_queue():
+        if self._places.is_of_others(place):
             self._waker.turn(session, run, place=place)
 
     def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from openclaw_workers.place_id import make_place, seen_place, write_place
+from openclaw_workers.place_id import ID, make_place, seen_place, write_place
 
 log = structlog.get_logger(__name__)
 
@@ -38,6 +38,12 @@ class HostPlaces:
         """The place that this host sees for an agent, "" if it sees none; None if the agent's turns run anywhere."""
         directory = self._workspaces.get(agent_id)
         return None if directory is None else self._look(directory)
+
+    def directory(self, agent_id: str) -> Path:
+        """Raises:
+        KeyError: the agent's turns run anywhere, or there is no such agent.
+        """
+        return self._workspaces[agent_id]
 
     def make(self, agent_id: str) -> str | None:
         """The place of an agent that has none yet; None if it cannot be made, which its turn then reports."""
@@ -74,6 +80,10 @@ class HostPlaces:
     def with_queue(self) -> list[str]:
         """The places that this host sees and whose wake-ups have a queue of their own."""
         return sorted({place for agent, place in self._routes.items() if self.seen(agent) == place})
+
+    def is_of_others(self, place: str) -> bool:
+        """Whether other workers may see a place. It is not one of ours, and no move of files."""
+        return ID.fullmatch(place) is not None and place not in self.with_queue()
 
     def _look(self, directory: Path) -> str:
         place = seen_place(directory)

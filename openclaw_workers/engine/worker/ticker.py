@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
@@ -38,6 +38,7 @@ class Ticker(threading.Thread):
         places: HostPlaces | None = None,
         takes_turns: Callable[[], bool] = lambda: True,
         on_places: Callable[[Sequence[str]], None] = lambda _: None,
+        on_moves: Callable[[Mapping[str, str]], None] = lambda _: None,
         on_stuck: Callable[[], None],
         on_overdue: Callable[[], None],
         period_seconds: float = 1.0,
@@ -45,7 +46,7 @@ class Ticker(threading.Thread):
         """`on_config` gets the configuration in force and the secrets that live workers have, `secrets` names ours.
 
         `takes_turns`: whether this worker runs turns of the agents whose `places` this host sees. `on_places` gets the
-        places with a queue of their own that it sees.
+        places with a queue of their own that it sees, `on_moves` the moves that are under way.
         """
         super().__init__(name="ocw-ticker", daemon=True)
         self._leases = leases
@@ -60,6 +61,7 @@ class Ticker(threading.Thread):
         self._places = places or HostPlaces({})
         self._takes_turns = takes_turns
         self._on_places = on_places
+        self._on_moves = on_moves
         self._on_stuck = on_stuck
         self._on_overdue = on_overdue
         self._period = period_seconds
@@ -135,6 +137,7 @@ class Ticker(threading.Thread):
         self._notice_memory(ticked.full_percent)
         self._places.noticed(ticked.routes)
         self._on_places(self._places.with_queue())
+        self._on_moves(ticked.moves)
         self._on_config(ticked.config, ticked.secrets_held)
         self._notice_drained(ticked.is_drained)
         for handle, verdict in zip(handles, ticked.verdicts, strict=True):

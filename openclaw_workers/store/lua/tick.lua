@@ -16,6 +16,7 @@
     places_apart  zset  agent -> when a live worker last did not see its place
     places_where  hash  place -> host and directory, for people
     waits_prefix  set  start of the key of the sessions that wait for a place
+    moves         hash  agent -> move of its files that is under way
     turn_keys…  keys  for each turn two: control record of its session (hash), slots of its lane (zset)
   args
     worker    text    worker id
@@ -28,7 +29,8 @@
 
   Returns  {drained 0|1, percentage of memory in use or 0 if there is room, id of the configuration in force or "",
             variables that live workers have, separated by spaces, agents whose wake-ups have a queue of their place:
-            agent, place, agent …, for each turn: "ok" | "lost" | abort reason}
+            agent, place, agent …, moves of files that are under way: agent, move, agent …,
+            for each turn: "ok" | "lost" | abort reason}
 
   Invariant
     Only the process that holds a lease renews it (rule 8), also when Redis is full. A binding is made once: where a
@@ -87,7 +89,7 @@ local function look_at_places()
 end
 
 local answer = { is_drained and 1 or 0, lacks_memory(memory) or 0, redis.call("HGET", config, "id") or "", known,
-  look_at_places() }
+  look_at_places(), redis.call("HGETALL", moves) }
 for i = 1, #turn_keys / 2 do
   local ctl, slots = turn_keys[2 * i - 1], turn_keys[2 * i]
   local session, lease, run = unpack(turns, 3 * i - 2, 3 * i)

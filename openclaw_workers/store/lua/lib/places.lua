@@ -4,7 +4,7 @@
 
   includes  events, outgoing
 ]]
-local PLACE_ALIVE_MS = 15000
+local PLACE_ALIVE_MS = 10000
 -- The queue for wake-ups of an agent. Where a live worker does not see the place of the agent, the workers that see it
 -- have a queue of their own.
 local function queue_for(queue, places, apart, agent)
