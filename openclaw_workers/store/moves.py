@@ -72,6 +72,7 @@ class Moves:
             keys={**k.shared("places", "moves", "running"), "move": k.move(move_id)},
             args={
                 "agent": agent_id,
+                "own": f"agent:{agent_id}:",
                 "id": move_id,
                 "to_host": to_host,
                 "to_place": to_place,
@@ -104,7 +105,7 @@ class Moves:
                 "waits_old": k.place_waits(move.from_place),
                 "waits_next": k.place_waits(place),
             },
-            args={"agent": move.agent_id, "id": move.id, "state": state, "place": place, "error": error},
+            args={"agent": move.agent_id, "id": move.id, "state": state, "place": place, "why": error},
         )
         return bool(reply[0] == "ended")
 
@@ -147,8 +148,13 @@ class Moves:
 
     def lease(self, move: Move, token: str, lease_ms: int) -> bool:
         """Carry a move out, or go on with it; 0 milliseconds give it up. Says whether the caller does."""
-        keys, args = {"lease": self._keys.move_lease(move.id)}, {"token": token, "lease_ms": lease_ms}
-        return bool(run_script(self._redis, "memory_lease", keys=keys, args=args)[0] == "held")
+        reply = run_script(
+            self._redis,
+            "memory_lease",
+            keys={"lease": self._keys.move_lease(move.id)},
+            args={"token": token, "lease_ms": lease_ms},
+        )
+        return bool(reply[0] == "held")
 
     def ask(self, move: Move, operation: str, arguments: Mapping[str, Any]) -> str:
         """Ask a host that sees the old place; returns the id under which it answers."""

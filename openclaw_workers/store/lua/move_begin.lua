@@ -10,6 +10,7 @@
     move     hash  record of this move
   args
     agent       text    agent id
+    own         text    what the keys of its sessions begin with
     id          text    move id
     to_host     text    host that gets the files
     to_place    text    id of the place that it makes there
@@ -32,7 +33,6 @@ local from = redis.call("HGET", places, agent)
 if not from then
   return { "unbound" }
 end
-local own = "agent:" .. agent .. ":"
 for _, session in ipairs(redis.call("ZRANGE", running, 0, -1)) do
   if string.sub(session, 1, #own) == own then
     return { "busy", session }

@@ -15,7 +15,7 @@
     id     text  move id
     state  text  done | failed | cancelled
     place  text  place that the agent is bound to now
-    error  text  why it failed; empty otherwise
+    why    text  why it failed; empty otherwise
 
   Returns  {"ended"} | {"over", state}   it had ended before, in this state
 
@@ -28,7 +28,7 @@ if redis.call("HGET", places, agent) ~= "moving " .. id then
 end
 redis.call("HSET", places, agent, place)
 redis.call("HDEL", moves, agent)
-redis.call("HSET", move, "state", state, "error", error, "ended_at", now_ms())
+redis.call("HSET", move, "state", state, "error", why, "ended_at", now_ms())
 redis.call("SUNIONSTORE", waits_next, waits_next, waits, waits_old)
 redis.call("DEL", waits)
 if waits_old ~= waits_next then
