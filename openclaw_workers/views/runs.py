@@ -27,6 +27,7 @@ RUN = (
     "attempt",
     "attempts",
     "parked",
+    "waitsFor",
     "covers",
     "model",
     "modelAttempts",

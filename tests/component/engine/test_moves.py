@@ -280,10 +280,9 @@ def test_an_agent_at_work_is_not_moved_and_a_moving_one_takes_no_turn(engine: En
     moves = engine.stores.moves
     with pytest.raises(NotFound, match="has no files yet"):
         moves.begin("main", "two", PLACE, with_files=True)
-    release = threading.Event()
     gate = engine.loaded.state_dir / "open"
     engine.say(as_text(program(call(execute(f"until [ -e {gate} ]; do sleep 0.05; done")), say("done"))))
-    working = threading.Thread(target=lambda: (engine.work(), release.set()))
+    working = threading.Thread(target=engine.work)
     working.start()
     eventually(engine.stores.reader.running, within=20)
 
@@ -291,7 +290,7 @@ def test_an_agent_at_work_is_not_moved_and_a_moving_one_takes_no_turn(engine: En
         moves.begin("main", "two", PLACE, with_files=True)
     gate.touch()
     working.join(30)
-    assert release.is_set()
+    assert not working.is_alive()
 
     move = moves.begin("main", "two", PLACE, with_files=True)
     with pytest.raises(ConflictError, match="being moved already"):
