@@ -165,8 +165,12 @@ class TurnRunner:
     def _take(self, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:
         agent = agent_of(session)
         taken = self._take_at(self._places.seen(agent), session, run, may_suspect)
-        if isinstance(taken, NotTaken) and taken.why == "unplaced":
-            taken = self._take_at(self._places.make(agent), session, run, may_suspect)
+        match taken:
+            case NotTaken(why="unplaced"):
+                return self._take_at(self._places.make(agent), session, run, may_suspect)
+            case NotTaken(why="elsewhere", place=place) if place == self._places.seen(agent):
+                # Another turn has made the place in the meantime.
+                return self._take_at(place, session, run, may_suspect)
         return taken
 
     def _take_at(self, place: str | None, session: SessionKey, run: RunId, may_suspect: bool) -> Taken | NotTaken:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.runs import RunState
 from openclaw_workers.engine.worker.places import HostPlaces
 from openclaw_workers.place_id import WORKSPACE_FILE, make_place, seen_place
@@ -38,6 +40,17 @@ def test_the_first_turn_makes_the_place(engine: EngineHarness) -> None:
     bound = engine.stores.places.of("main")
     assert bound is not None
     assert bound.place == seen_place(workspace) != ""
+
+
+def test_turns_that_make_the_place_at_the_same_time_all_run_here(engine: EngineHarness) -> None:
+    queued = [engine.say(HI, SessionKey(f"agent:main:s{number}")) for number in range(16)]
+    wakes = [engine.waker.turns.pop() for _ in queued]
+
+    with ThreadPoolExecutor(16) as pool:
+        ended = list(pool.map(lambda wake: engine.runner.run(*wake), wakes))
+
+    assert ended == [RunState.OK] * 16
+    assert engine.waker.places == []
 
 
 def test_a_host_passes_on_what_it_does_not_see(two: tuple[EngineHarness, EngineHarness]) -> None:
