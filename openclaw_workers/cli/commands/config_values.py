@@ -71,7 +71,7 @@ The file keeps its comments. VALUE is YAML; - reads it from stdin.
 @pass_cli
 def set_value(cli: CliContext, path: str, value: str) -> None:
     """Change one setting in the configuration file, if the result is valid."""
-    cli.require_local("`ocw config set`")
+    cli.require_local("`ocw config set`", "changes a file of this machine")
     loc = parse_path(path)
     source = (cli.host.source or cli.host.state_dir / "openclaw.yaml").resolve()  # a link stays one
     if source.suffix not in (".yaml", ".yml"):

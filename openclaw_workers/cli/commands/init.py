@@ -70,7 +70,6 @@ def init(
     no_start: bool,
 ) -> None:
     """Set up an installation: key, model, spending limit, Telegram; then start it and get the first answer."""
-    cli.require_local("`ocw init`")
     if not yes and (cli.json or not is_person()):
         raise BadInput("nobody can be asked here", hint="add --yes, and options for what should not be the default")
     given = GivenAnswers(
