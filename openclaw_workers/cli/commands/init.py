@@ -69,7 +69,10 @@ def init(
     replace: bool,
     no_start: bool,
 ) -> None:
-    """Set up an installation: key, model, spending limit, Telegram; then start it and get the first answer."""
+    """Set up an installation, start it and get the first answer.
+
+    It asks for a key, a model, a daily spending limit and a Telegram bot, and writes openclaw.yaml, .env and AGENTS.md.
+    """
     if not yes and (cli.json or not is_person()):
         raise BadInput("nobody can be asked here", hint="add --yes, and options for what should not be the default")
     given = GivenAnswers(
