@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from typing import Any
+
 import pytest
 
 from openclaw_workers.domain.messages import MessageState
@@ -9,11 +13,12 @@ from openclaw_workers.domain.runs import RunState
 from openclaw_workers.domain.tree import BatchState
 from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
-from tests.support.programs import program, say, spawn
+from tests.support.programs import call, program, say, spawn
 from tests.support.tree import batch_of, children_of
 from tests.support.waiting import eventually
 
 FOR_EVER = program(say("never", delay_ms=60_000))
+ASK = {"tool": "ask_user", "input": {"question": "Go on?"}}
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
@@ -38,6 +43,40 @@ def test_revoking_a_queued_run_stops_it_and_its_session_continues(bare_fleet: Fl
     assert (ended.state, ended.reason, ended.attempt) == (RunState.KILLED, "revoked", 1)
     for session in ("waiting", "busy"):
         assert bare_fleet.outcome(bare_fleet.send(program(say("well")), session), within=10).text == "well"
+
+
+@pytest.mark.parametrize("pool", ["threads", "prefork"])
+def test_celery_control_stops_a_run_that_waits_for_a_person_or_another_session(bare_fleet: Fleet, pool: str) -> None:
+    # Given a run that asked a question, and one that waits for the answer of a busy session; both hold no worker
+    bare_fleet.worker(pool=pool)
+    asks = bare_fleet.send(program(call(ASK), say("never")), "asks")
+    bare_fleet.send(FOR_EVER, "busy")
+    bare_fleet.carrier("busy")
+    waits = bare_fleet.send(program(call(wait_for("busy")), say("never")), "waits")
+    for name in ("asks", "waits"):
+        eventually(lambda name=name: is_parked(bare_fleet, name), within=30)  # type: ignore[misc]
+
+    # When both are revoked on the command line
+    argv = [sys.executable, "-m", "celery", "-A", "openclaw_workers.tasks.app", "control"]
+    for words in (["revoke", str(asks.run)], ["terminate", "KILL", str(waits.run)]):
+        subprocess.run([*argv, *words], env=bare_fleet.environment(), cwd=bare_fleet.state_dir, check=True)
+
+    # Then both end as stopped, the question is closed, and both sessions answer their next message
+    for sent, name in ((asks, "asks"), (waits, "waits")):
+        ended = bare_fleet.outcome(sent, within=30).run
+        assert ended is not None
+        assert (ended.state, ended.reason) == (RunState.KILLED, "revoked")
+        assert bare_fleet.outcome(bare_fleet.send(program(say("well")), name), within=30).text == "well"
+    assert bare_fleet.stores.questions.open() == []
+
+
+def is_parked(fleet: Fleet, session: str) -> bool:
+    return fleet.stores.reader.control(session_key(session)).state == "parked"
+
+
+def wait_for(session: str) -> dict[str, Any]:
+    given = {"sessionKey": session_key(session), "message": "well?", "timeoutSeconds": 300}
+    return {"tool": "sessions_send", "input": given}
 
 
 def test_the_terminate_command_is_also_a_stop(bare_fleet: Fleet) -> None:
