@@ -11,7 +11,11 @@ from openclaw_workers.store.place_requests import PlaceRequests
 
 
 class PlaceSilent(TransientError):
-    """Nobody answers for the place."""
+    """Nobody answers for the place, or not in time."""
+
+    def __init__(self, *, has_owner: bool) -> None:
+        super().__init__("did not answer in time" if has_owner else "does not run")
+        self.has_owner = has_owner
 
 
 class PlaceFailed(TransientError):
@@ -64,4 +68,4 @@ class PlaceClient:
                 raise PlaceFailed(str(answer["error"]))
             else:
                 return dict(answer["answer"])
-        raise PlaceSilent("did not answer in time" if self._requests.owner(place) else "does not run")
+        raise PlaceSilent(has_owner=bool(self._requests.owner(place)))

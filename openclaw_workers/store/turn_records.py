@@ -92,7 +92,7 @@ def authority_of(bound: Sequence[str]) -> Authority:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """`why` is gone, idle, stale, held, parked, early, lane or suspect."""
+    """`why` is gone, idle, stale, held, parked, early, lane, suspect, or newer (than this version)."""
 
     why: str
     granted: Granted = ()

@@ -10,7 +10,10 @@ import pytest
 
 from openclaw_workers.domain.messages import MessageState
 from openclaw_workers.domain.runs import RunState
+from openclaw_workers.domain.stored_json import SCHEMA
 from openclaw_workers.domain.tree import BatchState
+from openclaw_workers.store.wake_messages import SCHEMA_HEADER
+from openclaw_workers.tasks.waker import TURN
 from tests.support.faulty_workers import start_workers
 from tests.support.fleet import Fleet, session_key
 from tests.support.programs import call, program, say, spawn
@@ -115,6 +118,18 @@ def test_a_task_that_is_not_a_run_is_not_revoked(bare_fleet: Fleet) -> None:
     (reply,) = bare_fleet.tell_workers("revoke", task_id=["run-unknown", "archive-1"])
 
     assert "no such run: archive-1, run-unknown" in reply["ok"]
+
+
+def test_a_wake_up_of_newer_code_is_left_to_the_sweep(bare_fleet: Fleet) -> None:
+    """Its form is not known, so it is not run; the sweep publishes one from the records."""
+    worker = bare_fleet.worker()
+    sent = bare_fleet.send(program(say("well")), lose_wake_up=True)
+
+    newer = {SCHEMA_HEADER: SCHEMA + 1}
+    bare_fleet.celery.send_task(TURN, args=[sent.session_key, sent.run], queue="main", task_id=sent.run, headers=newer)
+
+    assert bare_fleet.outcome(sent, within=30).text == "well"
+    assert "task.newer" in worker.log_text()
 
 
 def test_a_wake_up_survives_the_revoked_list_of_other_workers(bare_fleet: Fleet) -> None:

@@ -87,8 +87,9 @@ class MemoryClient:
         except PlaceFailed as error:
             raise MemoryUnavailable(error.message) from error
         except PlaceSilent as error:
-            raise MemoryUnavailable(
-                f"the service worker that owns the memory index {error.message}; "
-                "start one with `ocw up` or `ocw worker --lane service`",
-                hint="`ocw memory doctor` looks for the cause",
-            ) from error
+            silent = f"the service worker that owns the memory index did not answer within {seconds:.0f} s"
+            if not error.has_owner:
+                silent = (
+                    "no service worker owns the memory index; start one with `ocw up` or `ocw worker --lane service`"
+                )
+            raise MemoryUnavailable(silent, hint="`ocw memory doctor` looks for the cause") from error
