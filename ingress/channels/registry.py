@@ -13,6 +13,7 @@ from openclaw_workers.domain.messages import Route
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.delivery.send_policy import send_decision
 from openclaw_workers.engine.intake.commands.registry import available_commands
+from openclaw_workers.engine.routing.addressing import Origin, agent_for
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.group_context import GroupContext
@@ -50,7 +51,6 @@ def _telegram(context: IngressContext) -> tuple[Adapter, ...]:
 
 def adapter_context(context: IngressContext) -> AdapterContext:
     stores, settings = context.stores, context.settings
-    commands = available_commands(settings.session.reset_triggers)
     return AdapterContext(
         channels=stores.channels,
         outbox=stores.outbox,
@@ -60,9 +60,17 @@ def adapter_context(context: IngressContext) -> AdapterContext:
         call=context.call,
         process=context.id,
         lease_seconds=min(LONGEST_LEASE_SECONDS, settings.engine.lease_seconds),
-        commands=[(command.name, command.summary) for command in commands],
+        commands=lambda account: commands_of(context, account),
         may_send=lambda session, route: may_send(context, session, route),
     )
+
+
+def commands_of(context: IngressContext, account: ChannelAccount) -> list[tuple[str, str]]:
+    """Slash commands, and those of skills of the agent that answers where no other is bound."""
+    agent = agent_for(Origin(channel=account.channel, account_id=account.account_id), context.session_rules)
+    known = available_commands(context.settings.session.reset_triggers)
+    skills = context.stores.skill_commands.of_agent(agent)
+    return [*((each.name, each.summary) for each in known), *((each.name, each.description) for each in skills)]
 
 
 def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]:

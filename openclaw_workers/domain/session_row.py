@@ -125,6 +125,9 @@ class SessionEntry(_Stored):
     provider_override: str | None = None
     model_override: str | None = None
     auth_profile_override: str | None = None
+    """The key that served it last, as provider/profile: the next turn prefers it."""
+    auth_profile_pin: str | None = None
+    """The only key that a person lets it use for that provider, as provider/profile."""
     send_policy: Literal["allow", "deny"] | None = None
     group_activation: Literal["mention", "always"] | None = None
     queue_mode: QueueMode | None = None

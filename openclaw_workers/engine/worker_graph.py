@@ -62,6 +62,7 @@ from openclaw_workers.engine.shell.finished import FinishedCommands
 from openclaw_workers.engine.skills.catalog_of import skill_catalog
 from openclaw_workers.engine.skills.plugin_folders import plugin_folders
 from openclaw_workers.engine.skills.publish import SkillPublisher
+from openclaw_workers.engine.skills.report import SkillReports
 from openclaw_workers.engine.stores import Stores
 from openclaw_workers.engine.sweep.archive import DueArchives
 from openclaw_workers.engine.sweep.batch import DueBatches
@@ -183,6 +184,13 @@ class WorkerEngine:
     @cached_property
     def skills(self) -> SkillCatalog:
         return skill_catalog(self.loaded.settings, self.loaded.state_dir, plugin_folders(self.plugins))
+
+    @cached_property
+    def skill_reports(self) -> SkillReports:
+        agents = self.agents
+        return SkillReports(
+            self.loaded.settings, self.skills, resolve=agents.resolve, workspace=agents.workspace, judge=self.worker
+        )
 
     @cached_property
     def skill_publisher(self) -> SkillPublisher:

@@ -30,6 +30,9 @@ SUBAGENT = "openclaw.subagent"
 ANNOUNCE = "openclaw.announce"
 PROMPT = "openclaw.prompt"
 SANDBOX = "openclaw.sandbox"
+SANDBOXES = "openclaw.sandboxes"
+SANDBOX_PRUNE = "openclaw.sandbox_prune"
+SKILLS = "openclaw.skills"
 TOOLS = "openclaw.tools"
 MEMORY_NOTE = "openclaw.memory_note"
 CHORD_OVER_SECONDS = 86_400
@@ -111,6 +114,33 @@ class CeleryWaker:
             BadInput: it could not tell.
         """
         return self._ask_service(SANDBOX, [session], f"the sandbox of {session} cannot be told", seconds)
+
+    def sandboxes(self, seconds: float = 15) -> dict[str, Any]:
+        """Ask a worker of the service lane which sandboxes its state directory holds.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not tell.
+        """
+        return self._ask_service(SANDBOXES, [], "the sandboxes cannot be told", seconds)
+
+    def prune_sandboxes(self, everything: bool, seconds: float = 30) -> dict[str, Any]:
+        """Have a worker of the service lane delete sandboxes that nobody uses.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not.
+        """
+        return self._ask_service(SANDBOX_PRUNE, [everything], "the sandboxes cannot be deleted", seconds)
+
+    def skills(self, agents: Sequence[str], with_text_of: str, seconds: float = 15) -> dict[str, Any]:
+        """Ask a worker of the service lane for the skills of agents.
+
+        Raises:
+            TransientError: none answered.
+            BadInput: it could not tell.
+        """
+        return self._ask_service(SKILLS, [list(agents), with_text_of], "the skills cannot be told", seconds)
 
     def tools(self, session: SessionKey, authority: str, seconds: float = 15) -> dict[str, Any]:
         """Ask a worker of the service lane which tools a session's turns have.
