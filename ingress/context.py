@@ -64,6 +64,7 @@ class IngressContext:
     waker: QueueWaker
     intake: Intake
     control: Control
+    archives: ArchiveWriter
     tokens: Tokens
     auth: Authenticator
     redis: Redis
@@ -141,6 +142,7 @@ def open_context(loaded: Loaded, redis_url: str) -> IngressContext:
         waker=waker,
         intake=intake_of(stores, waker),
         control=control_of(stores, waker, archives),
+        archives=archives,
         tokens=tokens,
         auth=Authenticator(
             tokens,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ingress.errors import HttpError
 from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.runs import find_run
 from openclaw_workers.queries.sessions import find_key, named_key
@@ -42,3 +43,30 @@ def subagent_of(call: Call[Any, Any]) -> Run:
     if not call.principal.may_see(run.session_key):
         raise NotFound(f"no sub-agent {wanted!r}")
     return run
+
+
+def require_unbound(call: Call[Any, Any], what: str) -> None:
+    """See that a token is for the whole installation. `what` it would do, as in "a token does not …".
+
+    Raises:
+        HttpError: 403 for one that is bound to an agent or a person.
+    """
+    if call.principal.agent is not None or call.principal.person is not None:
+        raise HttpError(403, f"a token that is bound to an agent or a person does not {what}")
+
+
+def agent_of_call(call: Call[Any, Any], wanted: str | None) -> str | None:
+    """The agent that is asked about: the named one, or the only one that the token sees.
+
+    Raises:
+        NotFound: the token does not see it.
+    """
+    bound = call.principal.agent
+    if bound is not None and wanted is not None and wanted.lower() != bound:
+        raise NotFound(f"no agent {wanted!r}")
+    return wanted or bound
+
+
+def maker_of(call: Call[Any, Any]) -> str:
+    """Who changes something, for its record."""
+    return f"token {call.principal.token_id}" if call.principal.token_id else "http"

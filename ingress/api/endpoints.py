@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ingress.api.agent_endpoints import AGENTS
+from ingress.api.fleet_endpoints import FLEET
 from ingress.api.handlers import (
     events,
     progress,
@@ -233,4 +234,5 @@ ENDPOINTS = (
     ),
     *AGENTS,
     *INSTALLATION,
+    *FLEET,
 )

@@ -1,8 +1,8 @@
-"""The lines of the route table about the installation: fleet, chats, tokens, agents, configuration."""
+"""The lines of the route table about the installation: status, chats, tokens, agents, models."""
 
 from __future__ import annotations
 
-from ingress.api.handlers import channels, events, installation, models, outbox, pairing, tokens, workers
+from ingress.api.handlers import channels, events, installation, models, outbox, pairing, tokens
 from ingress.api.models import answers, inputs
 from ingress.api.table import Endpoint
 from openclaw_workers.domain.tokens import Scope
@@ -85,33 +85,12 @@ INSTALLATION = (
         slow=True,
     ),
     Endpoint("GET", "/agents", "The configured agents", READ, installation.list_agents, answers.AgentsAnswer),
-    Endpoint("GET", "/plugins", "Plugins of the workers", READ, workers.list_plugins, answers.Done),
-    Endpoint("GET", "/plugins/check", "What is wrong with them", READ, workers.check_plugins, answers.Done),
-    Endpoint("GET", "/mcp", "MCP servers of the workers", READ, workers.mcp_status, answers.Done),
     Endpoint("GET", "/models", "The models that can be used", READ, models.list_models, answers.Done),
     Endpoint("GET", "/models/keys", "Keys of providers, paused or ready", READ, models.list_keys, answers.Done),
     Endpoint(
         "POST", "/models/resume", "End pauses of keys", ADMIN, models.resume, answers.Done, body=models.ResumeInput
     ),
     Endpoint("GET", "/commands", "The slash commands", READ, installation.commands, answers.CommandsAnswer),
-    Endpoint(
-        "GET",
-        "/config",
-        "The configuration in use",
-        ADMIN,
-        installation.get_config,
-        answers.ConfigAnswer,
-        inputs.ConfigQuery,
-    ),
-    Endpoint(
-        "POST",
-        "/config/check",
-        "Check a configuration",
-        ADMIN,
-        installation.check_config,
-        answers.ConfigCheckAnswer,
-        body=inputs.ConfigCheckInput,
-    ),
     Endpoint(
         "GET",
         "/events",

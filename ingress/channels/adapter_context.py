@@ -10,7 +10,7 @@ from ingress.channels.inbound import InboundDoor
 from ingress.events.session_events import Hub
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
-from openclaw_workers.store.channels import Channels
+from openclaw_workers.store.channels import ChannelAccount, Channels
 from openclaw_workers.store.outbox import Outbox
 from openclaw_workers.store.reader import Reader
 
@@ -27,7 +27,7 @@ class AdapterContext:
     """Host and pid, for people."""
     lease_seconds: float
     """How long a process that gives no sign of life keeps an account."""
-    commands: Sequence[tuple[str, str]]
-    """Slash commands: name and summary."""
+    commands: Callable[[ChannelAccount], Sequence[tuple[str, str]]]
+    """Slash commands for those who write to an account, those of skills last: name and summary. It may block."""
     may_send: Callable[[SessionKey, Route], bool]
     """Whether the send policy lets a session write to a chat."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingress.channels.account_lease import LONGEST_LEASE_SECONDS
 from ingress.channels.adapter_context import AdapterContext
 from ingress.channels.inbound import InboundDoor
-from openclaw_workers.config.resolve import resolve_agent, workspace_dir
 from openclaw_workers.config.settings import Settings
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.engine.access.gate import AccessGate
 from openclaw_workers.engine.delivery.send_policy import send_decision
 from openclaw_workers.engine.intake.commands.registry import available_commands
+from openclaw_workers.engine.routing.addressing import Origin, agent_for
 from openclaw_workers.errors import BadInput
 from openclaw_workers.store.channels import ChannelAccount
 from openclaw_workers.store.group_context import GroupContext
@@ -52,7 +51,6 @@ def _telegram(context: IngressContext) -> tuple[Adapter, ...]:
 
 def adapter_context(context: IngressContext) -> AdapterContext:
     stores, settings = context.stores, context.settings
-    commands = available_commands(settings.session.reset_triggers)
     return AdapterContext(
         channels=stores.channels,
         outbox=stores.outbox,
@@ -62,9 +60,17 @@ def adapter_context(context: IngressContext) -> AdapterContext:
         call=context.call,
         process=context.id,
         lease_seconds=min(LONGEST_LEASE_SECONDS, settings.engine.lease_seconds),
-        commands=[(command.name, command.summary) for command in commands],
+        commands=lambda account: commands_of(context, account),
         may_send=lambda session, route: may_send(context, session, route),
     )
+
+
+def commands_of(context: IngressContext, account: ChannelAccount) -> list[tuple[str, str]]:
+    """Slash commands, and those of skills of the agent that answers where no other is bound."""
+    agent = agent_for(Origin(channel=account.channel, account_id=account.account_id), context.session_rules)
+    known = available_commands(context.settings.session.reset_triggers)
+    skills = context.stores.skill_commands.of_agent(agent)
+    return [*((each.name, each.summary) for each in known), *((each.name, each.description) for each in skills)]
 
 
 def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]:
@@ -86,10 +92,6 @@ def check_account(settings: Settings, account: ChannelAccount) -> dict[str, Any]
 def build_door(context: IngressContext) -> InboundDoor:
     stores, loaded = context.stores, context.loaded
 
-    def workspace_of(agent_id: str) -> Path:
-        own = resolve_agent(loaded.settings, agent_id).workspace.path
-        return own or workspace_dir(loaded.settings, agent_id, loaded.state_dir)
-
     gate = AccessGate(
         settings=loaded.settings,
         pairings=stores.pairings,
@@ -97,9 +99,7 @@ def build_door(context: IngressContext) -> InboundDoor:
         sessions=stores.sessions,
         reader=stores.reader,
     )
-    return InboundDoor(
-        gate=gate, intake=context.intake, outbox=stores.outbox, workspace_of=workspace_of, call=context.call
-    )
+    return InboundDoor(gate=gate, intake=context.intake, outbox=stores.outbox, call=context.call)
 
 
 def may_send(context: IngressContext, session: SessionKey, route: Route) -> bool:

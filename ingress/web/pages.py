@@ -18,7 +18,7 @@ from openclaw_workers.domain.tokens import Scope
 if TYPE_CHECKING:
     from ingress.context import IngressContext
 
-VIEWS = ("chat", "runs", "fleet", "schedules", "memory", "usage")
+VIEWS = ("chat", "runs", "fleet", "schedules", "memory", "skills", "usage")
 """Each has its own address and addresses below it; the script of the page reads them. As in static/js/nav.js."""
 MOST_BODY_BYTES = 4 * 1024 * 1024
 MOST_TEXTS = 64

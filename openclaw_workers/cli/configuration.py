@@ -36,15 +36,15 @@ class CliConfiguration:
 
         return remote_url()
 
-    def require_local(self, command: str) -> None:
-        """Refuse what works on the installation itself.
+    def require_local(self, command: str, reason: str) -> None:
+        """Refuse what works only on the machine of the installation.
 
         Raises:
             BadInput: OPENCLAW_URL is set.
         """
         if self.remote is not None:
             raise BadInput(
-                f"{command} works on the machine of the installation, not through {self.remote}",
+                f"{command} works on the machine of the installation, not through {self.remote}: it {reason}",
                 hint="run it there, or unset OPENCLAW_URL",
             )
 
@@ -103,7 +103,7 @@ class CliConfiguration:
     @cached_property
     def redis_url(self) -> str:
         command = click.get_current_context(silent=True)
-        self.require_local(f"`{command.command_path}`" if command else "this")
+        self.require_local(f"`{command.command_path}`" if command else "this", "uses its Redis")
         if self._named_redis is not None:
             return self._named_redis
         from openclaw_workers.cli.invocation import typed

@@ -69,8 +69,14 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 
 _FLAT = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
-LOCAL_PROCESSES = frozenset(("up", "down", "worker", "ingress"))
-"""Commands that start or stop processes of this machine."""
+LOCAL_ONLY = {
+    "up": "starts processes on this machine",
+    "down": "ends processes of this machine",
+    "worker": "is a process of this machine",
+    "ingress": "is a process of this machine",
+    "logs": "reads the files that processes of this machine write",
+}
+"""Commands that do not work through OPENCLAW_URL, each with the reason."""
 
 DEBUG_VARIABLE = "OPENCLAW_DEBUG"
 
@@ -180,8 +186,8 @@ def cli(ctx: click.Context, config_path: str | None, state_dir: Path | None, loc
     obj: CliContext = ctx.obj
     obj.config_path, obj.state_dir, obj.json = config_path, state_dir, json
     obj.local_config = local_config or obj.local_config
-    if ctx.invoked_subcommand in LOCAL_PROCESSES:
-        obj.require_local(f"`ocw {ctx.invoked_subcommand}`")
+    if ctx.invoked_subcommand in LOCAL_ONLY:
+        obj.require_local(f"`ocw {ctx.invoked_subcommand}`", LOCAL_ONLY[ctx.invoked_subcommand])
 
 
 def run(args: Sequence[str]) -> int:

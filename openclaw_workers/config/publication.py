@@ -29,7 +29,7 @@ from openclaw_workers.config.loader import (
     put,
 )
 from openclaw_workers.config.normalise import Normaliser
-from openclaw_workers.config.references import as_written, with_texts, without_secrets
+from openclaw_workers.config.references import as_written, holds_secret, texts, with_texts, without_secrets
 from openclaw_workers.config.resolve import default_model
 from openclaw_workers.config.schema_tree import Loc, dotted
 from openclaw_workers.config.settings import Settings
@@ -79,6 +79,16 @@ def draft(host: Host) -> Draft:
 def written_digest(host: Host) -> str:
     """Digest of this host's file, to compare with that of a published configuration; "" for one with unknown keys."""
     return _file_tree(host)[1]
+
+
+def literal_secrets(host: Host) -> list[str]:
+    """Paths of secrets that are written out in this host's file.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
+    tree, _ = _file_tree(host)
+    return [dotted(loc) for loc, text, is_secret in texts(tree) if holds_secret(text, is_secret=is_secret)]
 
 
 def digest_of(tree: Mapping[str, Any]) -> str:

@@ -121,8 +121,10 @@ def unused_model(host: Host, version: ConfigVersion) -> str:
     return mine if agents["primary"] == OFFLINE_MODEL != mine else ""
 
 
-def publish(configs: Configs, made: Draft, *, expected: int = ANY_VERSION, note: str = "") -> Published:
+def publish(configs: Configs, made: Draft, *, expected: int = ANY_VERSION, note: str = "", by: str = "") -> Published:
     """Publish what was made from a file of this host. Its secrets are kept on this host first.
+
+    `by` says who publishes it; empty: the user of this process.
 
     Raises:
         StoreUnavailable: Redis does not answer.
@@ -135,21 +137,21 @@ def publish(configs: Configs, made: Draft, *, expected: int = ANY_VERSION, note:
         written=made.written,
         decided=made.decided,
         at=now_ms(),
-        by=_publisher(),
+        by=by or _publisher(),
         code=VERSION,
         note=note,
     )
     return configs.publish(document, made.digest, expected=expected)
 
 
-def publish_again(configs: Configs, version: ConfigVersion, *, expected: int) -> Published:
+def publish_again(configs: Configs, version: ConfigVersion, *, expected: int, by: str = "") -> Published:
     """Make an earlier version the current one, as a version of its own.
 
     Raises:
         StoreUnavailable: Redis does not answer.
     """
     note = f"rollback to {version.number}"
-    document = replace(version.document, at=now_ms(), by=_publisher(), code=VERSION, note=note)
+    document = replace(version.document, at=now_ms(), by=by or _publisher(), code=VERSION, note=note)
     return configs.publish(document, digest_of(document.tree), expected=expected)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from openclaw_workers.client.follow_message import has_worker
 from openclaw_workers.config.resolve import resolve_agent_id
-from openclaw_workers.domain.runs import Lane
-from openclaw_workers.errors import TransientError
+from openclaw_workers.queries.service_workers import require_service_worker
 
 if TYPE_CHECKING:
     from openclaw_workers.queries.installation import Installation
@@ -22,8 +20,7 @@ def prompt_answer(place: Installation, wanted: str, ask: Callable[[str], dict[st
         TransientError: no worker of that lane is running.
     """
     agent = resolve_agent_id(place.loaded.settings, explicit=wanted)
-    if not has_worker(place.stores.workers.all(), Lane.SERVICE):
-        raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
+    require_service_worker(place)
     prompt = ask(agent)
     texts = {part["name"]: part["text"] for part in prompt.pop("texts")}
     parts = [{**part, "text": texts[part["name"]]} for part in prompt["parts"]]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +94,16 @@ def install(package: Package, root: Path, *, replace: bool = False) -> Path:
             target.rename(old)
         ready.rename(target)
     return target
+
+
+def zipped(packages: Sequence[Package]) -> bytes:
+    """Unpacked skills as one zip file, for another machine."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, package in enumerate(packages):
+            for file in package.files:
+                archive.write(package.folder / file.path, f"{number}/{package.folder.name}/{file.path}")
+    return packed.getvalue()
 
 
 def create(name: str, description: str, root: Path) -> Path:

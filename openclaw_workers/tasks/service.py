@@ -9,7 +9,16 @@ from openclaw_workers.domain.ids import BatchId, SessionKey
 from openclaw_workers.domain.messages import Authority
 from openclaw_workers.tasks.app import app
 from openclaw_workers.tasks.signals import current_worker
-from openclaw_workers.tasks.waker import ANNOUNCE, MEMORY_NOTE, PROMPT, SANDBOX, TOOLS
+from openclaw_workers.tasks.waker import (
+    ANNOUNCE,
+    MEMORY_NOTE,
+    PROMPT,
+    SANDBOX,
+    SANDBOX_PRUNE,
+    SANDBOXES,
+    SKILLS,
+    TOOLS,
+)
 
 
 @app.task(name=ANNOUNCE, ignore_result=True)
@@ -35,6 +44,24 @@ def prompt(agent_id: str) -> dict[str, Any]:
 def sandbox(session: str) -> dict[str, Any]:
     """Where the commands of a session run on this host."""
     return current_worker().sandbox_reports.report(SessionKey(session))
+
+
+@app.task(name=SANDBOXES, ignore_result=False, resultrepr_maxsize=1)
+def sandboxes() -> dict[str, Any]:
+    """The sandboxes of this host's state directory."""
+    return current_worker().sandbox_reports.all()
+
+
+@app.task(name=SANDBOX_PRUNE, ignore_result=False, resultrepr_maxsize=1)
+def sandbox_prune(everything: bool) -> dict[str, Any]:
+    """Delete sandboxes of this host's state directory that nobody uses."""
+    return current_worker().sandbox_reports.prune(everything=everything)
+
+
+@app.task(name=SKILLS, ignore_result=False, resultrepr_maxsize=1)
+def skills(agents: list[str], with_text_of: str) -> dict[str, Any]:
+    """The skills of agents on this host. Workers know those of plugins, and what turns will find."""
+    return current_worker().skill_reports.report(agents, with_text_of)
 
 
 @app.task(name=TOOLS, ignore_result=False, resultrepr_maxsize=1)

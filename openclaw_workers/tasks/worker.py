@@ -26,6 +26,7 @@ from openclaw_workers.engine.memory.session_notes import SessionNotes
 from openclaw_workers.engine.metrics.exporter import exporter_of
 from openclaw_workers.engine.moves.mover import Mover
 from openclaw_workers.engine.sandbox.report import SandboxReports
+from openclaw_workers.engine.skills.report import SkillReports
 from openclaw_workers.engine.stores import Stores, open_stores, stores_on
 from openclaw_workers.engine.tree.announce import Announcer
 from openclaw_workers.engine.turn.agent_frame import AgentFrames
@@ -166,6 +167,10 @@ class Worker:
     @property
     def sandbox_reports(self) -> SandboxReports:
         return self._engine.sandbox_reports
+
+    @property
+    def skill_reports(self) -> SkillReports:
+        return self._engine.skill_reports
 
     @property
     def tool_reports(self) -> ToolReports:

@@ -67,3 +67,15 @@ def test_a_file_that_is_gone_is_said_to_be(visitor: Visitor) -> None:
     expect(visitor.page.get_by_role("alert")).to_contain_text("is no memory file")
     assert len(visitor.problems) == 1, "the browser itself notes every answer of 404"
     assert "404" in visitor.problems.pop()
+
+
+def test_skills_are_listed_with_the_reason_why_one_is_not_offered(site: Site, visitor: Visitor) -> None:
+    page = visitor.page
+    folder = site.fleet.workspace / "skills" / "far"
+    folder.mkdir(parents=True, exist_ok=True)
+    needs = json.dumps({"openclaw": {"requires": {"bins": ["no-such-program"]}}})
+    (folder / "SKILL.md").write_text(f"---\nname: far\ndescription: Reach it.\nmetadata: {needs}\n---\n")
+    page.get_by_role("link", name="Skills").click()
+    refused = page.get_by_role("region", name="Not offered")
+    expect(refused.get_by_role("row", name="far")).to_contain_text("no-such-program", timeout=40_000)
+    expect(page.get_by_role("region", name="Offered", exact=True)).to_contain_text("skill-writer")

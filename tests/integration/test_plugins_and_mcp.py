@@ -29,6 +29,10 @@ def shout(text: str, ctx: CallContext) -> str:
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     directory = tmp_path_factory.mktemp("tools")
     (directory / "shouting.py").write_text(PLUGIN)
+    (directory / "skills" / "shouting").mkdir(parents=True)
+    (directory / "skills" / "shouting" / "SKILL.md").write_text(
+        "---\nname: shouting\ndescription: Be loud.\n---\nShout.\n"
+    )
     (directory / "broken_plugin.py").write_text("raise RuntimeError('this one never works')")
     config = {
         "plugins": {"paths": [str(directory)], "modules": ["shouting", "broken_plugin"]},
@@ -77,3 +81,14 @@ def test_the_prompt_has_one_line_for_each_of_them(fleet: Fleet) -> None:
 
     assert "- shout: Say it loudly" in prompt
     assert "- stub__echo: It does echo" in prompt
+
+
+def test_the_skill_of_a_plugin_is_listed_by_a_worker(fleet: Fleet) -> None:
+    ocw = Ocw(fleet)
+    listed = ocw("skills", "list", "--json").json
+    assert [each["source"] for each in listed["skills"] if each["name"] == "shouting"] == ["plugin"]
+    assert listed["judgedBy"]
+    shown = ocw("skills", "show", "shouting")
+    assert shown.out.endswith("Shout.\n\n")
+    alone = ocw("skills", "list", env={"REDIS_URL": "", "OPENCLAW_STATE_DIR": str(fleet.directory / "elsewhere")})
+    assert "shouting" not in alone.out

@@ -1,19 +1,15 @@
-"""The installation: status, usage, agents, commands, configuration, and who is asking."""
+"""The installation: status, usage, agents, commands, and who is asking."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from ingress.api.models.inputs import ConfigCheckInput, ConfigQuery, UsageQuery
+from ingress.api.models.inputs import UsageQuery
 from ingress.api.table import Call, NoInput
-from openclaw_workers.config.loader import load
 from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.engine.intake.commands.registry import list_commands
-from openclaw_workers.errors import ConfigurationError, NotFound
+from openclaw_workers.errors import NotFound
 from openclaw_workers.queries.agent_answers import agents_answer
-from openclaw_workers.queries.config_answers import check_answer, failed_check_answer, values_answer
 from openclaw_workers.queries.prompt_answers import prompt_answer
 from openclaw_workers.queries.status_answers import status_fields, usage_answer, usage_totals
 
@@ -53,28 +49,6 @@ def commands(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     skills = call.context.stores.skill_commands.of_agent(agent)
     known = list_commands(settings.session.reset_triggers, call.principal.command_authority, skills)
     return {"ok": True, "commands": known}
-
-
-def get_config(call: Call[ConfigQuery, NoInput]) -> dict[str, Any]:
-    return values_answer(call.context.loaded, call.query.prefix)
-
-
-def check_config(call: Call[NoInput, ConfigCheckInput]) -> dict[str, Any]:
-    """Check a text, or the file of this ingress as it is now."""
-    loaded = call.context.loaded
-    if call.body.text is None:
-        return _checked(loaded.source, loaded.state_dir)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"openclaw.{call.body.format}"
-        path.write_text(call.body.text, encoding="utf-8", errors="replace")
-        return {**_checked(path, loaded.state_dir), "source": None}
-
-
-def _checked(source: Path | None, state_dir: Path) -> dict[str, Any]:
-    try:
-        return check_answer(load(source, state_dir=state_dir))
-    except ConfigurationError as error:
-        return failed_check_answer(error)
 
 
 def who_am_i(call: Call[NoInput, NoInput]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ingress.api.access import maker_of
 from ingress.api.models.inputs import LimitQuery
 from ingress.api.models.schedules import JobInput, JobPatch
 from ingress.api.table import Call, NoInput
@@ -39,8 +40,7 @@ def add_job(call: Call[NoInput, JobInput]) -> dict[str, Any]:
     _check_unbound(call)
     jobs, principal = _jobs(call), call.principal
     draft = JobDraft(**call.body.model_dump(exclude={"id"}))
-    maker = f"token {principal.token_id}" if principal.token_id else "http"
-    added = jobs.add(draft, authority=principal.authority, created_by=maker, job_id=call.body.id)
+    added = jobs.add(draft, authority=principal.authority, created_by=maker_of(call), job_id=call.body.id)
     return job_answer(jobs, added)
 
 

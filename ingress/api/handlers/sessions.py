@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingress.api.access import existing_key, session_key_of
-from ingress.api.models.inputs import HistoryQuery, ResolveQuery, SessionPatch, SessionsQuery, SessionTreesQuery
+from ingress.api.access import existing_key, require_unbound, session_key_of
+from ingress.api.models.inputs import (
+    CleanupInput,
+    HistoryQuery,
+    ResolveQuery,
+    SessionPatch,
+    SessionsQuery,
+    SessionTreesQuery,
+)
 from ingress.api.table import Call, NoInput
 from openclaw_workers.engine.sessions.row_patch import row_fields
 from openclaw_workers.errors import BadInput, NotFound
@@ -15,6 +22,7 @@ from openclaw_workers.queries.session_answers import (
     sessions_answer,
     transcript_page,
 )
+from openclaw_workers.queries.session_cleanup import cleanup_answer
 from openclaw_workers.queries.sessions import check_label_is_free, find_session
 from openclaw_workers.views.session_trees import build_session_trees, session_tree_json
 
@@ -81,6 +89,12 @@ def delete_session(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     key = existing_key(call)
     call.context.control.delete(key)
     return {"ok": True, "sessionKey": key}
+
+
+def clean_up(call: Call[NoInput, CleanupInput]) -> dict[str, Any]:
+    require_unbound(call, "clean up sessions")
+    context = call.context
+    return cleanup_answer(context, context.waker, context.archives, is_dry=call.body.dry_run)
 
 
 def get_history(call: Call[HistoryQuery, NoInput]) -> dict[str, Any]:

@@ -1,10 +1,20 @@
-"""What the workers have loaded and connected: plugins and MCP servers."""
+"""What workers have loaded and connected, what they are told and asked, and the machine of the ingress."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ingress.api.access import require_unbound, session_key_of
+from ingress.api.models.workers import PruneInput, SandboxQuery, ToolsQuery, WorkersInput
 from ingress.api.table import Call, NoInput
+from openclaw_workers.queries.drained_workers import drain_answer, undrain_answer
+from openclaw_workers.queries.machine_answers import machine_answer
+from openclaw_workers.queries.service_workers import (
+    require_service_worker,
+    sandbox_answer,
+    tool_answer,
+    tools_answer,
+)
 from openclaw_workers.queries.worker_answers import mcp_answer, plugin_check, plugins_answer
 
 
@@ -18,3 +28,45 @@ def check_plugins(call: Call[NoInput, NoInput]) -> dict[str, Any]:
 
 def mcp_status(call: Call[NoInput, NoInput]) -> dict[str, Any]:
     return mcp_answer(call.context)
+
+
+def drain(call: Call[NoInput, WorkersInput]) -> dict[str, Any]:
+    require_unbound(call, "drain workers")
+    return drain_answer(call.context.stores.workers, call.body.name)
+
+
+def undrain(call: Call[NoInput, WorkersInput]) -> dict[str, Any]:
+    require_unbound(call, "undrain workers")
+    return undrain_answer(call.context.stores.workers, call.body.name)
+
+
+def list_tools(call: Call[ToolsQuery, NoInput]) -> dict[str, Any]:
+    session = session_key_of(call, call.query.session_key)
+    return tools_answer(call.context, session, call.query.authority, call.context.celery().tools)
+
+
+def explain_tool(call: Call[ToolsQuery, NoInput]) -> dict[str, Any]:
+    session = session_key_of(call, call.query.session_key)
+    return tool_answer(call.context, call.path["tool"], session, call.query.authority, call.context.celery().tools)
+
+
+def explain_sandbox(call: Call[SandboxQuery, NoInput]) -> dict[str, Any]:
+    session = session_key_of(call, call.query.session_key)
+    return sandbox_answer(call.context, session, call.context.celery().sandbox)
+
+
+def list_sandboxes(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    """Those of the service worker that answers: the ingress may be on another machine."""
+    require_service_worker(call.context)
+    answer, agent = call.context.celery().sandboxes(), call.principal.agent
+    return {**answer, "sandboxes": [each for each in answer["sandboxes"] if agent in (None, each["agentId"])]}
+
+
+def prune_sandboxes(call: Call[NoInput, PruneInput]) -> dict[str, Any]:
+    require_unbound(call, "delete sandboxes")
+    require_service_worker(call.context)
+    return call.context.celery().prune_sandboxes(call.body.all)
+
+
+def get_machine(call: Call[NoInput, NoInput]) -> dict[str, Any]:
+    return machine_answer(call.context)

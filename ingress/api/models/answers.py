@@ -323,18 +323,6 @@ class MeAnswer(Done):
     authority: str
 
 
-class ConfigAnswer(Done):
-    version: int | None
-    source: str | None
-    state_dir: str
-    values: list[Json]
-
-
-class ConfigCheckAnswer(Done):
-    source: str | None
-    problems: list[str] | None = None
-
-
 class CommandHelp(Shape):
     name: str
     aliases: list[str]
@@ -458,3 +446,15 @@ class PromptAnswer(Done):
 
 class AgentsAnswer(Done):
     agents: list[Json]
+
+
+class CleanupAnswer(Done):
+    dry_run: bool
+    sessions: list[Json]
+
+
+class MachineAnswer(Done):
+    state_dir: str
+    free_bytes: int
+    clock_ahead_ms: int
+    """How far its clock is ahead of that of Redis."""

@@ -172,12 +172,6 @@ class UsageQuery(Input):
     days: Annotated[int, Field(ge=1, le=KEPT_DAYS)] = 7
 
 
-class ConfigQuery(Input):
-    prefix: Name = ""
-    """Only values below this path."""
-
-
-class ConfigCheckInput(Input):
-    text: str | None = None
-    """The text of a configuration file; default: the file that this ingress has loaded."""
-    format: Literal["yaml", "json"] = "yaml"
+class CleanupInput(Input):
+    dry_run: bool = False
+    """Only tell what would be done."""

@@ -14,7 +14,7 @@ from ingress.channels.account_lease import AccountLease, AccountLost
 from ingress.channels.adapter_context import AdapterContext
 from ingress.channels.telegram.client import Me, TelegramClient
 from ingress.channels.telegram.media import MediaLoader
-from ingress.channels.telegram.menu import menu
+from ingress.channels.telegram.menu import CommandMenu
 from ingress.channels.telegram.normalise import CHANNEL, Received, chat_of, group_of, normalise
 from ingress.channels.telegram.poller import Poller, PollTimes, Unreachable
 from ingress.channels.telegram.webhook import Webhook
@@ -64,6 +64,7 @@ class TelegramReceiver:
         notice = self._updates.notice
         self._poller = Poller(client, channels, self._account, call, received=notice, times=PollTimes())
         self.webhook = self._make_webhook()
+        self._menu = CommandMenu(lambda: call(given.commands, self._account), client.set_commands)
 
     def _make_webhook(self) -> Webhook | None:
         settings = self._settings.webhook
@@ -109,6 +110,8 @@ class TelegramReceiver:
             tasks.create_task(self._updates.run())
             for each in self._beside:
                 tasks.create_task(_awaited(each))
+            if self._settings.command_menu:
+                tasks.create_task(self._menu.keep())
             if self.webhook is None:
                 tasks.create_task(self._poller.run(claim, self._lease.token))
 
@@ -122,7 +125,7 @@ class TelegramReceiver:
         while True:
             try:
                 me = await self._set_up()
-            except (TelegramError, TimeoutError) as error:
+            except (TelegramError, TimeoutError, StoreUnavailable) as error:
                 await self._not_started(error)
                 if _now() - began > UNREACHABLE_PAUSE_SECONDS:
                     raise Unreachable(self._client.shown(error)) from error
@@ -138,7 +141,7 @@ class TelegramReceiver:
         if self.webhook is not None:
             await self._client.set_webhook(self.webhook.url, self.webhook.secret)
         if self._settings.command_menu:
-            await self._client.set_commands(menu(self._given.commands))
+            await self._menu.show()
         return me
 
     async def _not_started(self, error: Exception) -> None:

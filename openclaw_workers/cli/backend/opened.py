@@ -8,10 +8,13 @@ from openclaw_workers.queries.installation import Installation
 
 if TYPE_CHECKING:
     from openclaw_workers.client.blocking import BlockingReader
+    from openclaw_workers.config.host import Host
     from openclaw_workers.domain.ids import SessionKey
+    from openclaw_workers.engine.archives.writer import ArchiveWriter
     from openclaw_workers.engine.control import Control
     from openclaw_workers.engine.intake.accept import Intake
     from openclaw_workers.engine.queue_waker import QueueWaker
+    from openclaw_workers.store.client import Client
     from openclaw_workers.tasks.waker import CeleryWaker
 
 
@@ -32,6 +35,15 @@ class Opened(Installation, Protocol):
 
     @property
     def celery_waker(self) -> CeleryWaker: ...
+
+    @property
+    def archives(self) -> ArchiveWriter: ...
+
+    @property
+    def host(self) -> Host: ...
+
+    @property
+    def redis(self) -> Client: ...
 
     @property
     def ingress_url(self) -> str: ...

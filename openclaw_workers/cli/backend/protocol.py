@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from openclaw_workers.domain.messages import QueueMode
     from openclaw_workers.domain.session_row import SessionEntry
     from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
+    from openclaw_workers.skills.install import Package
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -232,3 +233,44 @@ class Backend(Protocol):
     def memory_lines(self, path: str, *, agent: str | None, first: int | None, count: int | None) -> Json: ...
 
     def memory_checks(self, agent: str | None) -> Json: ...
+
+    def drain(self, name: str) -> Json: ...
+
+    def undrain(self, name: str) -> Json: ...
+
+    def tools(self, session: str, authority: str) -> Json:
+        """The tools of the workers, and which of them a session has."""
+
+    def tool(self, tool: str, session: str, authority: str) -> Json: ...
+
+    def sandbox(self, session: str) -> Json:
+        """Where the commands of a session run."""
+
+    def sandboxes(self) -> Json: ...
+
+    def prune_sandboxes(self, *, everything: bool) -> Json: ...
+
+    def skills(self, agent: str | None, *, with_refused: bool) -> Json: ...
+
+    def skill(self, name: str, agent: str | None) -> Json:
+        """One skill with its text."""
+
+    def skill_check(self, agent: str | None) -> Json: ...
+
+    def new_skill(self, name: str, description: str, agent: str | None, *, shared: bool) -> Json: ...
+
+    def add_skills(self, packages: Sequence[Package], agent: str | None, *, replace: bool) -> Json:
+        """Add unpacked skills: for all agents, or into the workspace of one."""
+
+    def machine(self) -> Json:
+        """Room on the disk and the clock of the machine that answers."""
+
+    def clean_up(self, *, is_dry: bool) -> Json:
+        """Roll over expired sessions, and remove unused and surplus ones."""
+
+    def config_history(self) -> Json: ...
+
+    def publish_config(self, file: Path | None, *, is_dry: bool) -> Json:
+        """Publish a file of this machine; without one, the file that the installation uses."""
+
+    def roll_back_config(self, version: int | None) -> Json: ...

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openclaw_workers.cli.backend.protocol import Json, OutgoingText
 from openclaw_workers.cli.backend.remote_agents import RemoteAgents
+from openclaw_workers.cli.backend.remote_config import RemoteConfig
 from openclaw_workers.cli.backend.remote_edge import RemoteEdge
+from openclaw_workers.cli.backend.remote_workers import RemoteWorkers
 from openclaw_workers.client.protocol import Steps, Update
+from openclaw_workers.client.sent_files import upload_json
 from openclaw_workers.domain.ids import MessageId, RunId, SessionKey
 from openclaw_workers.engine.intake.accept import Answered, Queued, Rejected
 from openclaw_workers.errors import BadInput, NotFound
@@ -45,7 +46,7 @@ class RemoteFollower:
         return self._runner.run(self._reader.result(steps))
 
 
-class RemoteBackend(RemoteEdge, RemoteAgents):
+class RemoteBackend(RemoteEdge, RemoteAgents, RemoteWorkers, RemoteConfig):
     """Implements `Backend` with the rights of a token."""
 
     def __init__(self, address: ApiAddress) -> None:
@@ -78,7 +79,7 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
             "runTimeoutSeconds": options.timeout_seconds,
             "mode": message.mode,
             "idempotencyKey": message.message_id,
-            "attachments": [_attachment(file) for file in message.files] or None,
+            "attachments": upload_json(message.files) or None,
         }
         try:
             answer = self._post("/send", **body)
@@ -190,20 +191,6 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
     def agents(self) -> Json:
         return self._get("/agents")
 
-    def config(self, prefix: str) -> Json:
-        return self._get("/config", prefix=prefix)
-
-    def check_config(self, path: Path | None) -> Json:
-        """Check the configuration in use there, or a file of this machine."""
-        if path is None:
-            return self._post("/config/check")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(f"{path} cannot be read: {error}") from error
-        form = "json" if path.suffix in (".json", ".json5") else "yaml"
-        return {**self._post("/config/check", text=text, format=form), "source": str(path)}
-
     def plugins(self) -> Json:
         return self._get("/plugins")
 
@@ -249,11 +236,3 @@ class RemoteBackend(RemoteEdge, RemoteAgents):
 
 async def _next(updates: AsyncIterator[Update]) -> Update:
     return await anext(updates)
-
-
-def _attachment(file: Path) -> Json:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{file} cannot be attached: {error.strerror}") from error
-    return {"name": file.name, "data": base64.b64encode(content).decode()}

@@ -73,16 +73,8 @@ def check(ctx: click.Context, as_json: bool) -> None:
         return
     click.echo(f"ok: {answer['source'] or 'no configuration file, all defaults'}")
     cli = ctx.find_object(CliContext)
-    for warning in _unknown_skills(cli) if cli and cli.remote is None else ():
+    for warning in cli.backend.skill_check(None)["warnings"] if cli else ():
         click.echo(f"note: {warning}", err=True)
-
-
-def _unknown_skills(cli: CliContext) -> list[str]:
-    """Configured names of skills that this machine does not have."""
-    from openclaw_workers.cli.skills_here import SkillsHere
-    from openclaw_workers.config.resolve import agent_ids
-
-    return SkillsHere(cli.loaded).warnings(agent_ids(cli.loaded.settings))
 
 
 @config.command(

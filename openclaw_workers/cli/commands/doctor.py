@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 
@@ -16,11 +15,9 @@ from openclaw_workers.cli.render.answer_stream import AnswerStream
 from openclaw_workers.cli.render.text import printable, styled
 from openclaw_workers.client.deadline import Deadline, WaitOver
 from openclaw_workers.client.follow_message import Conversation
-from openclaw_workers.clock import now_ms
 from openclaw_workers.domain.ids import new_message_id
 from openclaw_workers.engine.intake.accept import Queued
 from openclaw_workers.errors import BadInput, NotFound, StoreUnavailable
-from openclaw_workers.store.client import store_errors
 from openclaw_workers.views.findings import (
     Finding,
     damage_findings,
@@ -76,20 +73,13 @@ def _findings(cli: CliContext, *, probe: bool) -> Iterator[Finding]:
     yield from place_findings(status)
     yield from key_findings(backend.keys(), models)
     yield from damage_findings(backend.damaged())
-    if cli.remote is None:
-        state_dir = cli.loaded.state_dir
-        yield from machine_findings(shutil.disk_usage(state_dir).free, str(state_dir), now_ms() - _redis_ms(cli))
+    machine = backend.machine()
+    yield from machine_findings(machine["freeBytes"], machine["stateDir"], machine["clockAheadMs"])
     has_workers = all(lane["workers"] for lane in status["lanes"] if lane["lane"] == "main")
     if probe and has_workers:
         used = [model["model"] for model in models["models"] if model["agents"] and model["hasKey"]]
         for name in used:
             yield _probe(cli, name)
-
-
-def _redis_ms(cli: CliContext) -> int:
-    with store_errors():
-        seconds, microseconds = cli.stores.redis.time()
-    return int(seconds) * 1000 + int(microseconds) // 1000
 
 
 def _probe(cli: CliContext, model: str) -> Finding:

@@ -8,7 +8,6 @@ import click
 
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
-from openclaw_workers.queries.drained_workers import drain_answer, undrain_answer
 
 
 @click.command(
@@ -28,7 +27,7 @@ def drain(cli: CliContext, name: str) -> None:
     Its turns are handed over at their next step, and other workers go on with them. The processes stay. Workers that
     start on a drained host take no turns either.
     """
-    _show(cli, drain_answer(cli.stores.workers, name))
+    _show(cli, cli.backend.drain(name))
 
 
 @click.command(epilog="Example: ocw undrain worker-3")
@@ -37,7 +36,7 @@ def drain(cli: CliContext, name: str) -> None:
 @pass_cli
 def undrain(cli: CliContext, name: str) -> None:
     """Let a drained host or worker take turns again."""
-    _show(cli, undrain_answer(cli.stores.workers, name))
+    _show(cli, cli.backend.undrain(name))
 
 
 def _show(cli: CliContext, answer: dict[str, Any]) -> None:

@@ -36,7 +36,6 @@ Workers and ingress processes of other machines log there: to standard error, or
 @pass_cli
 def logs(cli: CliContext, *, follow: bool, count: int, run_id: str, process: str) -> None:
     """Show what the processes of the local `ocw up` have logged."""
-    cli.require_local("`ocw logs`")
     files = _files(cli.loaded.state_dir / "logs", process)
 
     def is_wanted(line: LogLine) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -10,12 +9,6 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import age, field_list, printable, table
-from openclaw_workers.client.follow_message import has_worker
-from openclaw_workers.config.resolve import default_agent_id
-from openclaw_workers.domain.runs import Lane
-from openclaw_workers.domain.session_key import normalise
-from openclaw_workers.errors import TransientError
-from openclaw_workers.sandbox.directory import SANDBOXES_DIR, SandboxDirectory
 
 
 @click.group(
@@ -35,24 +28,23 @@ def sandbox() -> None:
 @pass_cli
 def list_sandboxes(cli: CliContext) -> None:
     """List the sandboxes that commands have used."""
-    found = list(_directory(cli).all())
+    answer = cli.backend.sandboxes()
     if cli.json:
-        shown = [{**_camel(asdict(each.info)), "usedAt": each.used_at} for each in found]
-        echo_json({"ok": True, "sandboxes": shown})
+        echo_json(answer)
         return
-    if not found:
+    if not answer["sandboxes"]:
         click.echo("No sandboxes.")
         return
     rows = [
         (
-            each.info.id,
-            each.info.scope,
-            each.info.access,
-            "worker's" if each.info.uid is None else each.info.uid,
-            age(each.used_at),
-            printable(each.info.workspace),
+            each["id"],
+            each["scope"],
+            each["access"],
+            "worker's" if each["uid"] is None else each["uid"],
+            age(each["usedAt"]),
+            printable(each["workspace"]),
         )
-        for each in found
+        for each in answer["sandboxes"]
     ]
     click.echo(table(("SANDBOX", "SCOPE", "ACCESS", "USER", "LAST USED", "WORKSPACE"), rows))
 
@@ -66,14 +58,9 @@ def explain(cli: CliContext, key: str) -> None:
 
     A worker of the service lane answers, because it depends on the host.
     """
-    cli.require_local("`ocw sandbox explain`")
-    settings = cli.loaded.settings
-    session = normalise(key, default_agent=default_agent_id(settings), main_key=settings.session.main_key)
-    if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
-        raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
-    report = cli.celery_waker.sandbox(session)
+    report = cli.backend.sandbox(key)
     if cli.json:
-        echo_json({"ok": True, **report})
+        echo_json(report)
         return
     click.echo(field_list(_lines(report)))
 
@@ -102,21 +89,9 @@ def _lines(report: dict[str, Any]) -> list[tuple[str, object]]:
 @pass_cli
 def prune(cli: CliContext, everything: bool) -> None:
     """Delete sandboxes that were not used for long, with their files. Workspaces of agents are not touched."""
-    deleted = _directory(cli).prune(everything=everything)
+    answer = cli.backend.prune_sandboxes(everything=everything)
     if cli.json:
-        echo_json({"ok": True, "deleted": deleted})
+        echo_json(answer)
         return
+    deleted = answer["deleted"]
     click.echo(f"Deleted {', '.join(deleted)}." if deleted else "Nothing to delete.")
-
-
-def _directory(cli: CliContext) -> SandboxDirectory:
-    cli.require_local("`ocw sandbox`")
-    return SandboxDirectory(cli.loaded.state_dir / SANDBOXES_DIR)
-
-
-def _camel(fields: dict[str, Any]) -> dict[str, Any]:
-    def name(key: str) -> str:
-        head, *rest = key.split("_")
-        return head + "".join(part.capitalize() for part in rest)
-
-    return {name(key): value for key, value in fields.items()}

@@ -15,9 +15,7 @@ from openclaw_workers.cli.render.sessions import cleanup_table, session_lines, s
 from openclaw_workers.cli.render.text import field_list, printable
 from openclaw_workers.cli.render.transcripts import entry_lines, entry_of
 from openclaw_workers.cli.render.trees import session_tree_text
-from openclaw_workers.engine.client_graph import maintenance_of
 from openclaw_workers.errors import BadInput
-from openclaw_workers.views.maintenance import finding_json
 
 NO_SESSIONS = 'no sessions; `ocw agent -m "hello"` creates one'
 
@@ -230,11 +228,10 @@ a block session.maintenance with mode enforce.
 @pass_cli
 def clean_up(cli: CliContext, dry_run: bool) -> None:
     """Roll over expired sessions, and remove unused and surplus ones. Their transcripts are kept on disk."""
-    cli.require_local("`ocw sessions cleanup`")
-    maintenance = maintenance_of(cli.stores, cli.waker, cli.archives)
-    found = [finding_json(each) for each in maintenance.clean_up(is_dry_run=dry_run)]
+    answer = cli.backend.clean_up(is_dry=dry_run)
+    found = answer["sessions"]
     if cli.json:
-        echo_json({"ok": True, "dryRun": dry_run, "sessions": found})
+        echo_json(answer)
     else:
         click.echo(cleanup_table(found) if found else "nothing to clean up")
 

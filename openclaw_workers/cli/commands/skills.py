@@ -12,13 +12,9 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import Exit, echo_json, json_option
 from openclaw_workers.cli.render.text import field_list, printable, table
-from openclaw_workers.config.resolve import agent_ids, resolve_agent_id
-from openclaw_workers.domain.suggest import did_you_mean
-from openclaw_workers.errors import BadInput, NotFound
-from openclaw_workers.skills.json_forms import package_json, skill_json
+from openclaw_workers.errors import BadInput
 
 if TYPE_CHECKING:
-    from openclaw_workers.cli.skills_here import SkillsHere
     from openclaw_workers.skills.install import Package
 
 agent_option = click.option("--agent", "agent_id", metavar="ID", help="The agent; else the default one.")
@@ -37,13 +33,12 @@ Examples:
   ocw skills add my-skill.zip --yes
 """
 )
-@pass_cli
-def skills(cli: CliContext) -> None:
+def skills() -> None:
     """List, show, check, begin and add skills.
 
-    Skills are judged on this machine: which programs, variables and settings it has.
+    A worker judges them, because turns run there: which programs, variables, settings and plugins its host has. Where
+    no worker of the service lane runs, this machine does.
     """
-    cli.require_local("`ocw skills`")
 
 
 @skills.command("list", epilog="Example: ocw skills list --all --json | jq '.skills[] | select(.offered | not)'")
@@ -53,11 +48,9 @@ def skills(cli: CliContext) -> None:
 @pass_cli
 def list_skills(cli: CliContext, agent_id: str | None, show_all: bool) -> None:
     """List the skills that an agent is offered."""
-    here = _here(cli)
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    found = [each for each in _all_json(here, agent) if show_all or each["offered"]]
+    answer = cli.backend.skills(agent_id, with_refused=show_all)
     if cli.json:
-        echo_json({"ok": True, "agentId": agent, "skills": found, "warnings": here.warnings([agent])})
+        echo_json(answer)
         return
     rows = [
         (
@@ -66,11 +59,10 @@ def list_skills(cli: CliContext, agent_id: str | None, show_all: bool) -> None:
             each["command"],
             f"not offered: {each['reason']}" if each["reason"] else _cut(each["description"]),
         )
-        for each in found
+        for each in answer["skills"]
     ]
     click.echo(table(("SKILL", "FROM", "COMMAND", "FOR, OR WHY IT IS NOT OFFERED" if show_all else "FOR"), rows))
-    for warning in here.warnings([agent]):
-        click.echo(printable(f"warning: {warning}"), err=True)
+    _warn(answer)
 
 
 @skills.command("show", epilog="Example: ocw skills show weather")
@@ -80,16 +72,9 @@ def list_skills(cli: CliContext, agent_id: str | None, show_all: bool) -> None:
 @pass_cli
 def show(cli: CliContext, name: str, agent_id: str | None) -> None:
     """Show one skill: where it is, what it needs, and its text."""
-    agent = resolve_agent_id(cli.loaded.settings, explicit=agent_id)
-    found = {each["name"]: each for each in _all_json(_here(cli), agent)}
-    if name not in found:
-        raise NotFound(
-            f"no skill {name!r} of agent {agent}", hint=did_you_mean(name, found) or "`ocw skills list --all`"
-        )
-    skill = found[name]
-    text = Path(skill["path"]).read_text(encoding="utf-8", errors="replace")
+    skill = cli.backend.skill(name, agent_id)
     if cli.json:
-        echo_json({"ok": True, "agentId": agent, **skill, "text": text})
+        echo_json(skill)
         return
     shown = {key: ", ".join(value) for key, value in skill["requires"].items()}
     click.echo(
@@ -106,7 +91,7 @@ def show(cli: CliContext, name: str, agent_id: str | None) -> None:
             ]
         )
     )
-    click.echo(f"\n{printable(text)}")
+    click.echo(f"\n{printable(skill['text'])}")
 
 
 @skills.command("check", epilog="Example: ocw skills check --json | jq '.problems[]'")
@@ -115,20 +100,16 @@ def show(cli: CliContext, name: str, agent_id: str | None) -> None:
 @pass_cli
 def check(cli: CliContext, agent_id: str | None) -> None:
     """Report files that are no usable skills, and configured names that no skill has."""
-    settings, here = cli.loaded.settings, _here(cli)
-    agents = [resolve_agent_id(settings, explicit=agent_id)] if agent_id else agent_ids(settings)
-    problems = here.problems(agents)
-    warnings = here.warnings(agents)
+    answer = cli.backend.skill_check(agent_id)
     if cli.json:
-        echo_json({"ok": not problems, "problems": problems, "warnings": warnings})
+        echo_json(answer)
     else:
-        for each in problems:
+        for each in answer["problems"]:
             click.echo(printable(f"{each['path']}: {each['why']}"))
-        for warning in warnings:
-            click.echo(printable(f"warning: {warning}"), err=True)
-        if not problems:
+        _warn(answer)
+        if answer["ok"]:
             click.echo("all skills can be read")
-    if problems:
+    if not answer["ok"]:
         sys.exit(Exit.RUN_FAILED)
 
 
@@ -141,13 +122,11 @@ def check(cli: CliContext, agent_id: str | None) -> None:
 @pass_cli
 def new(cli: CliContext, name: str, description: str, agent_id: str | None, shared: bool) -> None:
     """Create a skill with a SKILL.md to fill in."""
-    from openclaw_workers.skills.install import create
-
-    path = create(name, " ".join(description.split()), _target(cli, agent_id, shared=shared))
+    answer = cli.backend.new_skill(name, description, agent_id, shared=shared)
     if cli.json:
-        echo_json({"ok": True, "name": name, "path": str(path)})
+        echo_json(answer)
     else:
-        click.echo(f"{path}\nfill it in, then run `ocw skills check`")
+        click.echo(f"{answer['path']}\nfill it in, then run `ocw skills check`")
 
 
 @skills.command("add", epilog="Example: ocw skills add skill.zip --agent work")
@@ -162,9 +141,8 @@ def add(cli: CliContext, source: Path, agent_id: str | None, replace: bool, yes:
 
     A skill is instructions that agents follow, and may contain programs that they run: read it first.
     """
-    from openclaw_workers.skills.install import install, open_package
+    from openclaw_workers.skills.install import open_package
 
-    root = _target(cli, agent_id, shared=agent_id is None)
     with tempfile.TemporaryDirectory() as scratch:
         packages = open_package(source, Path(scratch))
         if not cli.json:
@@ -173,42 +151,21 @@ def add(cli: CliContext, source: Path, agent_id: str | None, replace: bool, yes:
         if not yes:
             if cli.json or not sys.stdin.isatty():
                 raise BadInput("nothing was added", hint="look at what it contains, then repeat with --yes")
-            click.confirm(f"Add to {root}?", abort=True)
-        paths = [install(package, root, replace=replace) for package in packages]
+            click.confirm(f"Add for {f'agent {agent_id}' if agent_id else 'all agents'}?", abort=True)
+        answer = cli.backend.add_skills(packages, agent_id, replace=replace)
     if cli.json:
-        added = [{**package_json(each), "path": str(path)} for each, path in zip(packages, paths, strict=True)]
-        echo_json({"ok": True, "skills": added})
+        echo_json(answer)
     else:
-        for path in paths:
-            click.echo(f"added {path}")
+        for each in answer["skills"]:
+            click.echo(f"added {each['path']}")
 
 
-def _here(cli: CliContext) -> SkillsHere:
-    from openclaw_workers.cli.skills_here import SkillsHere
-
-    return SkillsHere(cli.loaded)
-
-
-def _all_json(here: SkillsHere, agent: str) -> list[dict[str, Any]]:
-    found = here.of_agent(agent)
-    commands = {each.skill: each.name for each in found.commands}
-    reasons = {skill.name: reason for skill, reason in found.refused}
-    every = [*found.skills, *(skill for skill, _ in found.refused)]
-    return [
-        skill_json(
-            skill,
-            reason=reasons.get(skill.name, ""),
-            command=commands.get(skill.name, ""),
-            location=here.location(skill, agent),
-        )
-        for skill in sorted(every, key=lambda skill: skill.name)
-    ]
-
-
-def _target(cli: CliContext, agent_id: str | None, *, shared: bool) -> Path:
-    if shared:
-        return cli.loaded.state_dir / "skills"
-    return _here(cli).workspace(resolve_agent_id(cli.loaded.settings, explicit=agent_id)) / "skills"
+def _warn(answer: dict[str, Any]) -> None:
+    if answer["judgedBy"] is None:
+        note = "no worker of lane service answers; judged by the machine itself, without the skills of plugins"
+        click.echo(f"note: {note}", err=True)
+    for warning in answer["warnings"]:
+        click.echo(printable(f"warning: {warning}"), err=True)
 
 
 def _show_package(package: Package) -> None:

@@ -9,13 +9,7 @@ import click
 from openclaw_workers.cli.context import CliContext, pass_cli
 from openclaw_workers.cli.output import echo_json, json_option
 from openclaw_workers.cli.render.text import printable, table
-from openclaw_workers.client.follow_message import has_worker
-from openclaw_workers.config.resolve import default_agent_id
 from openclaw_workers.domain.messages import Authority
-from openclaw_workers.domain.runs import Lane
-from openclaw_workers.domain.session_key import normalise
-from openclaw_workers.domain.suggest import did_you_mean
-from openclaw_workers.errors import NotFound, TransientError
 
 _SESSION = click.option("--session", "key", metavar="KEY", default="main", show_default=True, help="The session.")
 _AS = click.option(
@@ -47,9 +41,9 @@ def tools() -> None:
 @pass_cli
 def list_tools(cli: CliContext, key: str, authority: str) -> None:
     """List all tools of the workers, and whether a session has them."""
-    report = _report(cli, key, authority)
+    report = cli.backend.tools(key, authority)
     if cli.json:
-        echo_json({"ok": True, **report})
+        echo_json(report)
         return
     rows = [
         (tool["name"], "yes" if tool["allowed"] else "no", tool["removedBy"] or "", printable(tool["reason"] or ""))
@@ -67,14 +61,11 @@ def list_tools(cli: CliContext, key: str, authority: str) -> None:
 @pass_cli
 def explain(cli: CliContext, tool: str, key: str, authority: str) -> None:
     """Say whether a session has a tool; if not, which layer removed it, and by which setting."""
-    report = _report(cli, key, authority)
-    known = {each["name"]: each for each in report["tools"]}
-    found = known.get(tool) or known.get(tool.strip().lower())
-    if found is None:
-        raise NotFound(f"no worker has a tool {tool!r}", hint=did_you_mean(tool, known) or "`ocw tools list` shows all")
+    report = cli.backend.tool(tool, key, authority)
     if cli.json:
-        echo_json({"ok": True, **{name: value for name, value in report.items() if name != "tools"}, "tool": found})
+        echo_json(report)
         return
+    found = report["tool"]
     session, who = printable(report["sessionKey"]), report["authority"]
     if found["allowed"]:
         click.echo(f"{found['name']}: {session} has it (authority {who})")
@@ -84,15 +75,6 @@ def explain(cli: CliContext, tool: str, key: str, authority: str) -> None:
     if found["setting"]:
         click.echo(f"setting: {printable(found['setting'])}")
     _warn(report)
-
-
-def _report(cli: CliContext, key: str, authority: str) -> dict[str, Any]:
-    cli.require_local("`ocw tools`")
-    settings = cli.loaded.settings
-    session = normalise(key, default_agent=default_agent_id(settings), main_key=settings.session.main_key)
-    if not has_worker(cli.stores.workers.all(), Lane.SERVICE):
-        raise TransientError("no worker is running for lane service", hint="start one with `ocw up`")
-    return cli.celery_waker.tools(session, authority)
 
 
 def _warn(report: dict[str, Any]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from openclaw_workers.domain.ids import SessionKey
 from openclaw_workers.domain.session_key import agent_of
 from openclaw_workers.engine.agent_configs import AgentConfigs
 from openclaw_workers.engine.sandbox.sandboxes import Sandboxes, box_limits
 from openclaw_workers.sandbox.box import WORKSPACE, Box
+from openclaw_workers.sandbox.directory import SandboxDirectory
 from openclaw_workers.sandbox.limits import Limits
 
 
@@ -53,12 +56,28 @@ class SandboxReports:
             "heldBy": self.sandboxes.backend.measures(box),
         }
 
+    def all(self) -> dict[str, Any]:
+        """The sandboxes of this host's state directory."""
+        return sandboxes_json(self.sandboxes.directory)
+
+    def prune(self, *, everything: bool) -> dict[str, Any]:
+        return {"ok": True, "deleted": self.sandboxes.directory.prune(everything=everything)}
+
     def _box(self, session: SessionKey, workspace: Path) -> Box:
         """Without making the sandbox."""
         plan = self.sandboxes.plan(session, self.agents.resolve(agent_of(session)), workspace)
         uid = self.sandboxes.uid(plan)
         limits = box_limits(plan.settings.limits)
         return Box(plan.id, plan.workspace, plan.workspace, plan.access, limits, plan.settings.network, uid)
+
+
+def sandboxes_json(directory: SandboxDirectory) -> dict[str, Any]:
+    """The sandboxes that commands have used."""
+    shown = [
+        {**{to_camel(name): value for name, value in asdict(each.info).items()}, "usedAt": each.used_at}
+        for each in directory.all()
+    ]
+    return {"ok": True, "sandboxes": shown}
 
 
 def _limits(limits: Limits) -> dict[str, int]:

@@ -167,12 +167,12 @@ def test_a_session_is_patched_reset_and_deleted(fleet: Fleet, api: Api, talked: 
         "responseUsage": "tokens",
         "sendPolicy": "deny",
         "groupActivation": "always",
-        "authProfile": "default",
+        "authProfile": "anthropic/main:spare",
     }
     row = api._checked(api.http.patch("/api/v1/sessions/change", json=wanted))["row"]
 
     kept = {**wanted, "label": "My notes", "providerOverride": "offline", "modelOverride": "demo"}
-    kept |= {"authProfileOverride": "default"}
+    kept |= {"authProfilePin": "anthropic/main:spare"}
     assert {name: row[name] for name in kept.keys() - {"model", "authProfile"}} == {
         name: value for name, value in kept.items() if name not in ("model", "authProfile")
     }
@@ -255,6 +255,65 @@ def test_the_configuration_is_checked(api: Api) -> None:
     assert not bad["ok"]
     assert any("prot" in problem for problem in bad["problems"])
     assert not api.post("/config/check", {"text": "{", "format": "json"})["ok"]
+
+
+OWNERS_ONLY: list[tuple[str, str, Any]] = [
+    ("POST", "/workers/drain", {"name": "nobody"}),
+    ("POST", "/workers/undrain", {"name": "nobody"}),
+    ("POST", "/sandboxes/prune", {}),
+    ("POST", "/skills", {"name": "../outside"}),
+    ("POST", "/skill-packages", {"data": ""}),
+    ("POST", "/session-cleanup", {"dryRun": True}),
+    ("GET", "/config/history", None),
+    ("POST", "/config/apply", {"dryRun": True}),
+    ("POST", "/config/rollback", {"version": 99}),
+]
+
+
+def test_what_changes_the_installation_needs_an_owner_of_all_of_it(
+    fleet: Fleet, ingress: Ingress, api: Api, chat: Api
+) -> None:
+    bound = [Api(ingress.url, new_token(fleet, Scope.ADMIN, agent="work"))]
+    bound += [Api(ingress.url, new_token(fleet, Scope.ADMIN, person="telegram:7"))]
+    for method, path, body in OWNERS_ONLY:
+        refused = [client.status(method, f"/api/v1{path}", json=body) for client in (chat, *bound)]
+        assert refused == [403, 403, 403], path
+        assert api.status(method, f"/api/v1{path}", json=body) in (200, 400, 404), path
+
+
+def test_a_token_of_one_agent_sees_its_skills_tools_and_sandboxes_only(fleet: Fleet, ingress: Ingress) -> None:
+    work = Api(ingress.url, new_token(fleet, Scope.READ, agent="work"))
+    assert work.get("/skills", all=True)["agentId"] == "work"
+    assert work.status("GET", "/api/v1/skills?agentId=main") == 404
+    assert work.status("GET", "/api/v1/skill-check?agentId=main") == 404
+    assert work.get("/tools", sessionKey="agent:work:main")["agentId"] == "work"
+    assert work.status("GET", "/api/v1/tools") == work.status("GET", "/api/v1/sandbox") == 404
+    assert work.get("/sandboxes")["sandboxes"] == []
+
+
+def test_a_configuration_with_secrets_is_not_taken_and_none_is_answered(fleet: Fleet, api: Api, ocw: Ocw) -> None:
+    before = api.get("/config/history")["versions"][0]["version"]
+    literal = "models: {providers: {openai: {apiKey: sk-written-out-in-full}}}\n"
+    status, code = api.error("POST", "/api/v1/config/apply", json={"text": literal})
+    assert (status, code) == (400, "bad_input")
+    wrong = api.post("/config/apply", {"text": "gateway: {prot: 1}\n"})
+    assert (wrong["ok"], wrong["source"], len(wrong["problems"])) == (False, None, 1)
+    assert "/tmp" not in str(wrong)
+
+    text = f"{fleet.config_path.read_text()}\nmodels: {{providers: {{openai: {{apiKey: '${{SOME_KEY}}'}}}}}}\n"
+    done = api.post("/config/apply", {"text": text})
+    assert (done["published"], done["previous"], done["movedSecrets"]) == (True, before, [])
+    (newest, *_) = api.get("/config/history")["versions"]
+    assert newest["by"].startswith("token ")
+    assert [each["after"] for each in newest["changes"]] == ["${SOME_KEY}"]
+    assert api.post("/config/rollback")["rolledBackTo"] == before
+    assert "sk-written" not in str(api.get("/config/history"))
+
+
+def test_a_package_that_is_no_skill_is_refused(api: Api, fleet: Fleet) -> None:
+    for data in ("not base64!", "bm90IGEgemlw"):
+        assert api.error("POST", "/api/v1/skill-packages", json={"data": data}) == (400, "bad_input")
+    assert not (fleet.state_dir / "skills").exists()
 
 
 def test_a_key_of_a_provider_that_is_not_there_cannot_be_resumed(api: Api) -> None:

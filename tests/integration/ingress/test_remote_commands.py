@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from openclaw_workers.cli.main import LOCAL_ONLY, cli
 from openclaw_workers.domain.messages import Route
 from openclaw_workers.domain.outgoing import OutgoingKind, OutgoingMessage
 from openclaw_workers.domain.pairing import Subject
@@ -17,11 +22,43 @@ from openclaw_workers.domain.tokens import Scope
 from tests.support.fleet import Fleet
 from tests.support.ingress import Api, Ingress, new_token
 from tests.support.ocw import Done, Gate, Ocw, finish
-from tests.support.programs import as_text, program, say, spawn
+from tests.support.programs import as_text, call, execute, program, say, spawn
+from tests.support.remote_cases import CHANGING, FAILING, LOOKING
 from tests.support.waiting import eventually
 
-CHANGING = {"at", "ageMs", "leaseLeftMs", "beatAt", "leaseUntil", "seenAt", "leftMs", "usedAt"}
+UNSTEADY = {"at", "ageMs", "leaseLeftMs", "beatAt", "leaseUntil", "seenAt", "leftMs", "usedAt", "milliseconds"}
 HELLO = as_text(program(say("Hello.")))
+NEW_EACH_TIME = {
+    "at", "time", "log", "lastReason",
+    "createdAt", "updatedAt", "approvedAt", "nextAt", "nextTimes", "lastAt", "retryAt", "endedAt", "token",
+    "url", "version", "previous", "rolledBackTo", "createdBy", "judgedBy", "cost", "maker", "atWork", "lastState",
+}  # fmt: skip
+"""Fields of two things of the same kind that differ."""
+IN_TEXT = [
+    "status",
+    "sessions list",
+    "runs tree tree",
+    "agents list",
+    "tools list",
+    "skills list --all",
+    "config history",
+]
+TESTED_ALONE = {
+    "chat": "test_a_chat_is_a_conversation",
+    "sessions export": "test_sessions_are_exported",
+    "runs stop": "test_runs_and_sub_agents_are_stopped_and_steered",
+    "subagents send": "test_runs_and_sub_agents_are_stopped_and_steered",
+    "subagents steer": "test_runs_and_sub_agents_are_stopped_and_steered",
+    "subagents stop": "test_runs_and_sub_agents_are_stopped_and_steered",
+    "approvals approve": "test_questions_are_answered",
+    "approvals deny": "test_questions_are_answered",
+    "approvals answer": "test_questions_are_answered",
+    "approvals revoke": "test_questions_are_answered",
+}
+"""Commands about what runs, with the tests that compare their answers."""
+
+
+GROUPS = {"here": 1, "away": 2}
 
 
 class Remote(Ocw):
@@ -40,25 +77,58 @@ def remote(fleet: Fleet, ingress: Ingress, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def facts(fleet: Fleet, ocw: Ocw) -> dict[str, str]:
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    beats = {"every": "12h", "activeHours": {"start": "00:00", "end": "00:01"}}
+    config = {
+        "agents": {"list": [{"id": "main", "default": True}, {"id": "work", "heartbeat": beats}]},
+        "skills": {"allowBundled": ["reporter", "weather"]},
+    }
+    with Fleet(tmp_path_factory.mktemp("fleet"), config) as running:
+        running.ready(*(running.worker(lane, wait=False) for lane in ("main", "subagent", "service")))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def facts(fleet: Fleet, ocw: Ocw, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Something of every kind to look at."""
     steps = program(spawn(program(say("done")), label="helper"), say("spawned"), say("heard"))
     tree = ocw("agent", "-m", as_text(steps), "--session", "tree", "--wait", "tree", "--json").json
     talk = ocw("agent", "-m", HELLO, "--session", "talk", "--json").json
     route = Route(channel="telegram", to="42")
-    fleet.stores.outbox.put(OutgoingMessage(id="out-1", kind=OutgoingKind.NOTICE, route=route, text="hi"))
+    for name in ("out-1", "out-here", "out-away"):
+        fleet.stores.outbox.put(OutgoingMessage(id=name, kind=OutgoingKind.NOTICE, route=route, text="hi"))
     fleet.stores.outbox.sort()
     fleet.stores.pairings.request(Subject("telegram", person_id="7"), name="Ada", message_id="1")
     (fleet.workspace / "MEMORY.md").write_text("# Notes\n- the cabin is blue\n")
     assert ocw("memory", "index", "--agent", "main").code == 0
     job = ocw("cron", "add", "--every", "1h", "-m", HELLO, "--name", "hourly", "--json").json["id"]
-    return {"root": tree["runId"], "child": tree["subagents"][0]["runId"], "run": talk["runId"], "job": job}
+    eventually(lambda: fleet.stores.schedules.get("heartbeat-work"), within=60)
+    runs = {"root": tree["runId"], "child": tree["subagents"][0]["runId"], "run": talk["runId"]}
+    return {
+        **runs,
+        "hello": HELLO,
+        "job": job,
+        "host": socket.gethostname(),
+        **files(fleet, tmp_path_factory.mktemp("files")),
+    }
+
+
+def files(fleet: Fleet, folder: Path) -> dict[str, str]:
+    """A configuration to publish, one with a mistake, and skills to add."""
+    changed, wrong = folder / "changed.yaml", folder / "wrong.yaml"
+    changed.write_text(f"{fleet.config_path.read_text()}\ncron: {{maxConcurrent: 3}}\n")
+    wrong.write_text("gateway: {prot: 1}\n")
+    for side in ("here", "away"):
+        (folder / side).mkdir()
+        (folder / side / "SKILL.md").write_text(f"---\nname: packed-{side}\ndescription: Packed.\n---\n# Do it\n")
+        (folder / side / "run.sh").write_text("#!/bin/sh\n")
+    return {"file": str(changed), "wrong": str(wrong), "folder": str(folder)}
 
 
 def steady(value: Any) -> Any:
     """Without what changes from one look to the next."""
     if isinstance(value, dict):
-        return {name: steady(each) for name, each in value.items() if name not in CHANGING}
+        return {name: steady(each) for name, each in value.items() if name not in UNSTEADY}
     return [steady(each) for each in value] if isinstance(value, list) else value
 
 
@@ -70,66 +140,19 @@ def without_ages(text: str) -> str:
     return re.sub(r" +", " ", text)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["status"],
-        ["status", "--damaged"],
-        ["sessions", "list", "--limit", "3"],
-        ["sessions", "list", "--agent", "main"],
-        ["sessions", "tree"],
-        ["sessions", "tree", "tree"],
-        ["sessions", "show", "talk"],
-        ["sessions", "show", "agent:main:tree"],
-        ["sessions", "history", "tree"],
-        ["sessions", "history", "tree", "--limit", "2"],
-        ["runs", "list", "--limit", "5"],
-        ["runs", "list", "--session", "talk", "--state", "ok"],
-        ["runs", "show", "{run}"],
-        ["runs", "show", "{child}"],
-        ["runs", "tree"],
-        ["runs", "tree", "tree"],
-        ["runs", "tree", "{root}"],
-        ["runs", "watch", "{run}"],
-        ["runs", "tree", "tree", "--watch"],
-        ["subagents", "list"],
-        ["subagents", "list", "tree", "--live"],
-        ["subagents", "info", "helper"],
-        ["subagents", "info", "{child}"],
-        ["subagents", "log", "{child}"],
-        ["usage"],
-        ["usage", "--by", "day"],
-        ["models", "list"],
-        ["models", "status"],
-        ["agents", "list"],
-        ["config", "show", "engine"],
-        ["outbox", "list"],
-        ["outbox", "show", "out-1"],
-        ["pairing", "list"],
-        ["channels", "list"],
-        ["channels", "status"],
-        ["tokens", "list"],
-        ["agents", "prompt", "main"],
-        ["agents", "prompt", "main", "--sizes"],
-        ["cron", "list"],
-        ["cron", "runs", "{job}"],
-        ["heartbeat", "status"],
-        ["memory", "status", "--agent", "main"],
-        ["memory", "files"],
-        ["memory", "get", "MEMORY.md", "--from", "2", "--lines", "1"],
-        ["memory", "search", '"cabin"'],
-        ["memory", "search", '"cabin"', "--session", "talk"],
-        ["sessions", "search", "spawned", "--limit", "1"],
-        ["completion", "bash"],
-    ],
-)
-def test_a_command_prints_the_same(ocw: Ocw, remote: Remote, facts: dict[str, str], words: list[str]) -> None:
-    named = [word.format(**facts) for word in words]
+@pytest.mark.parametrize("words", LOOKING)
+def test_a_command_prints_the_same(ocw: Ocw, remote: Remote, facts: dict[str, str], words: str) -> None:
+    named = [word.format(**facts) for word in shlex.split(words, posix=False)]
     here, there = ocw(*named, "--json"), remote(*named, "--json")
     assert (there.code, there.err) == (here.code, here.err)
     assert _lines(there) == _lines(here)
-    in_text = [done.out for done in (ocw(*named), remote(*named))]
-    assert without_ages(in_text[1]) == without_ages(in_text[0])
+
+
+@pytest.mark.parametrize("words", IN_TEXT)
+def test_a_command_prints_the_same_text(ocw: Ocw, remote: Remote, facts: dict[str, str], words: str) -> None:
+    here, there = (each(*words.split()) for each in (ocw, remote))
+    assert (there.code, there.err) == (here.code, here.err)
+    assert without_ages(there.out) == without_ages(here.out)
 
 
 def _lines(done: Done) -> list[Any]:
@@ -142,52 +165,66 @@ def _lines(done: Done) -> list[Any]:
     return [*found, rest]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["sessions", "show", "nothing"],
-        ["sessions", "show", ""],
-        ["sessions", "show", "cron:"],
-        ["sessions", "history", "nothing"],
-        ["sessions", "list", "--agent", "nobody"],
-        ["sessions", "delete", "talk"],
-        ["runs", "show", "run-0000000000000000"],
-        ["runs", "show", "0"],
-        ["runs", "stop", "{run}"],
-        ["runs", "tree", "nothing"],
-        ["subagents", "info", "99"],
-        ["subagents", "info", "{run}"],
-        ["subagents", "stop", "{child}"],
-        ["subagents", "retry", "batch-0"],
-        ["models", "resume", "nobody"],
-        ["outbox", "show", "nothing"],
-        ["pairing", "approve", "ZZZZ9999"],
-        ["channels", "status", "telegram/nobody"],
-        ["channels", "test"],
-        ["tokens", "revoke", "0123456789ab"],
-        ["tokens", "link", "0123456789ab"],
-        ["tokens", "create", "--agent", "nobody"],
-        ["tokens", "create", "--person", "telegram:group:1"],
-        ["agents", "prompt", "nobody"],
-        ["cron", "add", "-m", "never"],
-        ["cron", "runs", "nothing"],
-        ["cron", "pause", "nothing"],
-        ["heartbeat", "run", "nobody"],
-        ["memory", "get", "nothing.md"],
-        ["memory", "status", "--agent", "nobody"],
-        ["sessions", "export", "--session", "nothing", "--out", "x"],
-        ["agent", "-m", ""],
-        ["agent", "-m", "x", "--model", "no/model"],
-        ["agent", "-m", "x", "--agent", "nobody"],
-        ["agent", "-m", "/nothing"],
-        ["config", "show", "nothing"],
-    ],
-)
+@pytest.mark.parametrize("words", FAILING, ids=" ".join)
 def test_a_command_fails_in_the_same_way(ocw: Ocw, remote: Remote, facts: dict[str, str], words: list[str]) -> None:
     named = [word.format(**facts) for word in words]
     here, there = ocw(*named, "--json"), remote(*named, "--json")
     assert there.code == here.code != 0
     assert there.json == here.json
+
+
+@pytest.mark.parametrize("family", CHANGING)
+def test_changes_are_made_with_the_same_answers(ocw: Ocw, remote: Remote, facts: dict[str, str], family: str) -> None:
+    found = {"here": typed(ocw, "here", family, facts), "away": typed(remote, "away", family, facts)}
+    assert found["away"] == found["here"]
+
+
+def typed(ocw: Ocw, side: str, family: str, facts: dict[str, str]) -> list[Any]:
+    """The answers of a family of commands, without what differs between two things of the same kind."""
+    answers: list[Any] = []
+    for words in CHANGING[family]:
+        done = ocw(*(word.format(**facts, side=side, answers=answers) for word in words), "--json")
+        assert done.code == 0, f"{words}: {done.out}{done.err}"
+        answers.append(done.json)
+    return [alike(each, side) for each in answers]
+
+
+def alike(value: Any, side: str) -> Any:
+    """Without times and random names; the side is called SIDE."""
+    if isinstance(value, dict):
+        return {alike(name, side): None if name in NEW_EACH_TIME else alike(each, side) for name, each in value.items()}
+    if isinstance(value, list):
+        return [alike(each, side) for each in value]
+    if isinstance(value, str):
+        return re.sub(r"[0-9a-f]{12,}|[0-9a-f-]{36}", "ID", value.replace(side, "SIDE"))
+    return value
+
+
+def test_every_command_works_through_the_address_or_says_why_not() -> None:
+    typed_words = (
+        [words.split() for words in LOOKING] + FAILING + [each for all_of in CHANGING.values() for each in all_of]
+    )
+    tested = {leaf for leaf in leaves(cli, ()) for words in typed_words if tuple(words[: len(leaf)]) == leaf}
+    tested |= {tuple(name.split()) for name, test in TESTED_ALONE.items() if test in globals()}
+    local = {(name,) for name in LOCAL_ONLY}
+    assert set(leaves(cli, ())) - tested == local
+    assert not tested & local
+
+
+def test_the_commands_that_work_only_here_are_documented_with_the_reason() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    for name, reason in LOCAL_ONLY.items():
+        assert f"| `{name}` | {reason} |" in page
+
+
+def leaves(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+        else:
+            yield (*path, name)
 
 
 def test_a_message_is_answered_with_the_same_output(ocw: Ocw, remote: Remote) -> None:
@@ -227,55 +264,50 @@ def test_a_chat_is_a_conversation(remote: Remote) -> None:
     assert "agent:main:far-chat" in done.out
 
 
-def test_sessions_are_changed(remote: Remote, ocw: Ocw) -> None:
-    ocw("agent", "-m", HELLO, "--session", "change")
-    assert remote("sessions", "label", "change", "My label").out == "agent:main:change is labelled 'My label'\n"
-    assert remote("sessions", "label", "change", "--remove", "--json").json["label"] is None
-    before = ocw("sessions", "show", "change", "--json").json["sessionId"]
-    reset = remote("sessions", "reset", "change", "--json").json
-    assert (reset["previousSessionId"], reset["sessionId"] != before) == (before, True)
-    assert remote("sessions", "delete", "change", "--yes").out == "agent:main:change is deleted\n"
-    assert ocw("sessions", "show", "change").code == 5
+def test_runs_and_sub_agents_are_stopped_and_steered(ocw: Ocw, remote: Remote, fleet: Fleet) -> None:
+    assert stopped(remote, fleet, "away") == stopped(ocw, fleet, "here")
 
 
-def test_runs_and_sub_agents_are_stopped_and_steered(remote: Remote, fleet: Fleet) -> None:
-    gate = Gate(fleet, "far-stop")
-    sent = remote(
-        "agent", "-m", as_text(program(gate.step, say("late"))), "--session", "far-stop", "--no-wait", "--json"
-    )
-    run = sent.json["runId"]
+def stopped(ocw: Ocw, fleet: Fleet, side: str) -> list[Any]:
+    """What the commands answer that stop a run, and steer and stop a sub-agent."""
+    gate, inner = Gate(fleet, f"{side}-stop"), Gate(fleet, f"{side}-child")
+    steps = as_text(program(gate.step, say("late")))
+    run = ocw("agent", "-m", steps, "--session", f"{side}-stop", "--no-wait", "--json").json["runId"]
     eventually(lambda: fleet.run(run).state == "running", within=20)
-    stopped = remote("runs", "stop", run, "--wait", "--json")
-    assert (stopped.code, stopped.json["state"]) == (0, "killed")
-    assert remote("runs", "stop", run).code == 6
+    answers = [ocw("runs", "stop", run, "--wait", "--json"), ocw("runs", "stop", run, "--json")]
+    assert [done.code for done in answers] == [0, 6]
 
-    inner = Gate(fleet, "far-child")
-    steps = program(spawn(program(inner.step, say("leaf")), label="leaf"), say("started"), say("heard"))
-    remote("agent", "-m", as_text(steps), "--session", "far-parent", "--wait", "turn")
-    eventually(lambda: any(run.label == "leaf" and run.state == "running" for run in fleet.runs()), within=20)
-    assert "reads it before its next model call" in remote("subagents", "steer", "leaf", "hurry").out
-    assert remote("subagents", "stop", "leaf", "--wait").out == "'leaf' has ended\n"
-
-
-def test_outbox_and_pairing_are_settled(remote: Remote, facts: dict[str, str]) -> None:
-    assert remote("pairing", "approve", "telegram:8", "--json").json["subject"] == "telegram:8"
-    assert remote("pairing", "revoke", "telegram:8").code == 0
-    assert remote("outbox", "drop", "out-1").out == "out-1 is dropped\n"
+    spawned = program(spawn(program(inner.step, say("leaf")), label=side), say("started"), say("heard"))
+    ocw("agent", "-m", as_text(spawned), "--session", f"{side}-parent", "--wait", "turn")
+    eventually(lambda: any(run.label == side and run.state == "running" for run in fleet.runs()), within=20)
+    orders = (["send", side, "more"], ["steer", side, "hurry"], ["stop", side, "--wait"])
+    answers += [ocw("subagents", *words, "--json") for words in orders]
+    assert [done.code for done in answers[2:]] == [0, 0, 0], answers
+    return [alike(done.json, side) for done in answers]
 
 
-def test_jobs_are_added_changed_run_and_removed(remote: Remote, ocw: Ocw, fleet: Fleet) -> None:
-    words = ("cron", "add", "--every", "1h", "-m", HELLO, "--tool", "read", "--name", "far", "--json")
-    job = remote(*words).json["id"]
-    assert (
-        remote("cron", "edit", job, "--cron", "@daily", "--tz", "UTC", "--json").json["schedule"] == "cron @daily (UTC)"
-    )
-    assert remote("cron", "run", job).code == 0
-    eventually(lambda: ocw("cron", "runs", job, "--json").json["runs"], within=60)
-    assert remote("cron", "pause", job, "--json").json["paused"]
-    assert remote("cron", "resume", job, "--json").json["nextTimes"]
-    assert remote("cron", "remove", job).out == f"{job} is removed\n"
-    assert remote("memory", "index", "--agent", "main").code == 0
-    assert remote("memory", "doctor", "--json").json["agentId"] == "main"
+def test_questions_are_answered(ocw: Ocw, remote: Remote, fleet: Fleet) -> None:
+    assert answered(remote, fleet, "away") == answered(ocw, fleet, "here")
+
+
+def answered(ocw: Ocw, fleet: Fleet, side: str) -> list[Any]:
+    """What the commands answer that decide about commands in a group, and answer what an agent asks."""
+    which = {"tool": "ask_user", "input": {"question": "Which?", "choices": ["red"]}}
+    steps = [call(execute("echo one")), call(execute("echo two")), call(which), say("done")]
+    sent = fleet.send(program(*steps), f"telegram:group:-{GROUPS[side]}")
+    answers = [ocw("approvals", "approve", _waiting(fleet, "approval"), "--always", "--json")]
+    answers += [ocw("approvals", "deny", _waiting(fleet, "approval"), "--json")]
+    answers += [ocw("approvals", "answer", _waiting(fleet, "ask"), "1", "--json")]
+    fleet.outcome(sent, within=60)
+    answers += [ocw("approvals", "revoke", "echo one", "--json")]
+    assert [done.code for done in answers] == [0, 0, 0, 0], answers
+    return [alike(done.json, side) for done in answers]
+
+
+def _waiting(fleet: Fleet, kind: str) -> str:
+    """The id of the question that waits."""
+    found = eventually(lambda: [each for each in fleet.stores.questions.open() if each.kind == kind], within=60)
+    return str(found[0].id)
 
 
 def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
@@ -293,7 +325,7 @@ def test_ctrl_c_leaves_the_run_running(remote: Remote, fleet: Fleet) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["up"], ["down"], ["worker"], ["ingress"]],
+    [[name] for name in LOCAL_ONLY],
 )
 def test_what_works_on_the_machine_itself_says_so(remote: Remote, words: list[str]) -> None:
     done = remote(*words)
@@ -325,16 +357,16 @@ def test_tokens_are_made_used_and_revoked(remote: Remote, ingress: Ingress) -> N
 def test_sessions_are_exported(remote: Remote, ocw: Ocw, facts: dict[str, str], tmp_path: Path) -> None:
     here, there = (
         each("sessions", "export", "--session", "tree", "--out", str(tmp_path / name), "--json")
-        for name, each in (("here", ocw), ("there", remote))
+        for name, each in (("here", ocw), ("away", remote))
     )
     assert (there.code, there.err) == (here.code, here.err) == (0, "")
     files = [
         [Path(path).relative_to(tmp_path / name) for path in done.json["files"]]
-        for name, done in (("here", here), ("there", there))
+        for name, done in (("here", here), ("away", there))
     ]
     assert files[0] == files[1]
     for file in files[0]:
-        assert _values(tmp_path / "there" / file) == _values(tmp_path / "here" / file)
+        assert _values(tmp_path / "away" / file) == _values(tmp_path / "here" / file)
     whole = remote("sessions", "export", "--out", str(tmp_path / "all"), "--json").json
     assert whole["sessions"] >= 3
 

@@ -7,6 +7,7 @@ import { FleetView } from "./views/fleet/fleet.js";
 import { MemoryView } from "./views/memory/memory.js";
 import { RunsView } from "./views/runs/runs.js";
 import { SchedulesView } from "./views/schedules/schedules.js";
+import { SkillsView } from "./views/skills/skills.js";
 import { UsageView } from "./views/usage/usage.js";
 
 /** `count(status)` is the small figure beside the name; `bad` marks it as needing attention. */
@@ -16,6 +17,7 @@ export const VIEWS = [
   { id: "fleet", title: "Fleet", icon: "fleet", component: FleetView, count: hosts },
   { id: "schedules", title: "Schedules", icon: "clock", component: SchedulesView },
   { id: "memory", title: "Memory", icon: "memory", component: MemoryView },
+  { id: "skills", title: "Skills", icon: "skills", component: SkillsView },
   { id: "usage", title: "Usage", icon: "usage", component: UsageView },
 ];
 

@@ -49,6 +49,8 @@ export function memoryPath(agent, query = {}) {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
+export const skillsPath = (agent) => `/skills/${encodeURIComponent(agent)}`;
+
 /** A link that stays on the page, unless it is opened elsewhere. */
 export function Link({ to, onNavigate, children, ...rest }) {
   const open = (event) => {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
+from telegram.error import TelegramError
+
 from ingress.channels.adapter import Part
-from ingress.channels.telegram.menu import menu
+from ingress.channels.telegram.menu import CommandMenu, menu
 from ingress.channels.telegram.render import render
 from ingress.channels.telegram.webhook import webhook_url
 from openclaw_workers.domain.messages import Route
@@ -62,6 +66,38 @@ def test_the_menu_has_what_telegram_can_show() -> None:
     assert menu([("status", "how it is"), ("no-dash", "x"), ("Upper", "x"), ("empty", " ")]) == [
         ("status", "how it is")
     ]
+
+
+def test_the_menu_is_no_longer_than_telegram_takes() -> None:
+    assert len(menu([(f"skill_{number}", "x") for number in range(150)])) == 100
+
+
+def test_the_menu_follows_the_commands_and_is_set_only_when_they_change() -> None:
+    commands = [("status", "how it is")]
+    sent: list[list[str]] = []
+
+    async def known() -> list[tuple[str, str]]:
+        return list(commands)
+
+    async def send(shown: Sequence[tuple[str, str]]) -> None:
+        if len(sent) == 1 and not failures:
+            failures.append(TelegramError("busy"))
+            raise failures[0]
+        sent.append([name for name, _ in shown])
+
+    async def follow() -> None:
+        kept = CommandMenu(known, send, look_seconds=0.001)
+        await kept.show()
+        await kept.show()
+        keeping = asyncio.create_task(kept.keep())
+        commands.append(("weather", "a skill"))
+        while len(sent) < 2:
+            await asyncio.sleep(0.001)
+        keeping.cancel()
+
+    failures: list[TelegramError] = []
+    asyncio.run(asyncio.wait_for(follow(), 20))
+    assert (sent, len(failures)) == ([["status"], ["status", "weather"]], 1)
 
 
 def test_a_webhook_without_a_path_gets_ours() -> None:

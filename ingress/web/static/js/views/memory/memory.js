@@ -2,6 +2,7 @@
 import { at, withQuery } from "../../api.js";
 import { age, bytes, plural } from "../../format.js";
 import { html } from "../../preact.js";
+import { AgentSwitch } from "../../parts/agent_switch.js";
 import { Empty, Loaded } from "../../parts/states.js";
 import { useNow, useResource } from "../../resource.js";
 import { Link, memoryPath, navigate } from "../../router.js";
@@ -34,11 +35,7 @@ function AgentMemory({ agent, names, query }) {
     <div class="scroll">
       <div class="view-head">
         <div><h1>Memory</h1><p class="sub">What an agent keeps, and what was said before.</p></div>
-        ${names.length > 1 && html`
-          <div class="actions" role="group" aria-label="Agent">${names.map((name) => html`
-            <button key=${name} aria-pressed=${name === agent} onClick=${() => navigate(memoryPath(name))}>${name}</button>
-          `)}</div>
-        `}
+        <${AgentSwitch} agent=${agent} names=${names} path=${memoryPath} />
       </div>
       <form class="memory-search" role="search" onSubmit=${search}>
         <input type="search" name="q" aria-label="Search memory" placeholder="Search files and past conversations"
