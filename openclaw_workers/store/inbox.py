@@ -32,7 +32,7 @@ DEDUPE_SECONDS = 86_400
 class Receipt(BaseModel):
     """How one accepted message stands."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     state: MessageState
     seq: int | None = None
@@ -193,6 +193,8 @@ class Inbox:
             keys={
                 **k.for_session(key, "row", "ctl", "inbox", "receipts", "events", "waiters"),
                 **k.for_session(key, "event_keys", "bound", "asking"),
+                **k.shared("places", "places_seen", "places_apart", "places_where"),
+                "waits_prefix": k.place_waits(""),
                 "open": k.questions,
                 **k.shared("due", "sessions", "runs", "memory", "outgoing"),
                 "event_list": k.system_events(key),

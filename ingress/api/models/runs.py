@@ -36,6 +36,8 @@ class Run(Shape):
     attempt: int
     attempts: list[Owner]
     parked: list[Span]
+    waits_for: str | None
+    """Where the files of its agent are, if no worker takes turns there; null otherwise."""
     covers: list[str]
     model: str | None
     model_attempts: list[Json]
