@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from io import StringIO
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from markdown_it import MarkdownIt
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
+from openclaw_workers.cli.render.escapes import strip_escapes
 from openclaw_workers.cli.render.text import has_colour
 
 CODE_THEME = "ansi_dark"
@@ -65,7 +66,14 @@ class Renderer:
                 child.type = "hardbreak"
         with self._console.capture() as captured:
             self._console.print(document)
-        return "".join(f"{line.rstrip()}\n" for line in captured.get().rstrip().splitlines())
+        lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
+        return "".join(f"{line}\n" for line in dropwhile(lambda line: not strip_escapes(line), lines))
+
+    def plain(self, text: str, hanging: str = "") -> str:
+        """Text without markup, wrapped at words. `hanging` stands before every line but the first."""
+        columns = self._console.width - 1 - len(hanging)
+        lines = [line.plain.rstrip() for line in Text(text.expandtabs()).wrap(self._console, columns)]
+        return f"\n{hanging}".join(lines) + "\n"
 
     def last_lines(self, text: str, count: int) -> list[str]:
         """The end of a plain text, wrapped at words."""
