@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from io import StringIO
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from rich.console import Console
@@ -66,8 +66,9 @@ class Renderer:
                 child.type = "hardbreak"
         with self._console.capture() as captured:
             self._console.print(document)
-        lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
-        return "".join(f"{line}\n" for line in dropwhile(lambda line: not strip_escapes(line), lines))
+        lines = [line.rstrip() for line in captured.get().split("\n")]
+        shown = [at for at, line in enumerate(lines) if strip_escapes(line).strip()]
+        return "".join(f"{line}\n" for line in lines[shown[0] : shown[-1] + 1]) if shown else ""
 
     def plain(self, text: str, hanging: str = "") -> str:
         """Text without markup, wrapped at words. `hanging` stands before every line but the first."""
