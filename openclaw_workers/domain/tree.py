@@ -59,7 +59,7 @@ class BatchState(StrEnum):
 class Batch(BaseModel):
     """A batch record as read from Redis; only Lua scripts write it."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: BatchId
     state: BatchState

@@ -82,8 +82,10 @@ def _print_journal(run: dict[str, Any]) -> None:
             click.echo(line)
     elif run["text"]:
         click.echo(f"\nanswer{f' ({gone})' if gone else ''}\n{printable(run['text'])}")
-    elif gone:
-        click.echo(f"\nno journal: {gone}, and its archive is not on this machine")
+    elif gone and not run["journalProblem"]:
+        click.echo(f"\nno journal: {gone}, and no host has its archive")
+    if problem := run["journalProblem"]:
+        click.echo(f"\nno journal: {'; '.join(filter(None, [problem['message'], problem['hint']]))}")
 
 
 @runs.command(
