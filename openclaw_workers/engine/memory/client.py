@@ -83,14 +83,13 @@ class MemoryClient:
     ) -> dict[str, Any]:
         """Ask, and ask again if the owner changes meanwhile: the old one may have taken the question with it."""
         place, until = self._place(), time.monotonic() + seconds
-        owner = self._requests.owner(place)
-        request = self._requests.ask(place, operation, arguments)
+        request, owner = self._requests.ask(place, operation, arguments)
         while time.monotonic() < until:
             answer = self._requests.next_answer(request)
             if answer is None:
                 now = self._requests.owner(place)
                 if now and now != owner:
-                    owner, request = now, self._requests.ask(place, operation, arguments)
+                    request, owner = self._requests.ask(place, operation, arguments)
             elif "progress" in answer:
                 progress(*answer["progress"])
             elif "missing" in answer:
